@@ -3,21 +3,8 @@
 use accelflow_units::{Bytes, Time};
 
 use super::run::Run;
-use super::state::{Job, Ready, Route};
+use super::state::{Head, Job, Ready, Room, Route};
 use crate::{Mechanism, Order, Path, PlatformError};
-
-/// The resource in which a message needs room before it may pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
-    /// The window of reads of an engine.
-    Reads(usize),
-    /// The memory in front of an accelerator.
-    Input(usize),
-    /// The output buffer of an engine.
-    Egress(usize),
-    /// The storage's command queue.
-    Commands,
-}
 
 impl Run<'_> {
     /// Dispatches messages while there is room. A flow in turn that lacks room reserves that room
@@ -72,36 +59,59 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn choose(&self) -> Option<usize> {
-        let mut candidates: Vec<usize> = (0..self.flows.len())
-            .filter(|flow| !self.flows[*flow].ready.is_empty())
-            .collect();
-        match self.mechanism.order() {
-            Order::RoundRobin => {
-                let count = self.flows.len();
-                candidates.sort_by_key(|flow| (flow + count - self.turn) % count);
+    /// Returns the flow whose message passes next: of those first in turn for their room, and whose
+    /// room suffices, the first in turn.
+    fn choose(&mut self) -> Option<usize> {
+        let mut heads = std::mem::take(&mut self.heads);
+        heads.clear();
+        for flow in 0..self.flows.len() {
+            if self.flows[flow].ready.is_empty() {
+                continue;
             }
-            Order::Priority => candidates.sort_by_key(|flow| {
-                let state = &self.flows[*flow];
-                let sequence = state.ready.front().map_or(0, |head| head.sequence);
-                (state.spec.priority, sequence)
-            }),
-            Order::WeightedFair | Order::InProportion => candidates.sort_by(|a, b| {
-                let start = |flow: &usize| self.flows[*flow].finish.max(self.virtual_time);
-                start(a).total_cmp(&start(b)).then(a.cmp(b))
-            }),
+            let (room, size) = self.need(flow);
+            let head = Head {
+                rank: self.rank(flow),
+                flow,
+                room,
+                size,
+            };
+            match heads.iter_mut().find(|other| other.room == room) {
+                Some(other) if head.place() < other.place() => *other = head,
+                Some(_) => {}
+                None => heads.push(head),
+            }
         }
         if self.mechanism.order() == Order::InProportion {
             // No flow passes before the flow in turn, whatever that one waits for.
-            candidates.truncate(1);
+            if let Some(first) = heads.iter().min_by_key(|head| head.place()).copied() {
+                heads.clear();
+                heads.push(first);
+            }
         }
-        let mut claimed: Vec<Room> = Vec::new();
-        candidates.into_iter().find(|flow| {
-            let (room, size) = self.need(*flow);
-            let fits = !claimed.contains(&room) && self.has(room, size);
-            claimed.push(room);
-            fits
-        })
+        let fitting = heads.iter().filter(|head| self.has(head.room, head.size));
+        let chosen = fitting.min_by_key(|head| head.place());
+        let flow = chosen.map(|head| head.flow);
+        self.heads = heads;
+        flow
+    }
+
+    /// A flow's rank among the flows with a message ready; the lowest is first in turn.
+    fn rank(&self, flow: usize) -> (u64, u64) {
+        let state = &self.flows[flow];
+        match self.mechanism.order() {
+            Order::RoundRobin => {
+                let count = self.flows.len();
+                (((flow + count - self.turn) % count) as u64, 0)
+            }
+            Order::Priority => {
+                let sequence = state.ready.front().map_or(0, |head| head.sequence);
+                (state.spec.priority.into(), sequence)
+            }
+            // Virtual times are not negative, and the bits of such numbers are in their order.
+            Order::WeightedFair | Order::InProportion => {
+                (state.finish.max(self.virtual_time).to_bits(), 0)
+            }
+        }
     }
 
     /// Accounts for a dispatch in the order of the flows to come.

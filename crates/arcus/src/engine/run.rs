@@ -8,7 +8,7 @@ use super::controller::Controller;
 use super::second_shaper::SecondShaper;
 use super::settings::Settings;
 use super::slab::Slab;
-use super::state::{Event, FlowState, InFlight, Job, Station};
+use super::state::{Event, FlowState, Head, InFlight, Job, Station};
 use crate::hardware::{Direction, SoftwareShaper, Storage};
 use crate::{
     Arrivals, Completion, Flow, FlowResult, Mechanism, Platform, PlatformError, RunResult,
@@ -44,6 +44,8 @@ pub(super) struct Run<'a> {
     pub(super) turn: usize,
     pub(super) virtual_time: f64,
     pub(super) sequence: u64,
+    /// The arbiter's working memory.
+    pub(super) heads: Vec<Head>,
 }
 
 impl<'a> Run<'a> {
@@ -103,6 +105,7 @@ impl<'a> Run<'a> {
             turn: 0,
             virtual_time: 0.0,
             sequence: 0,
+            heads: Vec::new(),
         })
     }
 

@@ -190,3 +190,32 @@ impl Station {
         }
     }
 }
+
+/// The first flow in turn of those that need the same room.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub(super) rank: (u64, u64),
+    pub(super) flow: usize,
+    pub(super) room: Room,
+    pub(super) size: Bytes,
+}
+
+impl Head {
+    /// Its place in turn; the lowest is first.
+    pub(super) fn place(&self) -> ((u64, u64), usize) {
+        (self.rank, self.flow)
+    }
+}
+
+/// The resource in which a message needs room before it may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// The window of reads of an engine.
+    Reads(usize),
+    /// The memory in front of an accelerator.
+    Input(usize),
+    /// The output buffer of an engine.
+    Egress(usize),
+    /// The storage's command queue.
+    Commands,
+}
