@@ -4,11 +4,13 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from accelflow import InputError, cerebros
+from accelflow.cerebros.figures import Figures
 from accelflow.cerebros.replications import estimate
 from accelflow.cli import program
 from accelflow.findings import Verdict, targets
@@ -18,6 +20,27 @@ def run(*arguments: str) -> str:
     done = CliRunner().invoke(program, ["cerebros", *arguments], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
+
+
+def run_figures(*arguments: str) -> tuple[str, Figures]:
+    """What `figures` prints, and the result that it printed."""
+    results: list[Figures] = []
+    figures = cerebros.figures
+
+    def kept(**settings: Any) -> Figures:
+        results.append(figures(**settings))
+        return results[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("accelflow.cerebros.figures", kept)
+        text = run("figures", *arguments)
+    (result,) = results
+    return text, result
+
+
+@pytest.fixture(scope="module")
+def printed_figures() -> tuple[str, Figures]:
+    return run_figures("--requests", "1500", "--replications", "2")
 
 
 def test_one_request_at_a_time_is_the_analytic_model() -> None:
@@ -33,8 +56,10 @@ def test_one_request_at_a_time_is_the_analytic_model() -> None:
         assert sum(group[part] for part in parts) == pytest.approx(group["rpc_cycles"])
 
 
-def test_every_row_of_the_figures_is_near_or_has_its_reason() -> None:
-    result = cerebros.figures(requests=1_500, replications=2)
+def test_every_row_of_the_figures_is_near_or_has_its_reason(
+    printed_figures: tuple[str, Figures],
+) -> None:
+    _, result = printed_figures
     rows = {row.key: row for row in result.findings}
     assert len(rows) == len(result.findings)
     places = {row.experiment for row in result.findings}
@@ -79,7 +104,7 @@ def test_equal_figures_have_no_interval_of_rounding_errors() -> None:
 
 
 def test_figures_are_of_several_seeds_and_say_how_sure_they_are() -> None:
-    result = cerebros.figures(requests=600, seed=4, replications=2)
+    text, result = run_figures("--requests=600", "--seed=4", "--replications=2", "--json")
     assert (result.seed, result.replications) == (4, 2)
     single = [cerebros.figures(requests=600, seed=seed, replications=1) for seed in (4, 5)]
     for number, row in enumerate(result.findings):
@@ -96,7 +121,6 @@ def test_figures_are_of_several_seeds_and_say_how_sure_they_are() -> None:
         assert alone is not None
         assert alone.half_width is None
     assert len(result.bars) == len(single[0].bars)
-    text = run("figures", "--requests=600", "--seed=4", "--replications=2", "--json")
     assert json.loads(text) == json.loads(json.dumps(result.to_dict()))
     with pytest.raises(InputError, match="replications = 0: must be a whole number from 1"):
         cerebros.figures(replications=0)
@@ -155,8 +179,10 @@ def test_asynchronous_cores_serve_more_and_gain_from_cerebros_too() -> None:
         assert goes_on["Full"] / goes_on["None"] > waits["Full"] / waits["None"]
 
 
-def test_figures_print_ranges_definitions_and_reasons() -> None:
-    text = run("figures", "--requests", "1500", "--replications", "2")
+def test_figures_print_ranges_definitions_and_reasons(
+    printed_figures: tuple[str, Figures],
+) -> None:
+    text, _ = printed_figures
     (line,) = [line for line in text.splitlines() if "off their times on dedicated cores" in line]
     assert re.search(r"  0 to 0\.03  +0\.\d+  ", line), line
     lines = text.splitlines()
