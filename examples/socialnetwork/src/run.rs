@@ -19,9 +19,12 @@ pub(crate) struct Options {
     /// Requests per second of each service alone.
     #[arg(long, default_value_t = 50.0)]
     service_rate: f64,
-    /// Duration of each load, in seconds.
+    /// Duration of each load after its warm-up, in seconds.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
+    /// Duration of each load's warm-up, whose requests are sent but not measured, in seconds.
+    #[arg(long, default_value_t = 2.0)]
+    warm_up_seconds: f64,
     /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -36,12 +39,11 @@ pub(crate) fn check(name: &str, value: f64, most: f64) -> Result<(), String> {
     }
 }
 
-const WARM_UP: Duration = Duration::from_secs(2);
-
 pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     check("rate", options.rate, 100_000.0)?;
     check("service-rate", options.service_rate, 100_000.0)?;
     check("seconds", options.seconds, 3_600.0)?;
+    check("warm-up-seconds", options.warm_up_seconds, 3_600.0)?;
     eprintln!(
         "starting Redis, PostgreSQL, the gateway and {} services",
         SERVICES.len()
@@ -52,12 +54,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     eprintln!("loading users, graph and posts");
     let loaded = graph::load(&cluster.site, options.seed);
     loaded.map_err(|error| error.to_string())?;
+    let warm_up = Duration::from_secs_f64(options.warm_up_seconds);
     let drive = |mix: &[(Kind, f64)], rate_rps: f64| {
         let load = Load {
             mix,
             rate_rps,
-            warm_up: WARM_UP,
-            duration: WARM_UP + Duration::from_secs_f64(options.seconds),
+            warm_up,
+            duration: warm_up + Duration::from_secs_f64(options.seconds),
             connections: 64,
             seed: options.seed,
         };
