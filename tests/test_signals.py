@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from accelflow.signals import Interrupt, StopSignals
+from accelflow.signals import StopSignals, interrupt_check
 
 
 @pytest.fixture(autouse=True)
@@ -81,18 +81,19 @@ def test_an_interrupt_that_a_destructor_swallows_is_raised_again(
 ) -> None:
     swallowed: list[type[BaseException] | None] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda found: swallowed.append(found.exc_type))
-    with Interrupt() as interrupt:
-        interrupt.check()
+    with interrupt_check() as check:
+        check()
         _Interrupted()
         assert swallowed == [KeyboardInterrupt]
         with pytest.raises(KeyboardInterrupt):
-            interrupt.check()
-    Interrupt().check()
+            check()
+    with interrupt_check() as check:
+        check()
 
 
 @pytest.mark.usefixtures("_raising")
 def test_an_interrupt_is_raised_where_it_arrives() -> None:
-    with Interrupt(), pytest.raises(KeyboardInterrupt):
+    with interrupt_check(), pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
 
 
@@ -100,9 +101,9 @@ def test_a_handler_of_the_program_stays_in_place() -> None:
     called: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: called.append(number))
     try:
-        with Interrupt() as interrupt:
+        with interrupt_check() as check:
             signal.raise_signal(signal.SIGINT)
-            interrupt.check()
+            check()
     finally:
         signal.signal(signal.SIGINT, before)
     assert called == [signal.SIGINT]

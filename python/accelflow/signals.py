@@ -7,12 +7,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from types import FrameType, TracebackType
 from typing import Self
 
-__all__ = ["Interrupt", "StopSignals"]
+__all__ = ["StopSignals", "interrupt_check"]
 
 
 class StopSignals:
@@ -68,46 +68,34 @@ class StopSignals:
         self._stopped = True
 
 
-class Interrupt:
-    """An interrupt (Ctrl-C) that a destructor cannot swallow, as a context.
+@contextmanager
+def interrupt_check() -> Iterator[Callable[[], None]]:
+    """Yield a function that raises KeyboardInterrupt if Ctrl-C came since the context was entered.
 
-    Python drops an exception that leaves a ``__del__``, and KeyboardInterrupt with it.
-    :meth:`check` raises it again. Outside the main thread, or if SIGINT does not raise
-    KeyboardInterrupt, the context changes nothing.
+    The interrupt is also raised where it arrives, but Python drops an exception that leaves a
+    ``__del__``. The function raises it all the same. Outside the main thread, or if SIGINT does not
+    raise KeyboardInterrupt, it never raises.
     """
+    came = False
 
-    def __init__(self) -> None:
-        """Nothing has come yet."""
-        self._came = False
-        self._installed = False
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        signal.default_int_handler(number, frame)
 
-    def __enter__(self) -> Self:
-        """Install a handler that notes the interrupt and raises it."""
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._note)
-            self._installed = True
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Restore the handler of before."""
-        if self._installed:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            self._installed = False
-
-    def check(self) -> None:
-        """Raise KeyboardInterrupt if an interrupt has come since the context was entered."""
-        if self._came:
+    def check() -> None:
+        if came:
             raise KeyboardInterrupt
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self._came = True
-        signal.default_int_handler(number, frame)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield check
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _handler(action: Callable[[], None]) -> Callable[[int, FrameType | None], None]:

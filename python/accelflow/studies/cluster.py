@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from accelflow.errors import AccelflowError, refused
 from accelflow.scenario import Scenario
-from accelflow.signals import Interrupt
+from accelflow.signals import interrupt_check
 from accelflow.studies.batches import Batch
 from accelflow.studies.slurm import Jobs
 from accelflow.studies.sweep import Runner
@@ -85,8 +85,8 @@ def on_cluster(
             raise AccelflowError(f"--cluster {where}: cannot be used: {error}") from error
         _check_versions(client)
         # Dask's futures call Dask when they are destroyed, which is often.
-        interrupt = stack.enter_context(Interrupt())
-        yield _Run(client, distributed, patience or Patience(), look, interrupt).run
+        check = stack.enter_context(interrupt_check())
+        yield _Run(client, distributed, patience or Patience(), look, check).run
 
 
 def _wait_for_one(client: Any, look: Callable[[], None], limit_s: float) -> None:
@@ -215,11 +215,11 @@ class _Run:
         distributed: Any,
         patience: Patience,
         look: Callable[[], None],
-        interrupt: Interrupt,
+        check_interrupt: Callable[[], None],
     ) -> None:
         self._client, self._distributed, self._patience = client, distributed, patience
         self._look, self._looked_s = look, time.monotonic()
-        self._interrupt = interrupt
+        self._check_interrupt = check_interrupt
         self._version = code_version()
         self._recordings: dict[str, Any] = {}
         self._asked: dict[str, _Asked] = {}
@@ -231,7 +231,7 @@ class _Run:
         waiting = iter(batches)
         try:
             while True:
-                self._interrupt.check()
+                self._check_interrupt()
                 for batch in itertools.islice(waiting, self._room()):
                     asked = _Asked(batch, time.monotonic())
                     self._asked[batch.keys[0]] = asked
