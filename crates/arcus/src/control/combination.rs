@@ -62,8 +62,8 @@ pub fn combinations(
     combined
         .map(|members| {
             let of = || members.iter().map(|member| &candidates[*member]);
-            let traffic: Vec<Traffic> = of().flat_map(|one| one.traffic.clone()).collect();
-            let share = of().map(|one| one.share).fold(f64::MAX, f64::min);
+            let traffic: Vec<Traffic> = of().flat_map(|part| part.traffic.clone()).collect();
+            let share = of().map(|part| part.share).fold(f64::MAX, f64::min);
             Ok(Combination {
                 asked_gbit_per_s: traffic.iter().map(|flow| flow.gbit_per_s).sum(),
                 gbit_per_s: profiles.capacity_of(&traffic)?,

@@ -50,7 +50,8 @@ impl Context {
         limit: usize,
     ) -> Option<Vec<Context>> {
         let mut found = Vec::new();
-        let mut chosen: Vec<Vec<usize>> = (0..patterns.len()).map(|one| vec![one]).collect();
+        let mut chosen: Vec<Vec<usize>> =
+            (0..patterns.len()).map(|pattern| vec![pattern]).collect();
         while let Some(members) = chosen.pop() {
             for shares in grid_points(members.len()) {
                 let each = members

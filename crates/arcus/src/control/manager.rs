@@ -55,7 +55,7 @@ impl Manager {
         }
     }
 
-    /// Leaves out the second shapers of the inline mode, which measures what they are worth.
+    /// Leaves out the second shapers of the inline mode, to measure what they are worth.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -74,7 +74,7 @@ impl Manager {
     /// than the capacity, those of the lowest priority get less than promised.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`].
+    /// [`PlatformError::OutOfRange`] for another factor.
     pub fn oversubscribed(self, factor: f64) -> Result<Manager, PlatformError> {
         let good = factor.is_finite() && (1.0..=100.0).contains(&factor);
         PlatformError::unless(good, "oversubscription", factor, "from 1 to 100")?;
@@ -84,7 +84,7 @@ impl Manager {
         })
     }
 
-    /// The factor of over-subscription: the promisable multiple of the capacity.
+    /// The factor of over-subscription: promises may add up to this multiple of the capacity.
     pub fn oversubscription(&self) -> f64 {
         self.oversubscription
     }
@@ -111,13 +111,14 @@ impl Manager {
     /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Contexts
     /// that are tagged [`Tag::SloViolating`] are avoided; of the others, the one with the most
     /// remaining capacity is chosen. On each route messages are cut to the smallest segments that
-    /// the accelerators process without loss. If no route is then SLO-Friendly, messages stay whole,
-    /// which is cheapest for accelerators. The routes of all flows are classified anew.
+    /// cost no accelerator more than 3 % of its rate. If no route is then SLO-Friendly, messages
+    /// stay whole, which is cheapest for accelerators. The routes of all flows are classified anew.
     ///
     /// # Errors
-    /// [`PlatformError::NotAdmitted`] with the remaining capacity;
-    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::DuplicateFlow`] and
-    /// [`PlatformError::OutOfRange`].
+    /// [`PlatformError::NotAdmitted`], with the remaining capacity, for an SLO that does not fit;
+    /// [`PlatformError::DuplicateFlow`] for a name that is registered already; and
+    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::OutOfRange`] and others for an
+    /// invalid request.
     pub fn register(&mut self, request: AdmissionRequest) -> Result<&FlowStatus, PlatformError> {
         request.check()?;
         if self
@@ -143,7 +144,7 @@ impl Manager {
     /// Removes a flow and frees its share.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownFlow`].
+    /// [`PlatformError::UnknownFlow`] if no flow of this name is registered.
     pub fn release(&mut self, name: &str) -> Result<FlowStatus, PlatformError> {
         let found = self.flows.iter().position(|flow| flow.request.name == name);
         let unknown = || PlatformError::UnknownFlow(name.to_owned());
@@ -205,8 +206,7 @@ impl Manager {
         request: &AdmissionRequest,
     ) -> Result<(Vec<Shaping>, Vec<Shaping>), PlatformError> {
         let routes = self.routes(request)?;
-        let largest = request.sizes.largest();
-        Ok(shapings(self.profiles.platform(), largest, routes))
+        Ok(shapings(self.profiles.platform(), &request.sizes, routes))
     }
 
     fn routes(&self, request: &AdmissionRequest) -> Result<Vec<RouteEntry>, PlatformError> {
@@ -324,7 +324,7 @@ impl Manager {
         let friendly = self
             .alternatives(number)?
             .iter()
-            .filter(|one| one.tag == Tag::SloFriendly);
+            .filter(|candidate| candidate.tag == Tag::SloFriendly);
         let mut best: Option<&Alternative> = None;
         for other in friendly {
             if best.is_none_or(|found| other.left_gbit_per_s > found.left_gbit_per_s) {

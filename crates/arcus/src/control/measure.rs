@@ -1,8 +1,17 @@
 //! The simulation of a context.
 
+use std::borrow::Cow;
+
+use accelflow_units::Time;
+
 use super::context::{Capacity, Context};
-use super::thresholds::{ENOUGH, FEW, LONGEST, MESSAGES, MOST, WATCHED, WATCHED_STORAGE};
-use crate::{Mechanism, Order, Platform, PlatformError, RunResult, Settings, simulate};
+use super::route::RouteEntry;
+use super::thresholds::{
+    ENOUGH, FEW, LONGEST, MESSAGES, MOST, ROUND_TRIPS, WATCHED, WATCHED_STORAGE,
+};
+use crate::{
+    Accelerator, Law, Mechanism, Order, Platform, PlatformError, RunResult, Settings, simulate,
+};
 
 /// Measures the capacity of a context: all flows with a backlog, served in its proportions.
 pub(super) fn measure(platform: &Platform, context: &Context) -> Result<Capacity, PlatformError> {
@@ -34,10 +43,12 @@ fn watch(
     context: &Context,
     mechanism: &Mechanism,
 ) -> Result<RunResult, PlatformError> {
+    let platform = &steady(platform);
     let flows = context.flows();
+    let long = latency(platform, context) * ROUND_TRIPS;
     let (warmup, least) = match flows.iter().any(|flow| flow.path.uses_storage()) {
-        true => (WATCHED_STORAGE, WATCHED_STORAGE),
-        false => (WATCHED / 10, WATCHED),
+        true => (WATCHED_STORAGE, WATCHED_STORAGE.max(long)),
+        false => (WATCHED.max(long) / 10, WATCHED.max(long)),
     };
     let longest = least * LONGEST;
     let mut duration = least;
@@ -58,6 +69,39 @@ fn watch(
         let factor = needed.min(most / total.max(1)).max(2);
         duration = (duration * factor as u64).min(longest);
     }
+}
+
+/// The platform with compute times that do not vary. Their means decide the capacity, and a short
+/// simulation would measure those of the times that it has drawn.
+fn steady(platform: &Platform) -> Cow<'_, Platform> {
+    let varies = |accelerator: &Accelerator| accelerator.law != Law::Constant;
+    if !platform.accelerators.iter().any(varies) {
+        return Cow::Borrowed(platform);
+    }
+    let mut platform = platform.clone();
+    for accelerator in &mut platform.accelerators {
+        accelerator.law = Law::Constant;
+    }
+    Cow::Owned(platform)
+}
+
+/// The longest latency of a context's routes: that of reads of the host's memory, and of the
+/// accelerators' pipelines. Messages complete in bursts, one in such a time.
+fn latency(platform: &Platform, context: &Context) -> Time {
+    let of = |route: &RouteEntry| {
+        let accelerators = route.accelerators.iter();
+        let pipelines = accelerators.map(|number| platform.accelerators[*number].latency);
+        let read = match route.path.reads_host() {
+            true => platform.pcie.read_latency,
+            false => Time::ZERO,
+        };
+        pipelines.fold(read, |sum, latency| sum + latency)
+    };
+    let patterns = context.patterns().iter();
+    patterns
+        .map(|pattern| of(&pattern.route))
+        .max()
+        .unwrap_or(Time::ZERO)
 }
 
 /// The rate of each flow in gigabits per second, from the end of its first measured message to that

@@ -112,9 +112,9 @@ impl ProfileTable {
         self.tags.insert(key(flows), tag);
     }
 
-    /// The offline sweep: profiles every context of up to `most` patterns at the points of a grid
-    /// of shares, on several threads. [`ProfileTable::capacity_of`] needs no others for traffic of
-    /// these patterns.
+    /// Profiles every context of up to `most` patterns at the points of a grid of shares, on
+    /// several threads: the offline sweep. [`ProfileTable::capacity_of`] needs no other contexts
+    /// for traffic of these patterns.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_CONTEXTS`] contexts, and

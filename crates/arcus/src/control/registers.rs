@@ -51,13 +51,13 @@ impl Rate {
 /// bucket is the smallest that never loses a token: a refill plus the largest cost minus one.
 ///
 /// # Errors
-/// [`PlatformError::OutOfRange`] for a rate that is not above 0 or too high for the registers.
+/// [`PlatformError::OutOfRange`] for a rate that is too low or too high for the registers.
 pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registers, PlatformError> {
     registers_for_bursts(rate, largest, 1, clock)
 }
 
-/// [`registers_for`], with a larger bucket: after a pause it holds the tokens of `burst` messages of
-/// the largest size, which then pass at once. The rate is the same.
+/// Calculates registers as [`registers_for`] does, but with a larger bucket: after a pause it holds
+/// the tokens of `burst` messages of the largest size, which then pass at once.
 ///
 /// # Errors
 /// As [`registers_for`], and [`PlatformError::Shaping`] for a bucket that is too large for the
@@ -70,14 +70,14 @@ pub fn registers_for_bursts(
 ) -> Result<Registers, PlatformError> {
     let per_cycle = rate.tokens_per_s() / clock.frequency().as_hz() as f64;
     let good = per_cycle.is_finite()
-        && per_cycle > 0.5 / LONGEST_CYCLES as f64
+        && per_cycle * LONGEST_CYCLES as f64 >= 1.0 - RATE_ERROR
         && per_cycle < f64::from(Registers::MAX) / (2.0 * LONGEST_CYCLES as f64);
     let value = rate.tokens_per_s();
     PlatformError::unless(
         good,
         "rate in tokens/s",
         value,
-        "what 1 token in 65536 cycles to 32767 a cycle make",
+        "from 1 token per 65536 cycles to 32767 tokens per cycle of the shaper",
     )?;
     let error = |interval: u64| {
         let exact = per_cycle * interval as f64;

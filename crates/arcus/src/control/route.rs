@@ -63,3 +63,10 @@ pub(super) fn add(flows: &mut Vec<Traffic>, traffic: Traffic) {
         None => flows.push(traffic),
     }
 }
+
+/// The number of whole segments before the last one of a message of `size`, and the size of the
+/// last, from 1 byte to a whole segment.
+pub(super) fn cut(size: Bytes, segment: Bytes) -> (u64, Bytes) {
+    let before = (size.get() - 1) / segment.get();
+    (before, Bytes(size.get() - before * segment.get()))
+}

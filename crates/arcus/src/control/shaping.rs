@@ -2,7 +2,7 @@
 
 use accelflow_units::Bytes;
 
-use super::route::RouteEntry;
+use super::route::{RouteEntry, cut};
 use super::status::Output;
 use super::thresholds::{SEGMENT_LOSS, SMALLEST_SEGMENT};
 use crate::{Egress, Path, Platform, Sizes};
@@ -14,15 +14,16 @@ pub(super) struct Shaping {
     pub(super) segment: Bytes,
 }
 
-/// The candidates for a shaping of messages of up to `largest` bytes: on each route with messages
-/// cut to the best segment, and whole where that differs.
+/// The candidates for a shaping of messages of `sizes`: on each route with messages cut to the best
+/// segment, and whole where that differs.
 pub(super) fn shapings(
     platform: &Platform,
-    largest: Bytes,
+    sizes: &Sizes,
     routes: Vec<RouteEntry>,
 ) -> (Vec<Shaping>, Vec<Shaping>) {
+    let largest = sizes.largest();
     let cut = routes.into_iter().map(|route| Shaping {
-        segment: segment(platform, &route, largest),
+        segment: segment(platform, &route, sizes),
         route,
     });
     let cut: Vec<Shaping> = cut.collect();
@@ -35,26 +36,32 @@ pub(super) fn shapings(
     (cut, whole)
 }
 
-/// The segment size to which messages of `size` are cut (`ReshapeDecision`): the smallest power of
-/// two, from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate.
-fn segment(platform: &Platform, route: &RouteEntry, size: Bytes) -> Bytes {
-    let curves = || {
-        route
-            .accelerators
-            .iter()
-            .map(|accelerator| &platform.accelerators[*accelerator].curve)
-    };
+/// The segment size to which messages of `sizes` are cut (`ReshapeDecision`): the smallest power of
+/// two, from 1 KiB on, that costs no accelerator on the route more than 3 % of its rate for any of
+/// the sizes.
+fn segment(platform: &Platform, route: &RouteEntry, sizes: &Sizes) -> Bytes {
+    let largest = sizes.largest();
     if route.accelerators.is_empty() {
-        return size; // an operation of the storage is one
+        return largest; // an operation of the storage is one
     }
-    let sizes = (SMALLEST_SEGMENT.get().ilog2()..26).map(|power| Bytes(1 << power));
-    let mut good = sizes.filter(|smaller| {
-        *smaller < size
-            && curves().all(|curve| {
-                curve.gbit_per_s(*smaller) >= (1.0 - SEGMENT_LOSS) * curve.gbit_per_s(size)
-            })
+    let curves = || {
+        let accelerators = route.accelerators.iter();
+        accelerators.map(|accelerator| &platform.accelerators[*accelerator].curve)
+    };
+    let keeps_rate = |segment: Bytes, size: Bytes| {
+        let (before, rest) = cut(size, segment);
+        curves().all(|curve| {
+            let busy = |size: Bytes| curve.busy(size).as_ns_f64();
+            let cut = before as f64 * busy(segment) + busy(rest);
+            busy(size) >= (1.0 - SEGMENT_LOSS) * cut
+        })
+    };
+    let shares = sizes.shares();
+    let mut segments = (SMALLEST_SEGMENT.get().ilog2()..26).map(|power| Bytes(1 << power));
+    let good = segments.find(|segment| {
+        *segment < largest && shares.iter().all(|(size, _)| keeps_rate(*segment, *size))
     });
-    good.next().unwrap_or(size)
+    good.unwrap_or(largest)
 }
 
 /// The output of the accelerators on a route to the storage; `None` on other routes, and if there
@@ -80,8 +87,7 @@ pub(super) fn output(
     };
     let (mut mean, mut largest) = (0.0, 0);
     for (size, share) in sizes.shares() {
-        let before = (size.get() - 1) / segment.get();
-        let rest = Bytes(size.get() - before * segment.get());
+        let (before, rest) = cut(size, segment);
         let (each, end) = (of(segment, false), of(rest, true));
         mean += share * (before * each + end) as f64;
         largest = largest.max(end).max(if before > 0 { each } else { 0 });

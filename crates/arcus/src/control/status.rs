@@ -6,7 +6,7 @@ use accelflow_units::Bytes;
 use super::Rate;
 use super::registers::{registers_for, registers_for_bursts};
 use super::request::{AdmissionRequest, ServiceClass};
-use super::route::{RouteEntry, Traffic, add};
+use super::route::{RouteEntry, Traffic, add, cut};
 use super::thresholds::{RESULTS_ABOVE, TOLERANCE};
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
@@ -146,31 +146,30 @@ pub(super) fn promised(flows: &[FlowStatus], but: &str) -> Vec<Traffic> {
 }
 
 /// The traffic of messages of these sizes on a route, cut to segments: each size by its part of the
-/// bytes.
+/// bytes, of which the last segment of a message has its own size.
 pub(super) fn parts(
     sizes: &Sizes,
     route: &RouteEntry,
     segment: Bytes,
     gbit_per_s: f64,
 ) -> Vec<Traffic> {
-    let of = |size: Bytes, gbit_per_s: f64| Traffic {
-        route: route.clone(),
-        size: segment.min(size),
-        gbit_per_s,
-    };
-    match sizes {
-        Sizes::Fixed(size) => vec![of(*size, gbit_per_s)],
-        Sizes::Mix(mix) => {
-            let bytes = |size: &(Bytes, f64)| size.0.get() as f64 * size.1;
-            let total: f64 = mix.iter().map(bytes).sum();
-            let part = |size: &(Bytes, f64)| of(size.0, gbit_per_s * bytes(size) / total);
-            let mut found = Vec::new();
-            for traffic in mix.iter().map(part) {
+    let mut found = Vec::new();
+    let mean = sizes.mean();
+    for (size, share) in sizes.shares() {
+        let (before, rest) = cut(size, segment);
+        let whole = (segment, before * segment.get());
+        for (unit, bytes) in [whole, (rest, rest.get())] {
+            if bytes > 0 {
+                let traffic = Traffic {
+                    route: route.clone(),
+                    size: unit,
+                    gbit_per_s: gbit_per_s * share * bytes as f64 / mean,
+                };
                 add(&mut found, traffic);
             }
-            found
         }
     }
+    found
 }
 
 /// The output of a route's accelerators for the messages of a flow.

@@ -47,8 +47,11 @@ pub(crate) const TOLERANCE: f64 = 0.01;
 /// Number of messages beyond a promised percentile that are needed to estimate it.
 pub(crate) const BEYOND: f64 = 10.0;
 
-/// The shortest simulation of a context: many round trips.
+/// The shortest simulation of a context, if it has [`ROUND_TRIPS`].
 pub(crate) const WATCHED: Time = Time::from_us(200);
+/// The least number of round trips in the simulation of a context. Messages may complete in one
+/// burst a round trip, so the rate is then known to 1 %.
+pub(crate) const ROUND_TRIPS: u64 = 100;
 /// The shortest simulation of a context with storage, whose writes occupy a unit for milliseconds.
 /// Its warm-up is as long, until the buffers have filled.
 pub(crate) const WATCHED_STORAGE: Time = Time::from_us(20_000);

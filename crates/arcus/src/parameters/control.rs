@@ -177,6 +177,14 @@ pub(super) const ROWS: &[Row<Platform>] = &[
         |_| thresholds::WATCHED.as_us_f64(),
     ),
     fixed(
+        "control.round_trips",
+        100.0,
+        "",
+        Provenance::Derived,
+        "messages may complete in one burst a round trip; the rate is then known to 1 %, as control.tolerance",
+        |_| thresholds::ROUND_TRIPS as f64,
+    ),
+    fixed(
         "control.watched_storage",
         20_000.0,
         "us",

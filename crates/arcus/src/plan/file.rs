@@ -76,7 +76,8 @@ pub struct PlatformTable {
     /// DMA engines; default 1.
     #[schemars(range(min = 1, max = 64))]
     pub dma_engines: Option<usize>,
-    /// Rates of the Ethernet ports; default: two ports of 50.
+    /// Rates of the Ethernet ports; default: two ports of 50. Flows on `inline_tx` leave by the first
+    /// port, and no port limits flows on `inline_rx`.
     #[serde(default)]
     #[schemars(schema_with = "rates")]
     pub ports_gbit_per_s: Option<Vec<f64>>,
@@ -133,7 +134,7 @@ pub struct AcceleratorTable {
     /// Block size; messages are rounded up to whole blocks. Excludes a setup.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub block_bytes: Option<u64>,
-    /// Sizes in bytes with the ns of such a message, instead of a peak.
+    /// Pairs of a message size in bytes and its time in ns, instead of a peak rate.
     #[schemars(length(min = 1))]
     pub points: Option<Vec<Pair>>,
     /// R: output bytes per input byte; default 1.
@@ -156,7 +157,7 @@ pub struct AcceleratorTable {
     pub input_bytes: Option<u64>,
 }
 
-/// A size in bytes, and a number above 0 that belongs to it.
+/// A size in bytes, and its weight or time, a number above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Pair(
@@ -217,7 +218,7 @@ pub struct FlowTable {
     /// Alternative accelerators.
     #[serde(default)]
     pub instead: Vec<String>,
-    /// Accelerators that messages pass after that one, in order.
+    /// Accelerators that messages pass after `accelerator`, in order.
     #[serde(default)]
     pub then: Vec<String>,
     /// The path.
@@ -240,10 +241,10 @@ pub struct FlowTable {
     /// The percentage of periods in which the rate is promised, instead of over the whole run.
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_percent: Option<f64>,
-    /// The period; default: 100 messages at the promised rate, at least 100 us.
+    /// The length of these periods; default: 100 messages at the promised rate, at least 100 us.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_period_us: Option<f64>,
-    /// The promised percentile of latencies.
+    /// The latency promised for the percentile slo_latency_percentile.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_latency_us: Option<f64>,
     /// The percentile of slo_latency_us.
@@ -257,7 +258,7 @@ pub struct FlowTable {
     /// The policy of the promise.
     #[serde(default)]
     pub policy: PromiseClass,
-    /// Managed bursts: the factor; default 10.
+    /// Managed bursts: the multiple of the promised rate; default 10.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub burst_factor: Option<f64>,
     /// Managed bursts: the burst's time in each window.
@@ -328,5 +329,5 @@ fn built_in(_: &mut schemars::SchemaGenerator) -> Schema {
 /// The schema of a list of rates.
 fn rates(_: &mut schemars::SchemaGenerator) -> Schema {
     let rate = json_schema!({"type": "number", "exclusiveMinimum": 0, "maximum": 1e6});
-    json_schema!({"type": "array", "items": rate})
+    json_schema!({"type": "array", "items": rate, "minItems": 1})
 }
