@@ -191,6 +191,12 @@ fn path_rows(seed: u64) -> Result<Vec<Row>, PlatformError> {
             "",
             of_multi / 100.0,
         ),
+        row(
+            "same_path_drop",
+            "same path, less than the ideal 100 Gbit/s",
+            "",
+            1.0 - of_same / 100.0,
+        ),
         row("same_path", "same path", "Gbit/s", of_same),
         row("multi_path", "multi path", "Gbit/s", of_multi),
     ];

@@ -96,7 +96,13 @@ pub(super) fn table2(_seed: u64) -> Result<Report, PlatformError> {
         let what = "smallest refill that keeps it";
         rows.push(row("refill", what, "bytes", found.0 as f64));
         rows.push(row("rate", "measured with it", "Gbit/s", found.1));
+        let every = cycles(interval).as_ns_f64();
+        rows.push(row("interval", "interval of its refills", "ns", every));
     }
+    let key = "arcus.table2_by_method.pacing";
+    let every = gbit_per_s(100.0).transfer(Bytes(1_000)).as_ns_f64();
+    let what = "a message of 1 KB at 100 Gbit/s";
+    rows.push(Row::new(key, "", what, "ns", every));
     Ok(Report {
         rows,
         ..Report::default()

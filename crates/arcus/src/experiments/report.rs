@@ -28,9 +28,9 @@ pub struct Row {
     pub key: String,
     /// The system; empty if the row does not belong to one.
     pub system: &'static str,
-    /// The user or VM that it is of, from 1; `None` if it is not of one.
+    /// The user or VM that it belongs to, from 1; `None` if it belongs to none.
     pub user: Option<u32>,
-    /// The percentile that it is, if it is one.
+    /// The percentile that the row reports; `None` if it reports none.
     pub percentile: Option<f64>,
     /// Its description.
     pub what: String,
@@ -43,7 +43,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of no user.
+    /// Creates a row that belongs to no user.
     pub fn new(
         key: impl Into<String>,
         system: &'static str,
@@ -87,7 +87,7 @@ pub struct Series {
     pub panel: String,
     /// The system; empty if it does not belong to one.
     pub system: &'static str,
-    /// The user or VM that it is of, from 1; `None` if it is not of one.
+    /// The user or VM that it belongs to, from 1; `None` if it belongs to none.
     pub user: Option<u32>,
     /// The quantity of the x axis.
     pub x: &'static str,

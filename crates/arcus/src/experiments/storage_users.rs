@@ -157,15 +157,23 @@ fn spread_rows(spreads: &[f64]) -> Vec<Row> {
 /// Percentiles of the deviation of VM1.
 pub(super) fn table3(seed: u64) -> Result<Report, PlatformError> {
     let mut rows = Vec::new();
+    let mut most_of_software = 0.0_f64;
     for (name, result) in runs(seed)?.1 {
         let all = deviations(&result, 0);
         for (place, percent) in PERCENTS.into_iter().enumerate() {
             let key = format!("arcus.table3.{name}[{place}]");
             let what = format!("{percent:.0}th percentile");
-            let row = Row::new(key, name, what, "", percentile(&all, percent));
+            let deviation = percentile(&all, percent);
+            if name != "Arcus" {
+                most_of_software = most_of_software.max(deviation.abs());
+            }
+            let row = Row::new(key, name, what, "", deviation);
             rows.push(row.at_percentile(percent));
         }
     }
+    let key = "arcus.table3.most_of_software";
+    let what = "largest of the percentiles of shaping in software, without sign";
+    rows.push(Row::new(key, "", what, "", most_of_software));
     Ok(Report {
         rows,
         ..Report::default()
