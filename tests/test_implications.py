@@ -122,6 +122,7 @@ FOLLOWS: dict[str, float] = {
     "crossings_of_a_tail": 0.45 / (40 / 2400),
     "crossings_of_two_chiplets": 1 - (0.14 / 60) / (0.45 * 1.14 / 40),
     "fallbacks_of_a_request": 245 / 8,
+    "waits_that_fill_a_queue": 64 / (13.4e3 * 245 / 6) * 1e6,
     "tails_are_narrow": 1.357,
     "power_at_the_maximum": 8.3 / 7.2,
     "power_at_rest": (0.26 - 0.207) / 0.793,
@@ -198,7 +199,7 @@ def test_a_proof_has_the_inputs_that_it_names_and_no_others() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InputError, match="proof = 'nonsense': must be accelerators_do"):
         proof("nonsense")
-    with pytest.raises(InputError, match="deadlines_beyond_tcp: 'cores' is no input; inputs are"):
+    with pytest.raises(InputError, match="deadlines_beyond_tcp: 'cores' is not an input; inputs"):
         proof("deadlines_beyond_tcp").found({"cores": 1.0})
 
 

@@ -30,10 +30,10 @@ class Kind:
     """One or two accelerators for which the paper has a share of the time.
 
     `key` begins the keys of its statements, `row` names it in section VII.B.4, `accelerators` is
-    the number that its figures are the mean of. `operations` are those for each of TCP's, at most,
-    in all services (Tables II and IV): a trace that receives or sends has one of TCP, one of
-    (De)Encr, one of (De)Ser, at most one of RPC and of (De)Cmp, and as many send as receive, of
-    which only the latter have one of LdB.
+    the number that its figures are the mean of. `operations` is their largest number for each
+    operation of TCP, in all services (Tables II and IV). A trace that receives or sends has one
+    operation of TCP, one of (De)Encr, one of (De)Ser, and at most one of RPC and of (De)Cmp. As
+    many traces send as receive, and only those that receive have one of LdB.
     """
 
     key: str
@@ -62,7 +62,7 @@ KINDS: Final = (TCP, *BESIDE_TCP)
 
 
 def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
-    """The keys of all kinds for each of `what`: share, speedup or used."""
+    """Return the keys of all kinds for each of `what`: ``share``, ``speedup`` or ``used``."""
     return tuple(
         kind.speedup(compression) if quantity == "speedup" else f"{kind.key}_{quantity}"
         for quantity in what
@@ -71,14 +71,14 @@ def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
 
 
 def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> Range:
-    """The time on elements of a kind, per unit of a request's time on cores alone."""
+    """Return the time on elements of a kind, per unit of a request's time on cores alone."""
     return figures[f"{kind.key}_share"] / figures[kind.speedup(compression)]
 
 
 def computation(
     figures: Figures, kinds: Sequence[Kind] = KINDS, compression: str = SLOW_COMPRESSION
 ) -> Range:
-    """The time on elements of all `kinds` together, in the same unit."""
+    """Return the time on elements of all `kinds` together, in the unit of :func:`work`."""
     total = Range.of(0.0)
     for kind in kinds:
         total = total + work(figures, kind, compression)

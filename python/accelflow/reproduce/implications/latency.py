@@ -63,6 +63,12 @@ def _operations(figures: Figures) -> Range:
     return total
 
 
+def _filling_us(figures: Figures) -> Range:
+    """Time for which entries are in use if all of a queue are, and traces wait most often."""
+    waits_per_us = figures["production_krps"] * (_operations(figures) / 6) / 1e3
+    return figures["queue_entries"] / waits_per_us
+
+
 def _others(figures: Figures) -> Range:
     """Time of a request per operation that is not orchestration, in us."""
     idle = figures["relief_idle_overhead"]
@@ -315,6 +321,25 @@ PROOFS: Final = (
         rests_on=("All services have the same rate.",),
         gives=("of what 1.4 % is the share",),
         rows=("fallback.overflow_full_mean", "fallback.overflow_full_peak"),
+    ),
+    Proof(
+        name="waits_that_fill_a_queue",
+        kind=IMPLIED,
+        title="How long traces wait for other servers if they fill TCP's queue",
+        inputs=("production_krps", "queue_entries", *_COUNTS),
+        steps=(
+            "A trace that waits for another server keeps an entry of TCP's input queue. Before a "
+            "wait a message is sent, by Ser, Encr and TCP at least, and after it one is received, "
+            "by TCP, Decr and Dser at least: a wait for every six operations at most. By Little's "
+            "law, the entries are all in use on average only if one is kept at least as long as "
+            "this. Overflow areas come on top."
+        ),
+        formula="time >= 64 / (13.4 kRPS x 245 / 6)",
+        bound=_filling_us,
+        quantity="time that an entry of TCP's queue is in use, if all are on average, at least, us",
+        rests_on=("Each of the eight services has the average rate.",),
+        gives=("how long other servers take, which is not printed",),
+        rows=("fallback.overflow_full_mean",),
     ),
     Proof(
         name="tails_are_narrow",

@@ -46,7 +46,7 @@ def write_page(path: Path, proofs: Sequence[Proof]) -> None:
 
 
 def page(proofs: Sequence[Proof]) -> str:
-    """The page of `proofs`."""
+    """Return the page of `proofs`."""
     lines = [*_introduction(proofs), *_glance(proofs), *_utilization(proofs)]
     for kind, (heading, about) in _KINDS.items():
         lines += [f"## {heading}", "", about, ""]

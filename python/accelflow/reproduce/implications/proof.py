@@ -84,7 +84,7 @@ class Proof:
         for key, value in (changes or {}).items():
             if key not in figures:
                 raise InputError(
-                    f"{self.name}: '{key}' is no input; inputs are {', '.join(self.inputs)}"
+                    f"{self.name}: '{key}' is not an input; inputs are {', '.join(self.inputs)}"
                 )
             figures[key] = Range.of(value)
         bound = self.bound(figures)

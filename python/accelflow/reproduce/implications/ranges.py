@@ -78,7 +78,7 @@ class Range:
         return Range.of(other) / self
 
     def at_least(self, least: float) -> Range:
-        """Each number, or `least` where that is more."""
+        """Return the range with `least` in place of all smaller numbers."""
         return Range(max(self.low, least), max(self.value, least), max(self.high, least))
 
 
