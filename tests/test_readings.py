@@ -263,6 +263,19 @@ RESULTS = Path(__file__).parent.parent / "docs/results"
 COMMITTED = sorted(path.parent for path in RESULTS.glob("**/readings.json"))
 
 
+def test_tails_of_few_bursts_are_undecided() -> None:
+    """Alibaba's rates change too rarely for runs of this length; Poisson arrivals have one rate."""
+    found = read_readings(RESULTS / "readings.json")
+    fig11 = [definition.name for definition in found.definitions].index("fig11")
+    verdicts = {
+        str(tried.reading.settings["arrivals"]): {row.verdict for row in tried.figures[fig11]}
+        for tried in found.tried
+        if tried.choice.name == "arrivals"
+    }
+    assert verdicts["alibaba"] == {"undecided"}
+    assert "undecided" not in {row.verdict for row in found.default[fig11]}
+
+
 def test_the_committed_default_follows_the_rule_or_says_why() -> None:
     """The readings are today's, and each choice is decided as the rule says."""
     found = read_readings(RESULTS / "readings.json")

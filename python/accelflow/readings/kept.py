@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,13 @@ from accelflow.findings.estimate import Estimate
 from accelflow.readings.choices import Choice, Reading, choices, select
 from accelflow.readings.files import SCHEMA, write_readings
 from accelflow.readings.runs import REDUCTION, Figure, Readings, Tried
-from accelflow.reproduce import Definition, Scenario, budget, load
+from accelflow.reproduce import Budget, Definition, Scenario, budget, load
+from accelflow.reproduce.pooling import rates_lacking
 
 __all__ = ["read_readings", "rewrite_readings"]
+
+#: Rows of an experiment by key, as in the file.
+_Rows = Mapping[str, Mapping[str, Any]]
 
 #: The name of the file of the readings in its folder.
 _FILE = "readings.json"
@@ -62,14 +66,19 @@ def _readings(tree: Mapping[str, Any]) -> Readings:
     names = list(dict.fromkeys(row["choice"] for row in tree["readings"]))
     usual = [choice.name for choice in choices()]
     chosen = choices() if names == usual else select(names)
+    scenario, simulated = Scenario(**tree["scenario"]), budget(tree["budget"])
+
+    def figures(rows: _Rows, read: Scenario) -> tuple[tuple[Figure, ...], ...]:
+        return tuple(_figures(rows, each, read, simulated) for each in definitions)
+
     return Readings(
         definitions=tuple(definitions),
         choices=chosen,
-        scenario=Scenario(**tree["scenario"]),
-        budget=budget(tree["budget"]),
-        default=_figures(tree["default"], definitions),
+        scenario=scenario,
+        budget=simulated,
+        default=figures(tree["default"], scenario),
         tried=tuple(
-            Tried(choice, reading, _figures(row["rows"], definitions))
+            Tried(choice, reading, figures(row["rows"], reading.of(scenario)))
             for row in tree["readings"]
             for choice in chosen
             if choice.name == row["choice"]
@@ -79,26 +88,44 @@ def _readings(tree: Mapping[str, Any]) -> Readings:
 
 
 def _reading(choice: Choice, settings: Mapping[str, float | str]) -> Reading:
-    found = next((it for it in choice.readings if dict(it.settings) == settings), None)
+    found = next((known for known in choice.readings if dict(known.settings) == settings), None)
     if found is None:
         raise ValueError(f"{choice.name} has no reading {dict(settings)}")
     return found
 
 
 def _figures(
-    rows: Mapping[str, Mapping[str, Any]], definitions: Sequence[Definition]
-) -> tuple[tuple[Figure, ...], ...]:
+    rows: _Rows, definition: Definition, scenario: Scenario, simulated: Budget
+) -> tuple[Figure, ...]:
+    lacking = _lacking(definition, scenario, simulated)
     return tuple(
-        tuple(
-            Figure(_finding(row.target, rows[row.target], definition.name), row.form == REDUCTION)
-            for row in definition.rows
+        Figure(
+            _finding(row.target, rows[row.target], definition.name, lacking), row.form == REDUCTION
         )
-        for definition in definitions
+        for row in definition.rows
     )
 
 
-def _finding(key: str, row: Mapping[str, Any], experiment: str) -> Finding:
+def _lacking(definition: Definition, scenario: Scenario, simulated: Budget) -> str:
+    """Which rates of the arrivals the simulations lack; empty if they have enough."""
+    found = (
+        # The arrivals are those of every system.
+        rates_lacking(
+            scenario.experiment("accelflow", definition.setup, point, simulated.requests, 1),
+            simulated.replications,
+        )
+        for point in definition.points
+    )
+    return next(filter(None, found), "")
+
+
+def _finding(key: str, row: Mapping[str, Any], experiment: str, lacking: str) -> Finding:
     mean = row["mean"]
     ours = None if mean is None else Estimate(mean, row["half_width"])
-    stuck = tuple(row["saturated"])
-    return Finding.of(targets()[key], ours, experiment=experiment, saturated=stuck)
+    return Finding.of(
+        targets()[key],
+        ours,
+        experiment=experiment,
+        saturated=tuple(row["saturated"]),
+        lacking=lacking,
+    )

@@ -11,6 +11,7 @@ from accelflow.readings.choices import BASES, Choice, Reading, choices
 from accelflow.readings.rule_page import rule_section
 from accelflow.readings.runs import Figure, Readings, Tried
 from accelflow.reproduce import Scenario
+from accelflow.reproduce.budgets import MIN_DWELLS
 
 __all__ = ["Swing", "drawn_rows", "markdown", "name_of", "short", "swings"]
 
@@ -21,7 +22,7 @@ _LEAST: Final = 0.02
 
 
 def markdown(found: Readings) -> str:
-    """The page, equal for equal readings."""
+    """Return the page, equal for equal readings."""
     lines = [
         *_heading(found),
         *rule_section(found),
@@ -34,12 +35,12 @@ def markdown(found: Readings) -> str:
 
 
 def name_of(tried: Tried) -> str:
-    """A reading as the page names it."""
+    """Return a reading's name on the page."""
     return f"{tried.choice.name} = {tried.reading.label}"
 
 
 def short(figure: Figure) -> str:
-    """A row's name without the paper's."""
+    """Return a row's key without the name of the paper."""
     return figure.finding.short_key
 
 
@@ -114,7 +115,8 @@ def _heading(found: Readings) -> list[str]:
         f"{budget.replications}; ± is half of the 95 % confidence interval.",
         "",
         "A row *agrees* within a quarter of the paper's figure and is *off* beyond; it is "
-        "*undecided* if its interval is wider. Runs are shorter than those of the comparison "
+        "*undecided* if its interval is wider, or if bursty arrivals have drawn fewer than "
+        f"{MIN_DWELLS} rates. Runs are shorter than those of the comparison "
         "(docs/results/reproduction/comparison.md): percentiles may have fewer than 100 responses "
         "beyond them, and their intervals say how well they are known. The measure of a move is "
         "the logarithm of ours over the paper's (of a reduction: of the latency ratio that it "
@@ -190,7 +192,7 @@ def _moves(swing: Swing) -> str:
 
 
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
-    """The rows of an experiment that have a ratio to the paper's figure under some reading."""
+    """Return the indices of rows that have a ratio to the paper's figure under some reading."""
     return [
         row
         for row, figure in enumerate(found.default[experiment])

@@ -11,6 +11,7 @@ from accelflow.errors import InputError
 from accelflow.findings import Finding
 from accelflow.readings.choices import Choice, Reading
 from accelflow.reproduce import Budget, Definition, ExperimentResult, Runner, Scenario, reproduce
+from accelflow.reproduce.pooling import rates_shortage
 
 __all__ = ["EXPERIMENTS", "REDUCTION", "Figure", "Readings", "Tried", "read_all"]
 
@@ -44,10 +45,12 @@ class Figure:
     def verdict(self) -> str:
         """Return the verdict on the paper's figure: ``agrees``, ``off`` or ``undecided``.
 
-        It depends on the interval alone. The many readings have short runs, so their percentiles
-        may have fewer responses beyond them than the page of the reproduction requires.
+        It depends on the interval, and on whether the run has enough rates of bursty arrivals. The
+        many readings have short runs, so their percentiles may have fewer responses beyond them
+        than the page of the reproduction requires.
         """
-        return str(replace(self.finding, lacking="").verdict)
+        few = rates_shortage(self.finding.lacking)
+        return str(replace(self.finding, lacking=few).verdict)
 
     @property
     def log_ratio(self) -> float | None:
@@ -70,13 +73,13 @@ class Figure:
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Whether the difference exceeds both intervals together."""
+        """Return whether the difference exceeds both intervals together."""
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width
 
     def same(self, other: Figure) -> bool:
-        """Whether both figures come from equal simulations."""
+        """Return whether both figures come from equal simulations."""
         return self.finding.ours == other.finding.ours
 
 
@@ -101,7 +104,7 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """A row's figure under each reading other than the default."""
+        """Return a row's figure under each reading other than the default."""
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
 

@@ -19,6 +19,8 @@ __all__ = [
     "dwells_of",
     "exists",
     "pooled",
+    "rates_lacking",
+    "rates_shortage",
     "shortage",
     "tail_share",
 ]
@@ -32,6 +34,9 @@ TAIL_SHARE: Final = 0.1
 
 #: Arrivals that the workload describes.
 _OWN: Final = "own"
+
+#: What too few changes of the arrivals' rate are called.
+_RATES: Final = "rates of the arrivals"
 
 #: The fewest that are kept: searches pool many short simulations.
 _KEPT_ALWAYS: Final = 1_000
@@ -74,7 +79,7 @@ def tail_share(experiment: simulation.Scenario) -> float:
 
 
 def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
-    """Whether `measure` may be reported: P99.9 needs 100 responses beyond it."""
+    """Return whether `measure` may be reported: P99.9 needs 100 responses beyond it."""
     return measure != "p999_us" or beyond(measure, rows) >= MIN_BEYOND
 
 
@@ -85,7 +90,10 @@ def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """Return the number of rate changes after warm-up; infinite for a constant rate."""
+    """Return the expected number of changes of the arrival rate after warm-up.
+
+    It is infinite for a constant rate, since any run then samples all rates.
+    """
     return _dwells(
         dwell_s(experiment),
         experiment.requests - experiment.warmup_requests,
@@ -140,6 +148,21 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
         if least < MIN_BEYOND:
             lacking.append(f"{least:.0f} of {MIN_BEYOND} responses beyond P99")
     drawn = min(_drawn(rows) for rows in services)
-    if drawn < MIN_DWELLS:
-        lacking.append(f"{drawn:.0f} of {MIN_DWELLS} rates of the arrivals")
+    if few := _few_rates(drawn):
+        lacking.append(few)
     return ", ".join(lacking)
+
+
+def rates_lacking(experiment: simulation.Scenario, replications: int) -> str:
+    """Return what :func:`rates_shortage` of `replications` simulations would be."""
+    return _few_rates(dwells_of(experiment) * replications)
+
+
+def _few_rates(drawn: float) -> str:
+    return f"{drawn:.0f} of {MIN_DWELLS} {_RATES}" if drawn < MIN_DWELLS else ""
+
+
+def rates_shortage(shortage: str) -> str:
+    """Return the part of a :func:`shortage` that is about the arrivals' rates; empty if none is."""
+    parts = shortage.split(", ")
+    return ", ".join(part for part in parts if part.endswith(_RATES))
