@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.findings import printed_figures, targets
-from accelflow.parameters import SIZES, checked, configured, parameters
+from accelflow.parameters import SIZES, checked, configured, engine, parameters
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
@@ -178,8 +179,7 @@ def _second(
     if measured:
         throughput = math.fsum(service.throughput_rps for service in services)
         dispatches = throughput * measured["operations_per_request"]
-        engines = sizes.get("adma_engines", 10.0)
-        moved = measured["dma_utilization"] * engines * peak_bytes_per_s
+        moved = measured["dma_utilization"] * _size(sizes, "adma_engines") * peak_bytes_per_s
     else:
         dispatches = math.fsum(s.throughput_rps * _invocations(s.service) for s in services)
         moved = dispatches * BYTES_PER_TRANSFER
@@ -187,7 +187,7 @@ def _second(
     busy = shared.accelerator_utilization
     return {
         "window_s": 1.0,
-        "busy_core_s": shared.core_utilization * sizes.get("cores", 36.0),
+        "busy_core_s": shared.core_utilization * _size(sizes, "cores"),
         "busy_pe_s": {name: share * _elements(sizes, name) for name, share in busy.items()},
         "dispatcher_instructions": dispatches * instructions,
         "moved_bytes": moved,
@@ -195,7 +195,7 @@ def _second(
 
 
 def elements(config: Mapping[str, float]) -> int:
-    """The number of processing elements of all accelerators on the chip `config`.
+    """Return the number of processing elements of all accelerators on the chip `config`.
 
     `config` has parameters of the simulated server by key. Raises InputError for a key or value
     that is not allowed.
@@ -212,12 +212,24 @@ def elements(config: Mapping[str, float]) -> int:
 def _elements(sizes: Mapping[str, float], accelerator: str) -> float:
     """The number of processing elements of all instances of one accelerator."""
 
-    def own(size: str, default: float) -> float:
+    def own(size: str) -> float:
+        # Below 0: as all accelerators.
         found = sizes.get(f"{size}.{accelerator}", -1.0)
-        return sizes.get(size, default) if found < 0 else found
+        return _size(sizes, size) if found < 0 else found
 
-    entries = own("input_entries", 64.0), own("output_entries", 64.0)
-    return own("pes", 8.0) * own("instances", 1.0) * all(entries)
+    entries = own("input_entries"), own("output_entries")
+    return own("pes") * own("instances") * all(entries)
+
+
+def _size(sizes: Mapping[str, float], name: str) -> float:
+    """The input `name` of the area model: that of `sizes`, or its default."""
+    return sizes[name] if name in sizes else _size_defaults()[name]
+
+
+@cache
+def _size_defaults() -> dict[str, float]:
+    known = engine("area").parameters
+    return {parameter.key.removeprefix("area."): parameter.default for parameter in known}
 
 
 def _measured(

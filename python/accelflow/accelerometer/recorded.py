@@ -18,10 +18,11 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.accelerometer.service import Kernel, Number, Range, Service, Sizes
 from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable
+from accelflow.findings import printed_figures
 
-#: The share of application logic where a recording does not have its time: the paper of AccelFlow
-#: states 20.7 % as the average of its services, and its simulation here assumes the same.
-APPLICATION_RATIO: Final = 0.207
+#: The share of application logic where a recording does not have its time: the average that
+#: AccelFlow's paper states for its services (section III).
+APPLICATION_RATIO: Final = printed_figures()["accelflow.breakdown_nonacc.AppLogic"]
 
 
 @dataclass(frozen=True)
