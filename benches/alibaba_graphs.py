@@ -94,7 +94,9 @@ def front(trace: str, found: list[Row], functions: Functions) -> int:
     below: dict[Row | None, list[Row]] = {}
     for call in found:
         above = (by_place.get(call.rpcid[:length]) for length in range(len(call.rpcid) - 1, 0, -1))
-        below.setdefault(next((one for one in above if one is not None), None), []).append(call)
+        below.setdefault(next((known for known in above if known is not None), None), []).append(
+            call
+        )
 
     def function(call: Row) -> int:
         return functions.add(call.callee, steps(below.get(call, ()), function))
@@ -138,7 +140,7 @@ def main() -> None:
         "fronts": fronts,
         "functions": functions.to_list(),
     }
-    lines = [json.dumps(one) for one in document["functions"]]
+    lines = [json.dumps(function) for function in document["functions"]]
     head = [f'  "{key}": {json.dumps(document[key])},' for key in ("source", "fronts")]
     listed = ",\n    ".join(lines)
     print("\n".join(["{", *head, f'  "functions": [\n    {listed}\n  ]', "}"]))

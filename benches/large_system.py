@@ -65,7 +65,7 @@ def graph(services: int, seed: int) -> tuple[list[list[int]], list[int]]:
         # Services that nobody calls yet get the caller with the fewest calls.
         for service in lower:
             if not any(service in calls[caller] for caller in upper):
-                caller = min(upper, key=lambda one: (len(calls[one]), draw.random()))
+                caller = min(upper, key=lambda caller: (len(calls[caller]), draw.random()))
                 calls[caller].append(service)
         for service in reversed(upper):
             for called in calls[service]:
@@ -79,7 +79,7 @@ def drawn(services: int, servers: int, placement: str, seed: int = 1) -> list[ac
     made = []
     for service in range(services):
         place = service if placement == "round_robin" else above[service]
-        called = [chain("T9", facts=ANSWER, calls=f"S{one}") for one in calls[service]]
+        called = [chain("T9", facts=ANSWER, calls=f"S{callee}") for callee in calls[service]]
         steps = [parallel(*called)] if called else []
         made.append(one_service(f"S{service}", place % servers, steps, front=service == 0))
     return made
@@ -90,7 +90,7 @@ def alibaba(copies: int, servers: int, placement: str) -> list[accelflow.Service
     document = json.loads(Path(__file__).with_name("alibaba_graphs.json").read_text())
     functions, fronts = document["functions"], sorted(set(document["fronts"]))
     reached = {front: Counter(called_by(front, functions)) for front in fronts}
-    order = sorted(range(len(functions)), key=lambda one: -reached.get(one, Counter()).total())
+    order = sorted(range(len(functions)), key=lambda name: -reached.get(name, Counter()).total())
     server = dict(zip(fronts, range(len(fronts)), strict=True))
     made = []
     for copy in range(copies):
@@ -176,10 +176,11 @@ def one(options: argparse.Namespace, placement: str, system: str) -> None:
     )
     seconds = time.perf_counter() - begin
     front = result.services[0]
-    fronts = [one for one in result.services if one.called is None]
-    calls = sum(one.called.completed for one in result.services if one.called is not None)
+    fronts = [service for service in result.services if service.called is None]
+    made = [service.called for service in result.services if service.called is not None]
+    calls = sum(called.completed for called in made)
     found = {"p99_us": front.p99_us, "mean_us": front.mean_us, "calls": calls}
-    found |= {"p99s_us": statistics.fmean(one.p99_us for one in fronts), "fronts": len(fronts)}
+    found |= {"p99s_us": statistics.fmean(front.p99_us for front in fronts), "fronts": len(fronts)}
     found |= {"seconds": seconds, "mib": peak_mib(), "before_mib": before_mib}
     found |= {"services": len(result.services), "saturated": bool(result.saturated)}
     print(json.dumps(found))

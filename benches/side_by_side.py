@@ -56,7 +56,7 @@ def built(*arguments: str) -> str:
         [*command, "--message-format", "json"], check=True, cwd=ROOT, stdout=subprocess.PIPE
     )
     artifacts = [json.loads(line) for line in messages.stdout.splitlines()]
-    return [str(one["executable"]) for one in artifacts if one.get("executable")][-1]
+    return [str(made["executable"]) for made in artifacts if made.get("executable")][-1]
 
 
 def example(name: str) -> str:

@@ -111,6 +111,32 @@ def test_every_fuzz_target_has_its_program_and_its_row() -> None:
         assert f"{name}::check(input)" in (ROOT / "fuzz" / path).read_text()
 
 
+def unnamed(text: str) -> Iterator[int]:
+    """The lines where a loop or a lambda calls its variable `it` or `one`."""
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.For(target=target) | ast.comprehension(target=target):
+                names = {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+            case ast.Lambda(args=arguments):
+                names = {argument.arg for argument in arguments.args}
+            case _:
+                continue
+        if names & {"it", "one"}:
+            yield node.target.lineno if hasattr(node, "target") else node.lineno
+
+
+def test_variables_have_the_names_of_what_they_hold() -> None:
+    found = {
+        f"{name}:{line}"
+        for folder in ("python", "scripts", "benches")
+        for name, text in tracked(f"{folder}/*.py")
+        for line in unnamed(text)
+    }
+    assert found == set()
+    text = "a = [one for one in b]\nfor it, c in d:\n    f(lambda it: it)\nfor e in d:\n    pass\n"
+    assert sorted(unnamed(text)) == [1, 2, 3]
+
+
 def test_python_functions_are_short() -> None:
     found = {
         f"{name}: {function}" for name, text in tracked("*.py") for function in long_functions(text)

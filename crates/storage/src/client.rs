@@ -104,7 +104,7 @@ pub enum StorageError {
     Data(#[from] AccelError),
 }
 
-/// Storage behind a gateway. Clones share its connections.
+/// A client of the storage behind a gateway. Clones share the connections.
 #[derive(Clone)]
 pub struct Storage {
     shared: Arc<Shared>,
@@ -148,7 +148,8 @@ impl Storage {
     /// Creates a client of a gateway. Connections are opened when they are needed.
     ///
     /// # Errors
-    /// [`SetupError`].
+    /// [`SetupError`] for unusable certificates, an invalid server name, a number of connections
+    /// outside 1 to 4,096, or workers that cannot be started.
     pub fn new(config: &StorageConfig) -> Result<Storage, SetupError> {
         if !(1..=4_096).contains(&config.connections) {
             return Err(SetupError::Connections(config.connections));
@@ -194,7 +195,7 @@ impl Storage {
     /// the cache. Returns the written data, uncompressed.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if there is no such document or the access failed.
     pub fn read(&self, collection: &str, key: &str) -> Result<Vec<u8>, StorageError> {
         let call = StorageCall::request(Operation::CacheGet, collection, key);
         self.run(
@@ -209,7 +210,7 @@ impl Storage {
     /// document is committed.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// [`StorageError`] if the store refused the write or the access failed.
     pub fn write(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
         let call = StorageCall::request(Operation::DbInsert, collection, key);
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
@@ -218,7 +219,7 @@ impl Storage {
     /// Like [`Storage::write`], but the document is compressed.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// The errors of [`Storage::write`].
     pub fn write_compressed(
         &self,
         collection: &str,
@@ -232,7 +233,7 @@ impl Storage {
     /// Writes a JSON document only to the cache, by the traces T8 and T7.
     ///
     /// # Errors
-    /// [`StorageError`].
+    /// The errors of [`Storage::write`].
     pub fn cache(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
         let call = StorageCall::request(Operation::CacheSet, collection, key);
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
@@ -382,7 +383,7 @@ impl Worker {
             Err(failure) => return Err(failure.into()),
         };
         match arrivals.first() {
-            Some(first) if first.trace == self.traces.told => Err(refusal(call, first)),
+            Some(first) if first.trace == self.traces.notified => Err(refusal(call, first)),
             Some(first) => Ok(value(&first.job)?),
             None => Err(AccelError::NoCall {
                 step: "LdB",

@@ -23,17 +23,18 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
-    /// Its name in requests.
+    /// Its name in requests: 1 to 64 letters, digits, `-` and `_`.
     pub name: String,
     /// The kind of its data.
     pub kind: Kind,
-    /// The time for which the cache keeps data, in seconds. It also bounds the time for which
-    /// readers may see outdated data after a failed invalidation.
+    /// The time for which the cache keeps data: 1 to 2,592,000 seconds (30 days). It also bounds
+    /// the time for which readers may see outdated data after a failed invalidation.
     pub cache_ttl_s: u64,
     /// Whether data are compressed on the way to and from the cache (`c_compressed`).
     #[serde(default)]
     pub cache_compressed: bool,
-    /// The largest number of items of a list that a read returns, the newest first. Default 200.
+    /// The largest number of items of a list that a read returns, the newest first: 1 to
+    /// [`MOST_ITEMS`]. Default 200.
     #[serde(default = "default_items")]
     pub max_items: usize,
 }
@@ -77,7 +78,7 @@ pub enum CollectionError {
         items: usize,
     },
     /// An unknown collection.
-    #[error("unknown collection '{name}': must be one of {known}")]
+    #[error("collection = '{name}': must be one of {known}")]
     Unknown {
         /// The requested name.
         name: String,
@@ -101,10 +102,11 @@ pub enum CollectionError {
 pub struct Collections(BTreeMap<String, Collection>);
 
 impl Collections {
-    /// Checks names, times and numbers.
+    /// Checks the settings of the collections in `list`, and collects them by name.
     ///
     /// # Errors
-    /// [`CollectionError::Name`], [`CollectionError::Ttl`], [`CollectionError::Items`].
+    /// [`CollectionError::Name`], [`CollectionError::Ttl`] or [`CollectionError::Items`] for the
+    /// first invalid setting.
     pub fn new(list: Vec<Collection>) -> Result<Collections, CollectionError> {
         let mut collections = BTreeMap::new();
         for collection in list {
@@ -132,7 +134,7 @@ impl Collections {
     /// Finds a collection by name.
     ///
     /// # Errors
-    /// [`CollectionError::Unknown`].
+    /// [`CollectionError::Unknown`] if no collection has the name.
     pub fn get(&self, name: &str) -> Result<&Collection, CollectionError> {
         self.0.get(name).ok_or_else(|| CollectionError::Unknown {
             name: name.to_owned(),

@@ -34,7 +34,7 @@ pub enum LocalError {
         /// The end of its output.
         why: String,
     },
-    /// Files or processes cannot be made.
+    /// Files or processes cannot be created.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -109,10 +109,11 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts a server that holds at most `max_memory_mib` and evicts the least recently used keys.
+    /// Starts a server that holds at most `max_memory_mib` MiB and evicts the least recently used
+    /// keys.
     ///
     /// # Errors
-    /// [`LocalError`].
+    /// [`LocalError`] if Redis is not installed or does not start.
     pub fn start(max_memory_mib: u32) -> Result<Redis, LocalError> {
         find(REDIS)?;
         let (folder, port, password) = (folder()?, free_port()?, password()?);
@@ -135,7 +136,7 @@ impl Redis {
     /// Starts the server again after [`Redis::kill`], empty.
     ///
     /// # Errors
-    /// [`LocalError`].
+    /// [`LocalError`] if it does not start.
     pub fn resume(&mut self) -> Result<(), LocalError> {
         let mut command = Command::new(find(REDIS)?);
         command.arg(self.folder.path().join("redis.conf"));
@@ -144,7 +145,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Kills it without notice.
+    /// Kills the server without notice (`SIGKILL`).
     pub fn kill(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             daemon.end(Signal::KILL);
@@ -172,10 +173,10 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a cluster and starts its server. Commits are written through to the disk.
+    /// Creates a database cluster and starts its server. Commits are written through to the disk.
     ///
     /// # Errors
-    /// [`LocalError`].
+    /// [`LocalError`] if PostgreSQL is not installed or does not start.
     pub fn start() -> Result<Postgres, LocalError> {
         let initdb = find("initdb")?;
         find(POSTGRES)?;
@@ -209,7 +210,7 @@ impl Postgres {
     /// Starts the server again after [`Postgres::kill`], with all committed data.
     ///
     /// # Errors
-    /// [`LocalError`].
+    /// [`LocalError`] if it does not start.
     pub fn resume(&mut self) -> Result<(), LocalError> {
         let folder = self.folder.path();
         let mut command = Command::new(find(POSTGRES)?);
@@ -240,12 +241,12 @@ impl Postgres {
         }
     }
 
-    /// Suspends its processes (`SIGSTOP`): the server accepts connections and does nothing.
+    /// Suspends the server's processes (`SIGSTOP`): it accepts connections and does nothing.
     pub fn freeze(&self) {
         self.signal_all(Signal::STOP);
     }
 
-    /// Resumes its processes after [`Postgres::freeze`].
+    /// Resumes the server's processes after [`Postgres::freeze`].
     pub fn thaw(&self) {
         self.signal_all(Signal::CONT);
     }
@@ -259,7 +260,7 @@ impl Postgres {
         }
     }
 
-    /// The URL to connect to.
+    /// The connection string, in `key=value` form.
     pub fn url(&self) -> String {
         format!(
             "host=127.0.0.1 port={} user={USER} password={} dbname=postgres",
@@ -267,7 +268,7 @@ impl Postgres {
         )
     }
 
-    /// The id of its first process.
+    /// The id of the server's first process, while it runs.
     pub fn process(&self) -> Option<u32> {
         self.daemon.as_ref().map(|daemon| daemon.child.id())
     }
@@ -309,7 +310,7 @@ fn find(name: &'static str) -> Result<PathBuf, LocalError> {
 /// Checks that Redis and PostgreSQL are installed.
 ///
 /// # Errors
-/// [`LocalError::Missing`].
+/// [`LocalError::Missing`] for the first program that is not.
 pub fn installed() -> Result<(), LocalError> {
     for program in [REDIS, POSTGRES, "initdb"] {
         find(program)?;
@@ -403,7 +404,8 @@ fn spawn(
             return Ok(daemon);
         }
         if ended.is_some() || Instant::now() > deadline {
-            let last: Vec<&str> = said.lines().rev().take(3).collect();
+            let lines: Vec<&str> = said.lines().collect();
+            let last = &lines[lines.len().saturating_sub(3)..];
             let why = format!("does not start: {}", last.join("; "));
             return Err(LocalError::Failed { program, why });
         }

@@ -12,7 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The gateway's settings, in JSON (docs/storage.md).
+    /// The JSON file with the gateway's settings (docs/storage.md).
     config: PathBuf,
 }
 

@@ -6,7 +6,7 @@ use accelflow_trace::{Image, Library, LinkError, RegisterError, TemplateError, t
 
 /// The trace in which T6 and T7 end after an error. The paper's error subtraces notify the
 /// service's caller; this one notifies the handler, which can decide what to do.
-pub(crate) const NOTIFIED: &str = "storage_told";
+pub(crate) const NOTIFIED: &str = "storage_notified";
 
 const READ: &str = "T4";
 const WRITE: &str = "T8";
@@ -17,15 +17,16 @@ const WRITE_COMPRESSED: &str = "T8+Cmp";
 pub struct StorageTraces {
     /// The source of the traces. They replace the default traces of the same names.
     pub source: TraceSource,
-    /// The trace that begins a read, and receives all responses to it. Default: the paper's T4.
+    /// The trace that begins a read; its tails receive all responses. Default: T4 of the paper.
     pub read: Option<String>,
     /// The trace that begins a write. Default: T8.
     pub write: Option<String>,
-    /// The trace that begins a write of a compressed document. Default: `write` if that is given.
+    /// The trace that begins a write of a compressed document. Default: `write` if that is given,
+    /// otherwise `T8+Cmp`.
     pub write_compressed: Option<String>,
     /// The trace that notifies the handler of a missing document or a refused request. Default:
-    /// `storage_told`, which consists of LdB.
-    pub told: Option<String>,
+    /// `storage_notified`, which consists of LdB.
+    pub notified: Option<String>,
 }
 
 impl Given for StorageTraces {
@@ -49,10 +50,10 @@ pub(crate) struct StorageImage {
     pub(crate) read: String,
     pub(crate) write: String,
     pub(crate) write_compressed: String,
-    pub(crate) told: String,
+    pub(crate) notified: String,
 }
 
-/// An error of linking the traces; none in practice.
+/// An error of linking the traces. In practice only [`TracesError::Own`] occurs.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
     /// The templates cannot be loaded.
@@ -85,7 +86,7 @@ pub(crate) fn link(
     let compressed = own_write.unwrap_or(WRITE_COMPRESSED);
     let (read, write) = (named(|own| &own.read, READ), named(|own| &own.write, WRITE));
     let write_compressed = named(|own| &own.write_compressed, compressed);
-    let told = named(|own| &own.told, NOTIFIED);
+    let notified = named(|own| &own.notified, NOTIFIED);
     let root = |place, name| Root {
         place,
         name,
@@ -111,7 +112,7 @@ pub(crate) fn link(
         read,
         write,
         write_compressed,
-        told,
+        notified,
     })
 }
 

@@ -69,13 +69,13 @@ fn every_arm_of_a_read() {
         matches!(missing, Err(StorageError::NotFound { .. })),
         "{missing:?}"
     );
-    assert_eq!(traces, ["T4", "T5", "T6", "storage_told"]);
+    assert_eq!(traces, ["T4", "T5", "T6", "storage_notified"]);
     // The exception of T7: the database refuses a second document under a unique key.
     storage.write("once", "k", b"1").expect("the first");
     let (refused, traces, _) = followed(|| storage.write("once", "k", b"2"));
     let text = refused.expect_err("the second").to_string();
     assert_eq!(text, "once/k: once/k already exists");
-    assert_eq!(traces, ["T8", "T7", "storage_told"]);
+    assert_eq!(traces, ["T8", "T7", "storage_notified"]);
     assert_eq!(storage.read("once", "k").expect("the first"), b"1");
 }
 
@@ -187,7 +187,7 @@ fn unknown_collections_and_empty_keys_are_named() {
     let Some(world) = world() else { return };
     let storage = world.storage();
     let refused = storage.write("other", "k", b"1").expect_err("refused");
-    let expected = "other/k: unknown collection 'other': must be one of list, once, packed, plain";
+    let expected = "other/k: collection = 'other': must be one of list, once, packed, plain";
     assert_eq!(refused.to_string(), expected);
     let refused = storage.write("plain", "a,b", b"1").expect_err("refused");
     let expected = "plain/a,b: collection plain: 2 keys in one request: must be from 1 to 1";

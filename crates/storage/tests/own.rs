@@ -32,9 +32,9 @@ const OWN: &str = "
         TCP Decr Dser
         branch out['found'] == 0
           on true:
-            tail own_told
+            tail own_notified
         LdB
-    trace own_told:
+    trace own_notified:
         LdB
 ";
 
@@ -42,7 +42,7 @@ fn traces(text: &str) -> StorageTraces {
     StorageTraces {
         source: source(text),
         read: Some("own_read".to_owned()),
-        told: Some("own_told".to_owned()),
+        notified: Some("own_notified".to_owned()),
         ..StorageTraces::default()
     }
 }
@@ -77,7 +77,7 @@ fn traces_that_do_not_fit_storage_are_refused() {
              leaves by Ser, Encr, TCP",
         ),
         (
-            "tail own_told",
+            "tail own_notified",
             "tail T6_error",
             "'T6_error' answers the service's caller",
         ),
@@ -116,10 +116,10 @@ fn storage_is_reached_with_own_traces() {
         "{missing}"
     );
     // A custom accelerator, with a body, works on what was found.
-    let found = "        LdB\n    trace own_told";
+    let found = "        LdB\n    trace own_notified";
     let loud = OWN.replace(
         found,
-        "        trans JSON>str\n        Shout LdB\n    trace own_told",
+        "        trans JSON>str\n        Shout LdB\n    trace own_notified",
     );
     let mut loud = traces(&["kind Shout yields shouted number\n", &loud].concat());
     loud.source = loud.source.with_bodies(Shout::bodies("quiet", "LOUD!"));

@@ -105,15 +105,15 @@ def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     def body(name: str) -> dict[str, Any]:
         same = [part["bodies"][name] for part in parts]
         return {
-            "setup_ns": every([one["setup_ns"] for one in same]),
-            "transfer_ns": every([one["transfer_ns"] for one in same]),
+            "setup_ns": every([rounds["setup_ns"] for rounds in same]),
+            "transfer_ns": every([rounds["transfer_ns"] for rounds in same]),
             "sizes": [
                 {
                     "input_bytes": sizes[0]["input_bytes"],
                     "host_ns": every([size["host_ns"] for size in sizes]),
                     "worker_ns": every([size["worker_ns"] for size in sizes]),
                 }
-                for sizes in zip(*(one["sizes"] for one in same), strict=True)
+                for sizes in zip(*(rounds["sizes"] for rounds in same), strict=True)
             ],
         }
 

@@ -45,7 +45,7 @@ class Lengths:
         positive_number("noise", self.noise, 10)
 
     def budget(self, seeds: int) -> Budget:
-        """The budget with `seeds` seeds."""
+        """Return the budget with `seeds` seeds."""
         return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
 
 

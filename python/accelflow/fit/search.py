@@ -80,7 +80,7 @@ def fit(
     _refine(search, free)
     points = [point for _, point in search.known.values()]
     nearest = _nearest(points)[:_FINALISTS]
-    last = [point for point in points if point is default or any(point is it for it in nearest)]
+    last = [point for point in points if point is default or any(point is near for near in nearest)]
     finalists = [
         search.judge.with_seeds(point.scenario, "finalist", point.seeds * _LONGER) for point in last
     ]

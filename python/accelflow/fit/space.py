@@ -47,7 +47,7 @@ class Bound:
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
     def has(self, value: Value) -> bool:
-        """Whether `value` is within the bounds."""
+        """Return whether `value` is within the bounds."""
         if self.choices or isinstance(value, str):
             return value in self.choices
         return self.low <= value <= self.high
@@ -60,7 +60,7 @@ class Bound:
 
 @cache
 def bounds() -> tuple[Bound, ...]:
-    """The parameters that are searched, in the order of the file."""
+    """Return the parameters that are searched, in the order of the file."""
     text = resources.files("accelflow.fit").joinpath("bounds.toml").read_text(encoding="utf-8")
     whole = {parameter.key for parameter in simulation.parameters() if parameter.whole}
     return tuple(
@@ -77,7 +77,7 @@ def bounds() -> tuple[Bound, ...]:
 
 
 def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
-    """The bounds of the parameters that are not `fixed`.
+    """Return the bounds of the parameters that are not `fixed`.
 
     Raises InputError if none is left, if a fixed parameter is not searched, or if its value is not
     allowed.
@@ -100,7 +100,7 @@ def _text(value: Value) -> str:
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
-    """The values of `scenario` for the parameters `free`; choices by their names."""
+    """Return the values of `scenario` for the parameters `free`; choices by their names."""
     fields = scenario.to_dict()
     known = {parameter.key: parameter for parameter in simulation.parameters()}
 
@@ -119,7 +119,7 @@ def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
 
 
 def scenario_of(values: Mapping[str, Value]) -> Scenario:
-    """The default scenario with `values`; names with a dot are parameters of the server."""
+    """Return the default scenario with `values`; names with a dot are parameters of the server."""
     config = simulation.configured({key: value for key, value in values.items() if "." in key})
     rest: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     default = Scenario()
@@ -192,7 +192,7 @@ class Optimiser:
         return int(self._engine.population_size)
 
     def ask(self) -> list[Place]:
-        """The points of the next generation."""
+        """Return the points of the next generation."""
         return [self._place(self._engine.ask()) for _ in range(self.generation_size)]
 
     def tell(self, found: Sequence[tuple[Place, float]]) -> None:

@@ -55,7 +55,7 @@ class Reading:
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
-        """`scenario` read in this way."""
+        """Return `scenario` with the settings of this reading."""
         config = simulation.configured({k: value for k, value in self.settings.items() if "." in k})
         rest: dict[str, Any] = {
             key: value for key, value in self.settings.items() if "." not in key
@@ -83,20 +83,20 @@ class Choice:
     combined: bool = False
 
     def default(self, scenario: Scenario) -> Reading | None:
-        """Return the reading that `scenario` uses (the one with most settings), or None."""
+        """Return the reading that `scenario` uses, or None; of several, that with most settings."""
         others = self.alternatives(scenario)
         found = [reading for reading in self.readings if reading not in others]
         return max(found, key=lambda reading: len(reading.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
-        """The values of `scenario`, as a person writes them."""
+        """Return the values of `scenario` as text for people."""
         found = self.default(scenario)
         if found is not None:
             return found.label
         return _label(_values(scenario, self._keys))
 
     def alternatives(self, scenario: Scenario) -> list[Reading]:
-        """The readings other than that of `scenario`."""
+        """Return the readings other than that of `scenario`."""
         has = _values(scenario, self._keys)
         return [
             reading for reading in self.readings if _values(reading.of(scenario), self._keys) != has
@@ -146,7 +146,7 @@ def _every() -> tuple[Choice, ...]:
 
 @cache
 def choices() -> tuple[Choice, ...]:
-    """All choices but those on request, in the order of the file."""
+    """Return the choices that run by default, in the order of the file."""
     return tuple(choice for choice in _every() if not choice.on_request)
 
 
@@ -212,7 +212,7 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
     _only(tree, ("settings", "basis", "why", "set_aside"), place)
     settings = tree.get("settings", LEFT_OUT)
     if not isinstance(settings, dict) or not settings:
-        raise refused(f"{place}: settings", settings, "must be a table with a setting or more")
+        raise refused(f"{place}: settings", settings, "must be a table with at least one setting")
     basis = one_of(f"{place}: basis", _string(tree, "basis", place), BASES)
     known = list(Scenario().choices())
     for key in settings:
@@ -231,7 +231,7 @@ def _reading(tree: Mapping[str, Any], place: str) -> Reading:
 def _string(tree: Mapping[str, Any], key: str, place: str) -> str:
     value = tree.get(key, LEFT_OUT)
     if not isinstance(value, str) or not value.strip():
-        raise refused(f"{place}: {key}", value, "must be a text")
+        raise refused(f"{place}: {key}", value, "must be a string")
     return value
 
 

@@ -62,7 +62,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def to_json(found: Readings) -> str:
-    """Everything as text: equal readings are equal bytes."""
+    """Return everything as JSON text; equal readings give equal bytes."""
     content = {
         "schema": SCHEMA,
         "budget": found.budget.name,
@@ -93,7 +93,7 @@ def write_held(found: Sequence[Readings], path: Path) -> None:
     """
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for tried in (tried for readings in found for tried in readings.tried):
-        for figure in (it for figures in tried.figures for it in figures):
+        for figure in (figure for figures in tried.figures for figure in figures):
             by_choice = rows.setdefault(figure.finding.key, {})
             by_choice.setdefault(tried.choice.name, []).append(
                 {
@@ -115,7 +115,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "by": decision.by,
         "default": None if decision.default is None else _judged(decision.default),
         "others": [_judged(other) for other in decision.others],
-        "exceptions": [it.reading.label for it in decision.exceptions],
+        "exceptions": [judged.reading.label for judged in decision.exceptions],
         "breaks": list(decision.breaks),
     }
 

@@ -105,26 +105,26 @@ def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> 
     """Decide one choice, and find out whether `default` follows the rule."""
     if default is None:
         return Decision(choice, None, tuple(others), "", (), ("the default is no reading",))
-    preferred = [it for it in others if _preferred(it, default)]
-    aside = [it for it in preferred if it.reading.set_aside]
+    preferred = [rival for rival in others if _preferred(rival, default)]
+    aside = [rival for rival in preferred if rival.reading.set_aside]
     breaks = tuple(
-        f"{it.reading.label} is preferred and not set aside"
-        for it in preferred
-        if not it.reading.set_aside
+        f"{rival.reading.label} is preferred and not set aside"
+        for rival in preferred
+        if not rival.reading.set_aside
     )
-    rivals = [it for it in others if it.reading.basis == default.reading.basis]
+    rivals = [rival for rival in others if rival.reading.basis == default.reading.basis]
     return Decision(
         choice,
         default,
         tuple(others),
         "nearest" if rivals else default.reading.basis,
-        tuple(it for it in aside if it.stands),
+        tuple(rival for rival in aside if rival.stands),
         breaks,
     )
 
 
-def _preferred(it: Judged, default: Judged) -> bool:
+def _preferred(rival: Judged, default: Judged) -> bool:
     """Whether the rule prefers a reading to the default."""
     rank = list(BASES).index
-    mine, its = rank(default.reading.basis), rank(it.reading.basis)
-    return its < mine or (its == mine and default.distance - it.distance > NOISE)
+    mine, its = rank(default.reading.basis), rank(rival.reading.basis)
+    return its < mine or (its == mine and default.distance - rival.distance > NOISE)

@@ -25,7 +25,7 @@ _RULE: Final = (
 
 
 def rule_section(found: Readings) -> list[str]:
-    """The section, as lines; empty without the experiment of the fit."""
+    """Return the section as lines; empty without the experiment of the fit."""
     decided = decisions(found)
     if not decided:
         return []
@@ -39,9 +39,9 @@ def rule_section(found: Readings) -> list[str]:
         for decision in decided
     ]
     stated = [
-        f"- **Exception**: `{decision.choice.name}` = {it.reading.label}. {it.reading.set_aside}"
+        f"- **Exception**: `{decision.choice.name}` = {reading.label}. {reading.set_aside}"
         for decision in decided
-        for it in decision.exceptions
+        for reading in (judged.reading for judged in decision.exceptions)
     ]
     stated += [
         f"- **`{decision.choice.name}` breaks the rule**: {text}."

@@ -11,7 +11,7 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 
 
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings on rows marked ``fit``."""
+    """Return the findings on rows marked ``fit``."""
     return [finding for finding in findings if finding.use == "fit"]
 
 
@@ -49,10 +49,10 @@ def standard_error(findings: Sequence[Finding]) -> float:
         distance({row: _mean_without(these, left_out) for row, these in values.items()})
         for left_out in range(count)
     ]
-    if not all(math.isfinite(one) for one in without):
+    if not all(math.isfinite(value) for value in without):
         return math.inf
     mean = math.fsum(without) / count
-    spread = math.fsum((one - mean) ** 2 for one in without)
+    spread = math.fsum((value - mean) ** 2 for value in without)
     return math.sqrt(spread * (count - 1) / count)
 
 

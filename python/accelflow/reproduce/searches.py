@@ -90,7 +90,7 @@ class _Search:
 
 
 def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """The highest load within the SLO, for every system at every point."""
+    """Return the plan that finds the highest load within the SLO, by system and point."""
     slo = definition.slo
     if slo is None:
         raise InputError(f"{definition.name}.toml: a throughput experiment needs an slo")
@@ -101,8 +101,8 @@ def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Pla
         place = point.label, system
         if place in by_place:
             continue
-        own = {case[2]: it for case, it in zip(cases, owed, strict=True) if _at(case) == place}
-        mean = {name: _mean([it[name] for it in own.values()]) for name in owes}
+        own = {case[2]: idle for case, idle in zip(cases, owed, strict=True) if _at(case) == place}
+        mean = {name: _mean([idle[name] for idle in own.values()]) for name in owes}
         bases = {
             seed: scenario.experiment(system, definition.setup, point, budget.requests, seed)
             for seed in budget.seeds

@@ -38,8 +38,10 @@ pub fn check(input: &[u8]) {
     let length = response
         .headers
         .iter()
-        .find(|it| it.name == "content-length");
-    let length = length.map_or("0", |it| std::str::from_utf8(it.value).expect("digits"));
+        .find(|header| header.name == "content-length");
+    let length = length.map_or("0", |header| {
+        std::str::from_utf8(header.value).expect("digits")
+    });
     assert_eq!(
         answer.len(),
         head.unwrap() + length.parse::<usize>().expect("digits")

@@ -24,7 +24,12 @@ pub fn check(text: &str) {
                 if let Ok(wire) = struct_from_json(&schema, id, protocol, b"{}", &limits) {
                     let json = struct_to_json(&schema, id, protocol, &wire, &limits)
                         .expect("just written");
-                    if schema.get(id).fields.iter().all(|it| it.default.is_none()) {
+                    if schema
+                        .get(id)
+                        .fields
+                        .iter()
+                        .all(|field| field.default.is_none())
+                    {
                         assert_eq!(json, b"{}");
                     }
                     let again = struct_from_json(&schema, id, protocol, &json, &limits);

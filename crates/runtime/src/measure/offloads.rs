@@ -41,7 +41,8 @@ fn nothing() -> Result<Ensemble, AccelError> {
     Ok(ensemble)
 }
 
-/// An ensemble whose accelerators do nothing, on one core: what remains of an offload is its cost.
+/// An ensemble on one core whose accelerators do nothing, so that the time of an offload is its
+/// overhead.
 #[derive(Debug)]
 pub struct NothingEnsemble {
     pools: Pools,
@@ -51,7 +52,7 @@ pub struct NothingEnsemble {
 /// The cost of an offload that does nothing, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloadCost {
-    /// o0: the host's processor time.
+    /// o0: the host's processor time to begin the offload and to take its result.
     pub setup_ns: f64,
     /// L: the rest of the time until the response.
     pub transfer_ns: f64,
@@ -62,30 +63,30 @@ fn name(chain: usize) -> String {
 }
 
 impl NothingEnsemble {
-    /// Starts the ensemble's workers on `core`, with a trace for each of `chains`, one accelerator
-    /// after the other.
+    /// Starts the ensemble's workers on `core`, with a trace for each of `chains` that calls its
+    /// accelerators one after another.
     ///
     /// # Errors
-    /// [`MeasureError`] for threads that cannot be started, and chains that are no traces.
+    /// [`MeasureError`] if threads cannot be started, or a chain is not a valid trace.
     pub fn start(core: usize, chains: &[&[Accel]]) -> Result<NothingEnsemble, MeasureError> {
-        let mut library = templates().map_err(told)?;
+        let mut library = templates().map_err(failed)?;
         for (number, chain) in chains.iter().enumerate() {
             let steps: Vec<Node> = chain.iter().map(|accel| Node::Accel(*accel)).collect();
-            library.register(&name(number), steps).map_err(told)?;
+            library.register(&name(number), steps).map_err(failed)?;
         }
         // Workers stay on the core of the thread that starts them.
         let pools = on_core(core, || Pools::start(PoolSettings::default(), nothing))??;
         Ok(NothingEnsemble {
             pools,
-            image: Arc::new(library.link().map_err(told)?),
+            image: Arc::new(library.link().map_err(failed)?),
         })
     }
 
-    /// Measures offloads of the chain with the number `chain` by this thread: the medians over
-    /// `calls`.
+    /// Measures offloads by this thread of the chain with the index `chain`, from 0. Returns
+    /// medians over `calls`.
     ///
     /// # Errors
-    /// [`MeasureError`] for a number without a chain, and for a run that the ensemble refuses.
+    /// [`MeasureError`] for an index without a chain, and for a run that the ensemble refuses.
     pub fn cost(&self, chain: usize, calls: usize) -> Result<OffloadCost, MeasureError> {
         let make = || {
             let message = Message::json(&[], Call::None);
@@ -108,7 +109,7 @@ impl NothingEnsemble {
     }
 }
 
-fn told(error: impl std::fmt::Display) -> MeasureError {
+fn failed(error: impl std::fmt::Display) -> MeasureError {
     MeasureError::Trace(error.to_string())
 }
 
@@ -117,7 +118,7 @@ fn told(error: impl std::fmt::Display) -> MeasureError {
 /// returns.
 ///
 /// # Errors
-/// [`MeasureError::Trace`] for a run that the ensemble refuses, or that fails; the errors of `make`.
+/// [`MeasureError::Trace`] for a run that the ensemble refuses or that fails; the errors of `make`.
 fn setup_ns(
     pools: &Pools,
     image: &Arc<Image>,
@@ -130,12 +131,12 @@ fn setup_ns(
         let before = thread_time();
         let begun = pools.enqueue(image, request);
         let begin = thread_time().saturating_sub(before);
-        let handle = begun.map_err(|refused| told(refused.why))?;
+        let handle = begun.map_err(|refused| failed(refused.why))?;
         handle.wait_by(Notification::Check(CHECK), None);
         let before = thread_time();
         let finished = handle.wait();
         let take = thread_time().saturating_sub(before);
-        finished.result.map_err(|failure| told(failure.error))?;
+        finished.result.map_err(|failure| failed(failure.error))?;
         samples.push(nanoseconds(begin + take));
     }
     // Each of the two intervals has one reading of the clock in it.
@@ -164,18 +165,18 @@ fn round_trip_ns(
         let request = make()?;
         let begun = Instant::now();
         let run = pools.enqueue(image, request);
-        let handle = run.map_err(|refused| told(refused.why))?;
+        let handle = run.map_err(|refused| failed(refused.why))?;
         handle.wait_by(Notification::Poll, None);
         let finished = handle.wait();
         let spent = begun.elapsed();
-        finished.result.map_err(|failure| told(failure.error))?;
+        finished.result.map_err(|failure| failed(failure.error))?;
         samples.push(nanoseconds(spent));
     }
     Ok(median(&mut samples))
 }
 
-/// Returns o1 in nanoseconds: a switch between two threads that wake each other. Both are started by
-/// this thread, so they share its core if it is bound to one. The median over `switches`.
+/// Returns o1 in nanoseconds: the median time over `switches` of a switch between this thread and a
+/// thread that it starts, which wake each other. They share a core if this thread is bound to one.
 pub fn switch_ns(switches: usize) -> f64 {
     let turn = (Mutex::new(false), Condvar::new());
     let play = |mine: bool| {

@@ -17,7 +17,7 @@ use crate::collections::{Collection, CollectionError};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
-    /// The address that it listens on.
+    /// The address that the gateway listens on.
     pub listen: SocketAddr,
     /// The PEM file of the gateway's certificate chain, which begins with its own certificate.
     pub certificates: PathBuf,
@@ -27,16 +27,16 @@ pub struct GatewayConfig {
     pub redis: String,
     /// The database, as a URL or in `key=value` form.
     pub postgres: String,
-    /// The collections that it stores.
+    /// The collections that the gateway stores.
     pub collections: Vec<Collection>,
-    /// The largest number of open connections from services. Default 256.
+    /// The largest number of open connections from services, 1 to 65,536. Default 256.
     #[serde(default = "default_connections")]
     pub max_connections: usize,
-    /// Connections to the database. Default 8.
+    /// The number of connections to the database, 1 to 1,024. Default 8.
     #[serde(default = "default_pool")]
     pub database_connections: usize,
-    /// The longest time that one request to the cache or the database may take, in milliseconds.
-    /// Default 2,000.
+    /// The longest time that one request to the cache or the database may take, in milliseconds: 1
+    /// to 3,600,000. Default 2,000.
     #[serde(default = "default_timeout")]
     pub store_timeout_ms: u64,
 }
@@ -99,7 +99,8 @@ impl GatewayConfig {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`GatewayError::File`] with line and column.
+    /// [`GatewayError::File`] for a file that cannot be read, or is not a valid configuration; then
+    /// with line and column.
     pub fn load(path: &Path) -> Result<GatewayConfig, GatewayError> {
         let refused = |why: String| GatewayError::File {
             path: path.to_owned(),

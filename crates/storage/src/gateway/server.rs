@@ -44,7 +44,8 @@ impl Gateway {
     /// Connects to cache and database, creates the database's tables, and listens.
     ///
     /// # Errors
-    /// [`GatewayError`].
+    /// [`GatewayError`] for an invalid setting, an unusable certificate or key, a cache or database
+    /// that cannot be used, or an address that cannot be bound.
     pub async fn bind(config: &GatewayConfig) -> Result<Gateway, GatewayError> {
         config.check()?;
         let collections = Collections::new(config.collections.clone())?;
@@ -77,7 +78,7 @@ impl Gateway {
         })
     }
 
-    /// The address that it listens on.
+    /// The address that the gateway listens on.
     ///
     /// # Errors
     /// The system's error.

@@ -171,7 +171,8 @@ impl GrpcClient {
     /// Like [`GrpcClient::set_traces`], with the present contents of the client's trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if the client has no trace file.
+    /// [`ServeError::OwnTraces`] if the client has no trace file, the file cannot be read, or its
+    /// traces do not fit the calls.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.setup.traces.reload()
     }
@@ -181,7 +182,7 @@ impl GrpcClient {
     /// unavailable.
     ///
     /// # Errors
-    /// `unknown_method`.
+    /// `unknown_method` if the interface has no such method.
     pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
         let id = self.schema.find(name)?;
         self.idempotent.insert(id);
@@ -192,7 +193,8 @@ impl GrpcClient {
     /// object. Returns the response as a JSON object.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// [`CallError`] if the service answers with a status other than OK, or the call fails before a
+    /// valid response has arrived.
     pub fn call(&self, method: &str, request: &[u8]) -> Result<Vec<u8>, CallError> {
         self.call_with(method, request, &CallOptions::default())
     }
@@ -200,7 +202,7 @@ impl GrpcClient {
     /// Like [`GrpcClient::call`], with options such as a deadline and a handle for cancellation.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// The errors of [`GrpcClient::call`].
     pub fn call_with(
         &self,
         method: &str,
@@ -219,7 +221,7 @@ impl GrpcClient {
     /// of the thread's span.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// The errors of [`GrpcClient::call`].
     pub fn request_with(
         &self,
         request: &GrpcRequest<'_>,
@@ -227,7 +229,7 @@ impl GrpcClient {
     ) -> Result<Vec<u8>, CallError> {
         let start = Instant::now();
         let done = self.exchange(request, options);
-        let done = done.map_err(unless_told);
+        let done = done.map_err(unless_answered);
         let label = done.as_ref().err().map_or("ok", CallError::reason);
         self.setup.metrics.call(label, start.elapsed());
         done
@@ -511,7 +513,7 @@ impl Drop for GrpcClient {
 
 /// The error of a call, or [`CallError::Answered`] if the ensemble has passed the service's status
 /// on to the client of the request being handled.
-fn unless_told(error: CallError) -> CallError {
+fn unless_answered(error: CallError) -> CallError {
     let CallError::Status {
         address,
         code,
