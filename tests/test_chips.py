@@ -122,7 +122,7 @@ def test_chips_are_a_mapping_or_a_list(chips: Any, tmp_path: Path) -> None:
         ([("a", {}), ("a", {})], "chips = 'a': must be given only once"),
         ({"a": {"accelerator.TCP.pse": 1}}, "did you mean accelerator.TCP.pes"),
         ({"a": {"accelerator.pes": 0}, "b": {}}, r"chips\['a'\].config.accelerator.pes = 0"),
-        ({"": {}}, "must be a text of 1 to 64 characters"),
+        ({"": {}}, "must be a string of 1 to 64 characters"),
     ],
 )
 def test_bad_chips_are_refused(chips: Any, words: str) -> None:

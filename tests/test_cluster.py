@@ -304,7 +304,7 @@ def test_missing_parts_of_slurm_are_reported(
         monkeypatch.setenv("PATH", str(tmp_path))
         found = CliRunner().invoke(sweep_command, arguments)
     assert isinstance(found.exception, AccelflowError)
-    assert "--cluster slurm:2: sbatch, SLURM's command, is not found" in str(found.exception)
+    assert "--cluster slurm:2: SLURM's command sbatch is not found" in str(found.exception)
     assert not (tmp_path / "out").exists()
 
 

@@ -149,7 +149,7 @@ def test_simulate_refuses_several_systems() -> None:
     several = accelflow.Scenario(**small())
     with pytest.raises(InputError, match="must be a single system"):
         accelflow.simulate(several)
-    with pytest.raises(InputError, match=r"^orchestrator = 5: must be a text"):
+    with pytest.raises(InputError, match=r"^orchestrator = 5: must be a string"):
         accelflow.simulate("socialnetwork", 5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="did you mean accelflow"):
         accelflow.simulate("hotelreservation", "acelflow", requests=100)

@@ -101,7 +101,7 @@ def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
         seek(shared, "offloads_per_s", Goal("speedup", 1.1), kernel="compression")
     text = (EXAMPLES / "fig20.toml").read_text()
     for old, new, message in (
-        ('name = "off the chip, Async"', "", "alternatives[2].name = left out: must be a text"),
+        ('name = "off the chip, Async"', "", "alternatives[2].name = left out: must be a string"),
         (
             'name = "off the chip, Sync"',
             'name = "a"\nkernel = "compresion"',
@@ -237,7 +237,7 @@ def test_service_that_would_be_slower_keeps_its_servers() -> None:
         ('file = "feed1-compression.toml"', "", "services[0].file = left out: must be the name"),
         ("pue_ratio = 1.1", "pue_ratio = 0.9", "electricity.pue_ratio = 0.9: must be a number"),
         ("[device]", "[devise]", "did you mean device?"),
-        ('name = "cache"', 'name = "feed"', "services[1].name = 'feed': must be a text"),
+        ('name = "cache"', 'name = "feed"', "services[1].name = 'feed': must be a string"),
     ],
 )
 def test_fleets_that_cannot_be_planned(old: str, new: str, message: str, tmp_path: Path) -> None:

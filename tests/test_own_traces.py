@@ -187,7 +187,7 @@ def test_sighup_reads_the_file_again(interface: Path, tmp_path: Path) -> None:
         assert child.stdout is not None
         assert "serving on" in child.stdout.readline()
         os.kill(child.pid, signal.SIGHUP)
-        assert "read again, for the 1. time" in child.stdout.readline()
+        assert "read again; replacements so far: 1" in child.stdout.readline()
         path.write_text(RESPOND, encoding="utf-8")
         os.kill(child.pid, signal.SIGHUP)
         assert "the traces stay as they were: receive = 'my_receive'" in child.stdout.readline()

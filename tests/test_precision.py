@@ -126,5 +126,5 @@ def test_a_precision_that_takes_too_long_is_given_up():
 
 
 def test_few_replications_are_refused():
-    with pytest.raises(InputError, match="seeds = 3: must be 5 at least with a precision"):
+    with pytest.raises(InputError, match="seeds = 3: must be at least 5 with a precision"):
         accelflow.compare(precision="p99:2%", seeds=3)

@@ -30,7 +30,7 @@ def test_rules_can_be_edited(tmp_path: Path) -> None:
         ("[leaves]", "mine: table = 'leaves': must be leaf, functionality, dispatcher"),
         ("[leaf]\ncopy = []", "mine: leaf: category = 'copy': must be memory, kernel"),
         ("[leaf]\nmemory = 'x'", "mine: leaf.memory = 'x': must be a list"),
-        ("[leaf]\nmemory = [1]", "mine: leaf.memory[0] = 1: must be a text"),
+        ("[leaf]\nmemory = [1]", "mine: leaf.memory[0] = 1: must be a string"),
         ("[leaf]\nmemory = ['(']", "mine: leaf.memory[0] = '(': must be a regular expression"),
         ("leaf = 3", "mine: leaf = 3: must be a table"),
         ("[leaf", "mine: "),

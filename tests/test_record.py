@@ -142,7 +142,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--service", ADD), "--from = left out: must be given, the address of a running server"),
+        (("--service", ADD), "--from = left out: must be given (the address of a running server)"),
         (
             ("a:b", "--from", "http://x:1", "--service", ADD),
             "must be left out with MODULE:FUNCTION",

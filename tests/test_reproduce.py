@@ -125,7 +125,7 @@ def test_all_files_are_read() -> None:
         ),
         ('form = "bars"', 'form = "pie"', "plot.form = 'pie': must be bars"),
         ('"UniqId"', '"Unique"', "services[0] = 'Unique': must be CPost"),
-        ('place = "section 0"', "place = 0", "small.toml.place = 0: must be a text"),
+        ('place = "section 0"', "place = 0", "small.toml.place = 0: must be a string"),
         ("title = ", "title == ", "small.toml: "),
         (
             '[[order]]\nsays = "',

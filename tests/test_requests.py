@@ -460,9 +460,9 @@ def test_a_port_that_is_not_to_be_had_leaves_the_server_for_another(interface: P
 
 
 def test_a_text_is_no_list_of_texts(interface: Path) -> None:
-    with pytest.raises(InputError, match="idempotent = 'Add': must be a list of texts"):
+    with pytest.raises(InputError, match="idempotent = 'Add': must be a list of strings"):
         GrpcClient(interface, "127.0.0.1:1", idempotent="Add")
-    with pytest.raises(InputError, match="include_dirs = 'more': must be a list of texts"):
+    with pytest.raises(InputError, match="include_dirs = 'more': must be a list of strings"):
         Server(interface, include_dirs="more")
 
 

@@ -230,7 +230,7 @@ def test_a_first_length_that_does_not_end_is_said(tmp_path: Path):
     options = ["socialnetwork", "--profile", "paper", "--precision", "p999:0.1%"]
     options += ["--out", str(tmp_path / "out"), "--time-limit", "0.1s"]
     found = CliRunner().invoke(compare_command, options)
-    assert "the time limit of 0.1s has passed; the first length, 100,000 requests" in str(
+    assert "the time limit of 0.1s has passed; the first run length, 100,000 requests" in str(
         found.exception
     )
 

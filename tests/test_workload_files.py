@@ -105,7 +105,7 @@ def test_a_new_file_runs_and_is_not_overwritten(
     assert "must be 1 to 64 letters, digits, - and _" in messages
     code, _, messages = invoke(capsys, "service", "new", "usuite")
     assert code == 2
-    assert "NAME = 'usuite': must be another name than those of the suites" in messages
+    assert "NAME = 'usuite': must differ from the names of the suites" in messages
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "shop.toml"]
 
 
@@ -213,7 +213,7 @@ def test_unreadable_files_are_refused_with_the_place(shop: Path) -> None:
     assert "times_us[1] = 3: must be from 5 (the time before it)" in refusal(
         "times.csv", "time_us\n5\n3\n"
     )
-    assert "must be a text in UTF-8" in refusal("rates.csv", b"\xff\xfe\x00")
+    assert "must be text in UTF-8" in refusal("rates.csv", b"\xff\xfe\x00")
     assert "must be two whole numbers" in refusal("sizes.csv", "size_bytes,count\n1.5,1\n")
     assert "sizes.histogram[0] = 0: must be from 1 to" in refusal(
         "sizes.csv", "size_bytes,count\n0,1\n"

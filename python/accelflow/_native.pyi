@@ -131,10 +131,10 @@ _Costs = tuple[_Values, _Values, _Values, _Values, _Values]
 _Design = tuple[str, str, bool | None, int]
 
 def accelerometer_choices() -> list[tuple[str, list[str]]]:
-    """Return the parts of a kernel that are chosen by name, each with its names."""
+    """Return the settings of a kernel that are chosen by name, each with the allowed names."""
 
 def accelerometer_evaluate(request: str) -> str:
-    """Evaluate a service.
+    """Compute the gain of offloading the kernels of a service, by Accelerometer's equations.
 
     `request` and the outcome are JSON. Raises AccelflowError for a value that is out of range or
     missing.
@@ -162,20 +162,28 @@ def accelerometer_sweep(
     `design` is threading, placement, whether the driver waits, and the thread switches in the
     latency of Sync-OS; `costs` are setup, transfer, queue and thread switch in cycles, and the
     acceleration. Points are numbered from `first` on. Raises AccelflowError for a value out of
-    range, naming its column and number.
+    range; the message names the column and the number of its point.
     """
 
-def erlang_c(servers: int, offered: float) -> float: ...
+def erlang_c(servers: int, offered: float) -> float:
+    """Return the probability that an arrival at an M/M/k queue of `servers` waits (Erlang's C).
+
+    `offered` is the load in erlangs, below `servers`.
+    """
+
 def measure_bodies(rounds: int, calls: int) -> str:
     """Measure the software bodies, offloads to them and thread switches on this machine.
 
     Returns JSON: `bodies` by name, each with `setup_ns`, `transfer_ns` (a value for each of the
     `rounds`) and `sizes`, and `thread_switch_ns`. A value is the median of `calls`. Raises
-    AccelflowError for a count of 0, and if the process may use one core only.
+    AccelflowError for a count of 0, and if the process may use only one core.
     """
 
 def crc32c(data: bytes, tables: bool) -> int:
-    """The CRC-32C of `data`: by the processor's instruction where it has one, or by `tables`."""
+    """Return the CRC-32C of `data`.
+
+    The processor's instruction computes it if there is one; with `tables`, only tables do.
+    """
 
 def accelerometer_break_even(
     design: _Design,
@@ -188,28 +196,28 @@ def accelerometer_break_even(
     from_bytes: npt.NDArray[np.float64],
     to_bytes: npt.NDArray[np.float64],
 ) -> None:
-    """Fill `from_bytes` and `to_bytes` with the sizes between which an offload pays."""
+    """Fill `from_bytes` and `to_bytes` with the sizes in bytes between which an offload pays."""
 
 def relief_suite(request: str) -> str:
-    """Maximum throughput of RELIEF's applications. `request` and the outcome are JSON.
+    """Return the maximum throughput of RELIEF's applications; request and outcome are JSON.
 
     Raises AccelflowError for an unknown application and if the simulation fails.
     """
 
 def area_model(changes: str) -> str:
-    """The areas of AccelFlow, section VI. `changes` (JSON) replaces inputs by name.
+    """Return the areas of AccelFlow, section VI. `changes` (JSON) replaces inputs by name.
 
     Raises AccelflowError for an unknown input and a value out of range.
     """
 
 def power_model(area_changes: str, power_changes: str) -> str:
-    """The maximum powers of AccelFlow, section VII.B.5; the changes are JSON.
+    """Return the maximum powers of AccelFlow, section VII.B.5; the changes are JSON.
 
     Raises AccelflowError for an unknown input and a value out of range.
     """
 
 def energy_model(request: str) -> str:
-    """The energy in joules of a system's work in a window; `request` and outcome are JSON.
+    """Return the energy in joules of a system's work in a window; `request` and outcome are JSON.
 
     Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
     """
@@ -252,7 +260,7 @@ class CallError(AccelflowError):
     reason: str
     """A stable name of the reason, such as timeout or pool_full."""
     executed: str
-    """Whether the service can have executed the call: no, perhaps or yes."""
+    """Whether the service may have executed the call: no, perhaps or yes."""
     code: str | None
     """The name of the status code of a gRPC call."""
     details: str | None
@@ -264,9 +272,9 @@ class TraceError(AccelflowError):
     reason: str
     """A stable name of the reason, such as bad_condition or never_ends."""
     trace: str | None
-    """The trace in which it happened, if that is known."""
+    """The name of the trace that failed, if it is known."""
     step: int | None
-    """The number of steps that the execution had made before; None outside executions."""
+    """The number of steps that the execution had completed; None outside executions."""
     position: int | None
     """The index of the offending character of a condition, from 0; None for anything else."""
 
@@ -283,7 +291,7 @@ class Cancel:
 
 @final
 class Client:
-    """A client of the functions that a `.thrift` file declares: T9 and T10."""
+    """A client of the functions that a `.thrift` file declares; calls run the traces T9 and T10."""
 
     def __new__(
         cls,
@@ -313,12 +321,15 @@ class Client:
         Raises DeclaredError and CallError.
         """
     def set_traces(self, traces: Any) -> int:
-        """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
+        """Use `accelflow.own_traces.ClientTraces` for further calls; None: the built-in traces.
 
-        Returns how often traces were replaced. Raises AccelflowError for traces that do not fit.
+        Returns the number of replacements so far. Raises AccelflowError for traces that do not fit.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them. Raises AccelflowError."""
+        """Read the file of the traces again, and replace them.
+
+        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        """
     def drive(
         self,
         method: str,
@@ -334,13 +345,16 @@ class Client:
         have not begun `until_s` seconds after the start are neither made nor returned.
         """
     def connections(self) -> tuple[int, int, int]:
-        """Connections, those that are idle, and calls that wait for one."""
+        """Return the numbers of open connections, idle connections, and waiting calls."""
     def metrics(self) -> str:
-        """The metrics in the text format of Prometheus."""
+        """Return the metrics in the text format of Prometheus."""
 
 @final
 class GrpcClient:
-    """A client of the methods that a `.proto` file declares: T9 and T10 over HTTP/2."""
+    """A client of the methods that a `.proto` file declares, over HTTP/2.
+
+    Calls run the traces T9 and T10.
+    """
 
     def __new__(
         cls,
@@ -366,20 +380,23 @@ class GrpcClient:
     ) -> Any:
         """Call `Service.Method` with its request and return its response. Raises CallError."""
     def set_traces(self, traces: Any) -> int:
-        """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
+        """Use `accelflow.own_traces.ClientTraces` for further calls; None: the built-in traces.
 
-        Returns how often traces were replaced. Raises AccelflowError for traces that do not fit.
+        Returns the number of replacements so far. Raises AccelflowError for traces that do not fit.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them. Raises AccelflowError."""
+        """Read the file of the traces again, and replace them.
+
+        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        """
     def connections(self) -> tuple[int, int, int]:
-        """Connections, those that are idle, and calls that wait for one."""
+        """Return the numbers of open connections, idle connections, and waiting calls."""
     def metrics(self) -> str:
-        """The metrics in the text format of Prometheus."""
+        """Return the metrics in the text format of Prometheus."""
 
 @final
 class HttpClient:
-    """A client of one HTTP/1.1 server: T11 and T12."""
+    """A client of one HTTP/1.1 server; requests run the traces T11 and T12."""
 
     def __new__(
         cls,
@@ -410,16 +427,19 @@ class HttpClient:
         Raises TypeError and ValueError for a value that JSON cannot represent.
         """
     def set_traces(self, traces: Any) -> int:
-        """Make further calls with `accelflow.own_traces.ClientTraces`, or the client's for None.
+        """Use `accelflow.own_traces.ClientTraces` for further calls; None: the built-in traces.
 
-        Returns how often traces were replaced. Raises AccelflowError for traces that do not fit.
+        Returns the number of replacements so far. Raises AccelflowError for traces that do not fit.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them. Raises AccelflowError."""
+        """Read the file of the traces again, and replace them.
+
+        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        """
     def connections(self) -> tuple[int, int, int]:
-        """Connections, those that are idle, and calls that wait for one."""
+        """Return the numbers of open connections, idle connections, and waiting calls."""
     def metrics(self) -> str:
-        """The metrics in the text format of Prometheus."""
+        """Return the metrics in the text format of Prometheus."""
 
 @final
 class TraceNode:
@@ -456,17 +476,17 @@ class TraceNode:
     def __hash__(self, /) -> int: ...
 
 def trace_accel(name: str) -> TraceNode:
-    """A call of the accelerator called `name`. Raises TraceError for any name but the nine."""
+    """Return a call of the accelerator `name`. Raises TraceError if it is not one of the nine."""
 
 def trace_kind(name: str, directions: str, yields: Sequence[tuple[str, str]]) -> TraceNode:
-    """A call of a custom accelerator, which is thereby declared.
+    """Declare a custom accelerator, and return a call of it.
 
-    It processes messages of `directions` (both, receives or sends) and yields facts, each a name
-    and a type (number or text). Raises TraceError for a declaration that is not allowed.
+    The accelerator processes messages of `directions` (both, receives or sends) and yields facts,
+    each a name and a type (number or text). Raises TraceError for an invalid declaration.
     """
 
 def trace_declarations(nodes: Sequence[TraceNode]) -> str:
-    """The declarations of the custom accelerators that `nodes` call, a line each."""
+    """Return the declarations of the custom accelerators that `nodes` call, a line each."""
 
 def trace_branch(
     condition: str,
@@ -474,32 +494,32 @@ def trace_branch(
     on_false: Sequence[TraceNode],
     likely: bool | None = None,
 ) -> TraceNode:
-    """A branch on `condition`.
+    """Return a branch on `condition`.
 
     Raises TraceError, with the position of the offending character, for a condition that does not
     parse or type-check.
     """
 
 def trace_trans(src: str, dst: str) -> TraceNode:
-    """A change of format. Raises TraceError for an unknown format and for two equal ones."""
+    """Return a change of format. Raises TraceError for an unknown format and for two equal ones."""
 
 def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Arms that run in parallel, each to its own end."""
+    """Return a fork: `arms` run in parallel, each to its own end."""
 
 def trace_join(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Arms that run in parallel until all have reached the next node."""
+    """Return a join: `arms` run in parallel, and the next node runs once all have reached it."""
 
 def trace_tail(name: str) -> TraceNode:
-    """The end of a trace that is followed by the trace called `name`."""
+    """Return the end of a trace that is followed by the trace called `name`."""
 
 def trace_notify() -> TraceNode:
-    """The end of a trace, where the core is notified."""
+    """Return the end of a trace, where the core is notified."""
 
 def trace_listing(nodes: Sequence[TraceNode]) -> str:
-    """The source text of `nodes`, indented."""
+    """Return the source text of `nodes`, indented."""
 
 def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
-    """Warnings about `nodes` as a trace. Raises TraceError if they are invalid."""
+    """Return warnings about the trace `nodes`. Raises TraceError if it is invalid."""
 
 def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
     """Name, description by Table II, and source of each template of the paper."""
@@ -539,28 +559,28 @@ class TraceLibrary:
         not `replace`, for a name that another trace has; the library is then as it was.
         """
     def of_service(self, name: str) -> TraceLibrary:
-        """The library as a service sees it.
+        """Return the library as the service `name` sees it.
 
-        It may run its own traces and those without an owner, and replace and remove only its own.
-        Raises TraceError for a name that traces cannot have, and for another service's view.
+        The service may run its own traces and those without an owner, and replace and remove only
+        its own. Raises TraceError for an invalid name, and for another service's view.
         """
     @property
     def service_name(self) -> str | None:
         """The service whose view of the library this is; None for the operator's."""
     def owner(self, name: str) -> str | None:
-        """The service that a trace belongs to; None if all may use it.
+        """Return the service that a trace belongs to; None if all may use it.
 
         Raises TraceError if there is no such trace.
         """
     def remove(self, name: str) -> bool:
-        """Remove the trace called `name`; whether it was there.
+        """Remove the trace called `name`, and return whether it was there.
 
         Raises TraceError for a trace that is not the service's. Linked images keep it.
         """
     def names(self) -> list[str]:
-        """The names of all traces, in the order of registration."""
+        """Return the names of all traces, in the order of registration."""
     def get(self, name: str) -> RegisteredTrace:
-        """The trace called `name`. Raises TraceError, which lists the names, for an unknown one."""
+        """Return the trace `name`. Raises TraceError, with the known names, for an unknown one."""
     def link(self) -> TraceImage:
         """Lay all traces out in a trace memory.
 
@@ -570,7 +590,7 @@ class TraceLibrary:
     def link_from(self, name: str) -> TraceImage:
         """Lay out the trace called `name` and those that its tails lead to.
 
-        Raises TraceError as link does, but only for their errors.
+        Raises TraceError as link does, but only for errors in these traces.
         """
     def __contains__(self, key: str, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -584,9 +604,9 @@ class TraceImage:
 
     @staticmethod
     def from_bytes(data: bytes) -> TraceImage:
-        """The image in the bytes of a trace file. Raises TraceError for any other bytes."""
+        """Return the image in the bytes of a trace file. Raises TraceError for any other bytes."""
     def to_bytes(self) -> bytes:
-        """The image as the bytes of a trace file."""
+        """Return the image as the bytes of a trace file."""
     @property
     def words(self) -> list[int]:
         """All words, by address, as integers of 64 bits."""
@@ -606,27 +626,27 @@ class TraceImage:
     def kinds(self) -> list[str]:
         """The declarations of the custom accelerators that words call, by number."""
     def entry(self, name: str) -> int:
-        """The address of the first word of the trace called `name`.
+        """Return the address of the first word of the trace called `name`.
 
         Raises TraceError, which lists the names, for an unknown one.
         """
     def decode(self, address: int) -> list[TraceInstruction]:
-        """The instructions of the word at `address`, from its first nibble to its last.
+        """Return the instructions of the word at `address`, from its first nibble to its last.
 
-        Nibbles that are zero to the end are one `end` each. Raises IndexError outside the memory.
+        Each of the trailing zero nibbles is one `end`. Raises IndexError outside the memory.
         """
     def disassemble(self) -> list[tuple[str, list[TraceNode]]]:
-        """The names and sources of all words; linked again they give the same image."""
+        """Return the names and sources of all words; linking these gives the same image."""
     def walk(
         self, name: str, facts: Mapping[str, int], *, max_visits: int = 100_000
     ) -> list[tuple[str, str]]:
-        """The steps of an execution from the trace `name` on, on a payload with the fields `facts`.
+        """Return the steps of the trace `name`, with tails, for a payload with the fields `facts`.
 
-        Pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'), ('trans', 'JSON>str'),
-        ('fork', ''), ('notify', ''); for a join ('scatter', ''), then ('wait', '') where an arm
-        comes to it and ('join', '') for the last. Arms follow one another. Raises TraceError, with
-        the number of the step, for a field that is missing and after `max_visits` visits: forks
-        double the work of what follows them, so a program that ends may still be very long.
+        Steps are pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
+        ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter', ''), then
+        ('wait', '') where an arm reaches it and ('join', '') for the last arm. Arms follow one
+        another. Raises TraceError, with the number of the step, for a missing field, and after
+        `max_visits` visits: each fork doubles the work after it, so a trace may be very long.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
@@ -652,9 +672,9 @@ class TraceInstruction:
         """The index of the predicate that a branch tests."""
     @property
     def target(self) -> int | None:
-        """The position that a jump, a failed branch or the second execution of a fork goes on at.
+        """The position where a jump, a failed branch or the second execution of a fork continues.
 
-        Up to 16, the end of the word.
+        It is at most 16, the end of the word.
         """
     @property
     def address(self) -> int | None:
@@ -691,7 +711,7 @@ class Request:
     def get(self, name: str) -> str | bytes | None:
         """Return the first value of a name of the metadata; None if there is none."""
     def time_left_s(self) -> float | None:
-        """Seconds until the client's deadline; None without one. Only gRPC has deadlines."""
+        """Return the seconds until the client's deadline; None without one (only gRPC has them)."""
 
 @final
 class Scope:
@@ -702,10 +722,10 @@ class Scope:
         """Whether the client is known to have stopped waiting."""
 
     def time_left_s(self) -> float | None:
-        """Seconds that are left; None if the request has no deadline."""
+        """Return the seconds until the request's deadline; None without one."""
 
 def current_scope() -> Scope | None:
-    """The scope of this thread's request; None if that has neither deadline nor trace."""
+    """Return the scope of this thread's request; None if that has neither deadline nor trace."""
 
 @final
 class Promise:
@@ -758,40 +778,46 @@ class Server:
         Raises AccelflowError for a function that the interface lacks, and a time out of its range.
         """
     def set_traces(self, traces: Any) -> int:
-        """Serve with `accelflow.own_traces.ServerTraces` from now on, or the server's for None.
+        """Serve with `accelflow.own_traces.ServerTraces` from now on; None: the built-in traces.
 
-        Returns how often traces were replaced since the start. Raises AccelflowError for traces
-        that do not fit.
+        Returns the number of replacements since the start. Raises AccelflowError for traces that do
+        not fit.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them. Raises AccelflowError."""
-    def start(self, host: str, port: int) -> int:
-        """Listen on an IP address or a name's; return the port. 0 asks the system for one.
+        """Read the file of the traces again, and replace them.
 
-        Raises AccelflowError.
+        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        """
+    def start(self, host: str, port: int) -> int:
+        """Listen on `host`, an IP address or a name, and return the port.
+
+        Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there.
         """
     def admin_port(self) -> int | None:
-        """The address of the operators' port; None without one."""
+        """Return the operators' port; None without one."""
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace the shaping of a tenant's traffic. Raises AccelflowError."""
     def set_slo(self, tenant: str, slo: Slo) -> None:
-        """Ask for a promise to a tenant. Raises AccelflowError if it is not given."""
+        """Request an SLO for a tenant. Raises AccelflowError if it is refused."""
     def remove_slo(self, tenant: str) -> bool:
-        """Take a promise back; return whether there was one. Raises AccelflowError."""
+        """Remove a tenant's SLO; return whether it had one. Raises AccelflowError."""
     def slo_page(self) -> str:
-        """What is promised, used, left and kept, as JSON. Raises AccelflowError."""
+        """Return the tenants' SLOs, use and results, and the remaining capacity, as JSON.
+
+        Raises AccelflowError without a control plane, or if the server is not running.
+        """
     def metrics(self) -> str:
-        """The metrics in the text format of Prometheus; empty unless the server is running."""
+        """Return the metrics in Prometheus' text format; empty unless the server is running."""
     def recording(self, services: dict[str, str], date: str) -> str:
-        """A recording of the latest requests, as JSON.
+        """Return a recording of the latest requests, as JSON.
 
         `services` maps `Service.method` to the name in the recording. Raises AccelflowError if
         there were none.
         """
     def stop(self, grace_s: float) -> int:
-        """Stop listening, wait up to `grace_s` for requests.
+        """Stop listening, and wait up to `grace_s` for requests in progress.
 
-        Return how many connections had to be cut off.
+        Returns the number of connections that were closed before their requests had ended.
         """
 
 @final
@@ -848,21 +874,21 @@ class TraceExecutor:
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`.
 
-        Without `call` on packets from the demo's client, with it on JSON to be sent as that kind of
-        message, or for a cache's response on packets again. Raises TraceError, with the step, for
-        the first step that fails.
+        Without `call`, `payload` is packets from the demo's client. With `call`, a kind of message,
+        it is the JSON to send, or for a cache's response the packets received. Raises TraceError,
+        with the number of the step, for the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
-        """Register `body` for the custom accelerator that `kind` calls.
+        """Register `body` for the custom accelerator that `kind` calls, in the whole process.
 
-        In all executors and ensembles of the process. `body` is a function of the payload and a
+        `body` is a function of the payload and a
         dict of the facts. It returns the new payload, or None to keep it, or a pair of that and a
         dict of the facts that `kind` yields. Raises TraceError for a node that calls no custom
         accelerator.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:
-        """How many runs reached their end, and how many ended early, by reason."""
+        """The number of runs that reached their end, and of those that failed, by reason."""
 
 @final
 class TraceEnsemble:
@@ -899,15 +925,15 @@ class TraceHandle:
     def wait(self, timeout_s: float | None = None) -> TraceRun:
         """Wait for the end of the run, and return its record.
 
-        Raises TraceError if it ended early, and TimeoutError.
+        Raises TraceError if it ended early, and TimeoutError after `timeout_s`.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
-        """Wait for the next execution that ends before the run does; None once that has ended.
+        """Return the next execution that ends before the run does; None after the run has ended.
 
-        Raises TimeoutError.
+        Raises TimeoutError after `timeout_s`.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when the run ends, at once if it has."""
+        """Call `callback` when the run ends, or now if it has ended."""
 
 @final
 class TraceRun:
@@ -953,19 +979,19 @@ class TraceArrival:
         """The facts that are text, such as the method."""
 
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
-    """The packets in which the demo's client calls `method`: input for T1.
+    """Return the packets of the demo client's call of `method`, the input for T1.
 
     Raises TraceError for an unknown method.
     """
 
 def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
-    """The TLS application traffic secrets of a demo connection: the client's, the server's."""
+    """Return the TLS application traffic secrets of a demo connection: client's, server's."""
 
 def arcus_table2() -> str:
-    """The registers of ARCUS's Table 2 and the rates that they give, as a JSON list."""
+    """Return the registers of ARCUS's Table 2 and the rates that they give, as a JSON list."""
 
 def arcus_shape(values: tuple[int, int, int, int], unit: str) -> str:
-    """The rate and burst of the registers (refill, bucket, interval, clock in hertz), as JSON.
+    """Return the rate and burst of registers (refill, bucket, interval, clock in Hz), as JSON.
 
     Use `accelflow.arcus.shape`. Raises AccelflowError for a value out of range.
     """
@@ -976,26 +1002,29 @@ def arcus_release(
     messages: Sequence[tuple[int, int]],
     split: tuple[int, int] | None = None,
 ) -> list[tuple[int, int, bool, int, int, int]]:
-    """The segments of `messages`: (message, index, last, bytes, granted ps, released ps).
+    """Pass `messages` (time in ps, bytes) through the registers `values`; return their segments.
 
-    Use `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a message that
-    could never pass, and times that run backwards.
+    A segment is (message, index, whether it is the last, bytes, granted ps, released ps). Use
+    `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a message that could
+    never pass, and times that run backwards.
     """
 
 def arcus_parameters() -> str:
-    """All parameters of the shaper and of the shared platform, as a JSON list."""
+    """Return all parameters of the shaper and of the shared platform, as a JSON list."""
 
 def arcus_experiments() -> str:
-    """The paper's experiments as a JSON list: name, title and number of seeds."""
+    """Return the paper's experiments as a JSON list: name, title and number of seeds."""
 
 def arcus_experiment(name: str, seed: int, replications: int | None, threads: int) -> str:
-    """Run an experiment; its report as JSON. Use `accelflow.arcus.experiment`."""
+    """Run an experiment and return its report as JSON. Use `accelflow.arcus.experiment`."""
 
 def arcus_plan_refusal(request: str) -> str | None:
-    """The refusal of a plan (JSON) as JSON: message and keys; None for a plan that is allowed."""
+    """Check a plan (JSON); return its refusal, message and keys, as JSON, or None if allowed."""
 
 def arcus_plan(request: str, profiles: str | None = None) -> str:
-    """Admit the flows of a plan (JSON) and run them; JSON. Use `accelflow.arcus.plan`.
+    """Admit the flows of a plan (JSON), run them, and return the outcome as JSON.
+
+    Use `accelflow.arcus.plan`.
 
     Raises AccelflowError for a value that is not allowed.
     """
@@ -1003,16 +1032,18 @@ def arcus_plan(request: str, profiles: str | None = None) -> str:
 def arcus_profile(
     request: str, sizes: Sequence[int], paths: Sequence[str], most: int, threads: int
 ) -> str:
-    """Profile contexts on the platform of a plan (JSON); JSON. Use `accelflow.arcus.profile`.
+    """Profile contexts on the platform of a plan (JSON), and return the table as JSON.
+
+    Use `accelflow.arcus.profile`.
 
     Raises AccelflowError for a value that is not allowed.
     """
 
 def arcus_plan_schema() -> str:
-    """The JSON Schema of plan files, as text."""
+    """Return the JSON Schema of plan files, as text."""
 
 def version() -> str:
-    """The version of the engines, which is that of the whole project."""
+    """Return the version of accelflow."""
 
 def scenario_read(document: str, recording: str | None = None) -> str:
     """Return the scenario in `document` (JSON) with all fields, as JSON.
@@ -1026,23 +1057,29 @@ def scenario_check(document: str, recording: str | None = None) -> str:
     Raises AccelflowError, which names the field, its value and what is allowed.
     """
 
-def scenario_demands(document: str, recording: str | None = None) -> str: ...
+def scenario_demands(document: str, recording: str | None = None) -> str:
+    """Return the core time and accelerator time of one request to each service, as JSON.
+
+    Use `accelflow.simulation.demands`. Raises AccelflowError as `scenario_check`.
+    """
+
 def scenario_payloads(
     document: str, recording: str | None, requests: int
 ) -> list[tuple[str, int, int]]:
-    """(accelerator, bytes before, bytes after) of each operation of all services.
+    """Return (accelerator, bytes before, bytes after) of each operation of all services.
 
-    Use `accelflow.simulation.payloads`. Raises AccelflowError for a scenario that is not allowed.
+    Each service is invoked `requests` times. Use `accelflow.simulation.payloads`. Raises
+    AccelflowError for a scenario that is not allowed.
     """
 
 def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
-    """Check that so many runs of a scenario may keep up to `samples` requests of each service.
+    """Raise AccelflowError if `runs` runs of a scenario would keep too many requests.
 
-    Raises AccelflowError if they may not.
+    Each run keeps up to `samples` requests of each service.
     """
 
 def scenario_hash(document: str, recording: str | None = None) -> str:
-    """The stable hash of a scenario (JSON): 64 hexadecimal digits.
+    """Return the stable hash of a scenario (JSON): 64 hexadecimal digits.
 
     Raises AccelflowError as `scenario_check`.
     """
@@ -1110,7 +1147,7 @@ class SimulatedServer:
     """The simulated server of one simulation: its parameters by key, and its links."""
 
     def __getitem__(self, key: str, /) -> float:
-        """The value of the parameter `key`, in its unit; `accelflow explain` lists all.
+        """Return the value of the parameter `key`, in its unit; `accelflow explain` lists all.
 
         Costs of software are those of the server's generation of cores. Raises AccelflowError for
         an unknown key.
@@ -1123,7 +1160,7 @@ class SimulatedServer:
         """
 
     def properties(self, like: str) -> tuple[Any, ...]:
-        """The properties of the native system `like`, in the order of `policies.Properties`.
+        """Return the properties of the native system `like`, in the order of `policies.Properties`.
 
         Raises AccelflowError for an unknown system.
         """
@@ -1131,14 +1168,14 @@ class SimulatedServer:
     def decision(
         self, like: str, completion: Completion
     ) -> tuple[float, int, tuple[float, float] | None, float, float]:
-        """The decision of the native system `like`, in the order of `policies.Decision`.
+        """Return the decision of the native system `like`, in the order of `policies.Decision`.
 
         Raises AccelflowError for an unknown system.
         """
 
 @final
 class Waiting:
-    """The entries that wait in a queue of an accelerator, the first that became ready first."""
+    """The entries that wait in an accelerator's queue, in the order in which they became ready."""
 
     @property
     def accelerator(self) -> str:
@@ -1166,15 +1203,15 @@ class WaitingEntry:
 
     @property
     def arrival_ns(self) -> float:
-        """When the request arrived at the server, since the simulation began."""
+        """The time of the request's arrival at the server, since the simulation began."""
 
     @property
     def deadline_ns(self) -> float:
-        """When the operation is to have ended; infinity without a deadline."""
+        """The operation's deadline, since the simulation began; infinity without one."""
 
     @property
     def estimated_ns(self) -> float:
-        """How long the operation holds an element of an idle server."""
+        """The time for which the operation holds a processing element of an idle server."""
 
     @property
     def priority(self) -> int:
@@ -1242,23 +1279,23 @@ def scenario_why(
     percentile: float,
     progress: Callable[[int, int], object] | None = None,
 ) -> str:
-    """Explain the slow requests of a scenario (JSON): their waits beside others' (JSON).
+    """Explain why requests of a scenario (JSON) are slow: return their waits beside others' (JSON).
 
     Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or cannot be
     simulated.
     """
 
 def scenario_schema() -> str:
-    """The JSON Schema of a scenario."""
+    """Return the JSON Schema of a scenario."""
 
 def scenario_choices() -> list[tuple[str, list[str]]]:
-    """The fields of a scenario that are chosen by name, each with its names."""
+    """Return the fields of a scenario that are chosen by name, each with the allowed names."""
 
 def scenario_allowed(field: str) -> str | None:
-    """The allowed values of a scenario's field, after "must be"; None for an unknown field."""
+    """Return the words after "must be" for a scenario's field; None for an unknown field."""
 
 def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> str:
-    """The workload that spans show, and a report, as JSON: {"workload": ..., "report": ...}.
+    """Derive a workload from spans; return it and a report as {"workload": ..., "report": ...}.
 
     `kind` is jaeger or otlp. `options_json` is an object with any of `name`, `sampling`,
     `app_share`, `shapes`, `waits`, `calls`, `servers`, `window_spans` and `strict`;
@@ -1267,26 +1304,26 @@ def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> s
     """
 
 def service_walk(name: str, workload: str | None = None) -> str:
-    """The path of a service as JSON.
+    """Return the service `name` as JSON: method, path, traces, accelerators and sequences.
 
-    It is of the workload, a suite's name or the tree of a file (JSON), or of any suite. Raises
+    `workload` is a suite's name or the tree of a file (JSON); None searches all suites. Raises
     AccelflowError for an unknown service or workload.
     """
 
 def service_names(workload: str) -> list[str]:
-    """The services of a workload, a suite's name or a tree (JSON).
+    """Return the names of the services of a workload, a suite's name or a tree (JSON).
 
     Raises AccelflowError for an unknown workload.
     """
 
 def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
-    """The mean number of messages of a request that time out, by service.
+    """Return the mean number of messages of a request that time out, by service.
 
     Raises AccelflowError for an unknown workload or remote.
     """
 
 def workload_names() -> list[tuple[str, float, float | None]]:
-    """The workloads: name, share of sequences that branch, share that the paper prints."""
+    """Return the suites: name, share of sequences that branch, share that the paper prints."""
 
 def workload_read(text: str, name: str) -> str:
     """Check the text (TOML or JSON) of a workload's file called `name`, and return it as JSON.
@@ -1309,28 +1346,28 @@ def workload_place(text: str, name: str, path: str) -> tuple[int, int] | None:
     """
 
 def workload_suite(name: str) -> str:
-    """The file of a suite, as text. Raises AccelflowError for an unknown name."""
+    """Return the file of a suite, as text. Raises AccelflowError for an unknown name."""
 
 def workload_write(document: str) -> str:
     """Return a workload (JSON) as canonical TOML. Raises AccelflowError as `workload_read`."""
 
 def workload_schema() -> str:
-    """The JSON Schema of a workload's file."""
+    """Return the JSON Schema of a workload's file."""
 
 def arrivals_dwell_us(kind: str) -> float | None:
-    """The mean time from one rate of the arrivals `kind` to the next in us; None if it holds.
+    """Return the mean time in us between rate changes of arrivals; None for a constant rate.
 
     Raises AccelflowError for unknown arrivals.
     """
 
 def orchestrator_names() -> list[tuple[str, str]]:
-    """The orchestrators that a comparison runs by default: identifiers and the paper's names."""
+    """Return the default orchestrators of a comparison: identifiers and the paper's names."""
 
 def system_names() -> list[tuple[str, str]]:
-    """All systems that can be simulated: identifiers and the paper's names."""
+    """Return all systems that can be simulated: identifiers and the paper's names."""
 
 def machine_name() -> str:
-    """The processor and system of this machine."""
+    """Return the processor and system of this machine."""
 
 def record_services(
     date: str,
@@ -1346,28 +1383,33 @@ def record_services(
     """
 
 def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
-    """One invocation of a service on real bytes: (phase, chain, trace, arm, accelerator) a step.
+    """Return the steps of one invocation on real bytes: (phase, chain, trace, arm, accelerator).
 
     Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
     """
 
 def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int, str, str, bool]]:
-    """One invocation on an idle simulated server: (phase, chain, trace, accelerator, on a core).
+    """Return the operations of one invocation on an idle simulated server.
+
+    Each is (phase, chain, trace, accelerator, whether on a core).
 
     Use `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
     """
 
 def service_breakdown(tcp_cost_ns: float) -> str:
-    """The core time of each service without accelerators, by category, as JSON."""
+    """Return the core time of each service without accelerators, by category, as JSON."""
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
-    """(mean, half width of the 95 % interval) of independent observations; None below two."""
+    """Return (mean, half width of the 95 % interval) of independent observations.
+
+    Returns None for fewer than two.
+    """
 
 def check_recording(text: str) -> None:
-    """Raise AccelflowError if `text` is no recording."""
+    """Raise AccelflowError if `text` is not a recording."""
 
 def recording_lacks(text: str) -> list[str]:
-    """What a recording lacks of what simulations by its distributions use, a sentence each.
+    """Return what a recording lacks for simulations with its distributions, a sentence each.
 
     Raises AccelflowError if `text` is not a recording.
     """
@@ -1376,15 +1418,15 @@ def quantile_table(samples: list[float]) -> list[tuple[float, float]]:
     """Return the quantiles of `samples` as recordings have them, with the same mean."""
 
 def parameters(tcp_cost_ns: float | None = None) -> str:
-    """The engines with their parameters, as a JSON list.
+    """Return the engines with their parameters, as a JSON list.
 
-    The profile `paper` is the last of them if `tcp_cost_ns` says what TCP costs a core.
+    With `tcp_cost_ns`, the cost of TCP on a core, the profile `paper` is the last one.
     """
 
 def chip_read(text: str) -> str:
     """Read a chip from TOML and return name, description and config, as JSON.
 
-    Raises AccelflowError, which begins with line and column, for what is no chip.
+    Raises AccelflowError, which begins with line and column, for a text that is not a chip.
     """
 
 def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
@@ -1395,28 +1437,28 @@ def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
     """
 
 def chip_schema() -> str:
-    """The JSON Schema of a chip's file."""
+    """Return the JSON Schema of a chip's file."""
 
 def server_setting(key: str, value: object) -> tuple[str, float]:
-    """The simulated server's parameter called `key`, as results spell it, and its number.
+    """Return the key of a simulated server's parameter as results spell it, and the number.
 
     `value` is a number or the name of a choice. Raises AccelflowError for an unknown key and for a
     value that is not allowed.
     """
 
 def parameter_value(engine: str, key: str, value: object) -> float:
-    """The number that `value` is as the parameter `key` of `engine`.
+    """Return the number for `value` of the parameter `key` of `engine`.
 
     `value` is a number or the name of a choice. Raises AccelflowError for an unknown engine or key
     and for a value that is not allowed.
     """
 
 def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...) -> str:
-    """The text of the refusal of `value`: ``PLACE = VALUE: must be ..., did you mean ...?``.
+    """Return the text of the refusal of `value`: ``PLACE = VALUE: must be ..., did you mean ...?``.
 
-    `allowed` is the clause that begins with ``must``; it may be empty if `known`, the names that
-    there are, says it. Those of `known` that are spelt like `value` are proposed.
+    `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
+    names. Names in `known` that are similar to `value` are proposed.
     """
 
 def profile_parameters(tcp_cost_ns: float) -> str:
-    """The numbers that the profile `paper` rests on, as a JSON list, with what TCP costs a core."""
+    """Return the parameters of the profile `paper` as a JSON list, for a TCP cost in ns."""

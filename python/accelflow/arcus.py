@@ -95,7 +95,7 @@ def table2() -> dict[str, Any]:
 
 
 def shape(limiter: RateLimiter) -> dict[str, Any]:
-    """The rate and the burst that `limiter` allows.
+    """Return the rate and the burst that `limiter` allows.
 
     Returns an object of schema ``accelflow.arcus.shape/1``; `gbit_per_s` is None for operations.
     Raises InputError for a value out of range.
@@ -147,12 +147,12 @@ def release(
 
 
 def experiments() -> dict[str, str]:
-    """The paper's experiments: titles by name."""
+    """Return the paper's experiments: titles by name."""
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 
 def replications(name: str) -> int:
-    """Return the experiment's own number of seeds. Raises InputError for an unknown name."""
+    """Return an experiment's default number of seeds. Raises InputError for an unknown name."""
     known = {row["name"]: row["replications"] for row in json.loads(_native.arcus_experiments())}
     return int(known[one_of("experiment", name, known)])
 
@@ -216,9 +216,10 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
 
 
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a plan from a TOML file for :func:`plan`. Raises InputError, or OSError.
+    """Read a plan from a TOML file for :func:`plan`.
 
     Errors of :func:`plan` and :func:`profile` name the file, and line and column of the value.
+    Raises InputError for text that is not TOML, and OSError for a file that cannot be read.
     """
     return read_toml(path)
 
@@ -248,7 +249,7 @@ def plan(
 
 def _table(profiles: object) -> dict[str, Any]:
     if not isinstance(profiles, Mapping):
-        raise refused("profiles", profiles, "must be a table of profile()")
+        raise refused("profiles", profiles, "must be a mapping that profile() returned")
     return dict(profiles)
 
 
@@ -284,7 +285,10 @@ def profile(
 
 
 def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a table that :func:`profile` returned from a JSON file. Raises InputError or OSError."""
+    """Read a table of :func:`profile` from a JSON file.
+
+    Raises InputError for another file, and OSError for one that cannot be read.
+    """
     return read_json(path)
 
 
@@ -297,7 +301,7 @@ def _engine(call: Callable[..., str], *arguments: Any) -> dict[str, Any]:
 
 
 def parameters() -> list[dict[str, Any]]:
-    """All parameters of the shaper and the platform, with unit, provenance and source."""
+    """Return all parameters of the shaper and the platform, with unit, provenance and source."""
     table: list[dict[str, Any]] = json.loads(_native.arcus_parameters())
     return table
 

@@ -35,7 +35,7 @@ __all__ = [
     "measure",
 ]
 
-#: Largest acceptable share of time in which the measuring thread did not run. It never waits, so so
+#: Largest acceptable share of time in which the measuring thread did not run. It never waits, so
 #: other threads had its core in this time. Above this share, their use of the caches affects the
 #: medians.
 BUSY_RATIO: Final = 0.05
@@ -180,7 +180,7 @@ def kept() -> tuple[Path, str | None]:
 
 
 def kept_recording() -> Path:
-    """The path of this machine's recording, whether or not it exists."""
+    """Return the path of this machine's recording, whether or not it exists."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     identity = f"{_native.version()} {_native.machine_name()} {os.cpu_count()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]

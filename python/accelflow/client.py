@@ -50,7 +50,7 @@ Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 #: The longest time limit, in seconds.
 _LONGEST_S: Final = 1e9
 
-#: No more threads are started for coroutines.
+#: The largest number of threads for coroutines.
 _MOST_THREADS: Final = 65_536
 
 #: The encodings of Thrift.
@@ -135,7 +135,7 @@ class _Kept(Generic[_N]):
         return Connections(*self._native.connections())
 
     def metrics(self) -> str:
-        """Counters in the text format of Prometheus (docs/client.md)."""
+        """Return counters in the text format of Prometheus (docs/client.md)."""
         return self._native.metrics()
 
 
@@ -219,7 +219,10 @@ class Client(_Kept[_native.Client]):
         timeout_s: float | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """Call as :meth:`call` does, on a thread of the loop; cancelling the task cancels it."""
+        """Call as :meth:`call` does, on a thread of the event loop's executor.
+
+        Cancelling the task cancels the call.
+        """
 
         def work(cancel: _native.Cancel) -> Json:
             return self.call(

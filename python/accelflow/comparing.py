@@ -61,7 +61,7 @@ class ComparedFields(Fields, total=False):
 
 
 class SimulateOptions(Fields, total=False):
-    """The keyword arguments of :func:`compare`, but for `orchestrators`."""
+    """The keyword arguments of :func:`compare`, except `orchestrators`."""
 
     seeds: int
     samples: bool | int
@@ -256,7 +256,7 @@ class _Replications:
         return 0.0 if self.asked is None else self.asked.tail_share(self.seeds)
 
     def warmup(self, scenario: Scenario) -> int:
-        """The warm-up of `scenario` by MSER-5."""
+        """Return the warm-up of `scenario` by MSER-5: requests of a service with the mean rate."""
         asked = self.asked
         return settled(
             scenario,
@@ -314,7 +314,7 @@ def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
             raise refused("loads", factor, f"must be more than 0 and at most {MAX_LOAD:,g}")
     if loads and resolved(scenario)["arrivals"] == "own":
         allowed = "must be empty, since the workload says when requests arrive; "
-        raise refused("loads", list(loads), allowed + "arrivals = 'poisson' has a load to multiply")
+        raise refused("loads", list(loads), allowed + "set arrivals = 'poisson'")
     for factor in loads:
         check(_scaled(scenario, factor))
 
@@ -357,7 +357,7 @@ def simulate(
     if orchestrator is None:
         orchestrator = _only_one(workload)
     if not isinstance(orchestrator, str):
-        raise refused("orchestrator", orchestrator, "must be a text")
+        raise refused("orchestrator", orchestrator, "must be a string")
     one_only = "must be left out: simulate runs one system; compare runs several"
     if options.get("policies"):
         raise refused("policies", options["policies"], one_only)
@@ -401,8 +401,8 @@ def _precise(
     except TimeUpError as error:
         if not found:
             raise AccelflowError(
-                f"precision {asked.measure}:{asked.ratio:.3g}: {error}; the first length, "
-                f"{first_requests(asked):,} requests of each service, did not end"
+                f"precision {asked.measure}:{asked.ratio:.3g}: {error}; the first run length, "
+                f"{first_requests(asked):,} requests of each service, was not completed"
             ) from error
     else:
         if runs.kept is not None:

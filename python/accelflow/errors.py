@@ -97,7 +97,7 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
 
 
 def unreadable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
-    """Return the refusal of the file `path`, which `place` names and which `error` keeps closed.
+    """Return the refusal of the file `path`, given as `place`, that cannot be read due to `error`.
 
     `error` is an OSError, or a ValueError for contents that are not text, TOML or JSON.
     """
@@ -106,9 +106,9 @@ def unreadable(place: str, path: str | PathLike[str], error: Exception) -> Input
 
 @contextmanager
 def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
-    """Turn errors of reading the file `path`, which `place` names, into InputError.
+    """Turn errors of reading the file `path`, given as `place`, into InputError.
 
-    A refusal of its contents then begins with `path`.
+    The message begins with `path` if the contents are refused.
     """
     try:
         yield
@@ -119,7 +119,7 @@ def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
 
 
 def unwritable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
-    """Return the refusal of the output `path`, which `place` names and which `error` prevents."""
+    """Return the refusal of the output `path`, given as `place`, that `error` prevents."""
     return refused(place, fspath(path), f"must be a place that can be written: {why(error)}")
 
 
@@ -149,14 +149,14 @@ def with_schema(
 
 
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
-    """Return `value`, the setting called `name`, as a list of texts.
+    """Return `value`, the setting called `name`, as a list of strings.
 
     Raises InputError for a single text, and for elements that are neither texts nor paths.
     """
     single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
     found = [] if single else list(value)
     if single or not all(isinstance(text, str | PathLike) for text in found):
-        raise refused(name, value, "must be a list of texts")
+        raise refused(name, value, "must be a list of strings")
     return [fspath(text) for text in found]
 
 
@@ -172,7 +172,7 @@ def whole_number(name: str, value: int, least: int, most: int) -> int:
 
 @contextmanager
 def as_input() -> Iterator[None]:
-    """Raise InputError for an AccelflowError of checking settings and of reading their files."""
+    """Turn an AccelflowError of checking settings, or of reading their files, into InputError."""
     try:
         yield
     except AccelflowError as error:

@@ -140,7 +140,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Name `path` in an OSError that names no file, as that of writing to a full disk."""
+    """Add `path` to an OSError that names no file, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -159,7 +159,7 @@ def free_suffix(taken: Callable[[str], bool]) -> str:
 
 
 def holds_another(path: Path, mine: Mapping[str, Any]) -> bool:
-    """Whether the JSON file `path` exists and does not have all members of `mine`.
+    """Return whether the JSON file `path` exists and does not have all members of `mine`.
 
     `mine` is what was asked for, as values of JSON. A file that cannot be read holds another.
     """

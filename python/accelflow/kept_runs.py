@@ -61,7 +61,7 @@ class KeptRuns:
         write_whole(self._file(scenario), lambda scratch: scratch.write_bytes(data))
 
     def clear(self) -> None:
-        """Delete the runs that were found or added here, and the folder if it is empty then."""
+        """Delete the runs that this object found or added, and the folder if it is then empty."""
         for file in self._used:
             file.unlink(missing_ok=True)
         if self._place.is_dir() and not any(self._place.iterdir()):

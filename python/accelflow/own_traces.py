@@ -68,7 +68,7 @@ def traces_of(
 
 
 def is_file(traces: ServerTraces | None) -> bool:
-    """Whether traces were read from a file, which can be read again."""
+    """Return whether traces were read from a file, which can be read again."""
     return traces is not None and isinstance(traces.library, str | PathLike)
 
 

@@ -88,7 +88,7 @@ class Parameter:
     choices: tuple[Choice, ...] = ()
 
     def text(self, value: float) -> str:
-        """`value` as users write it: the name of a choice, or a number."""
+        """Return `value` as users write it: the name of a choice, or a number."""
         labels = (choice.label for choice in self.choices if choice.value == value)
         return next(labels, f"{value:.0f}" if value.is_integer() else f"{value:g}")
 
@@ -106,7 +106,7 @@ class Engine:
 
 
 def parameters() -> list[Parameter]:
-    """Every parameter of the simulated server."""
+    """Return every parameter of the simulated server."""
     return list(_simulation())
 
 
@@ -160,7 +160,7 @@ def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
 
 
 def flattened(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of nested tables by dotted key: ``pes`` in ``accelerator`` is ``accelerator.pes``.
+    """Return the values of nested tables by dotted key, such as ``accelerator.pes``.
 
     Raises InputError for a key that is set twice.
     """

@@ -36,7 +36,7 @@ class LogNormalTime(TypedDict):
 
 
 class ConstantTime(TypedDict):
-    """Always the same time."""
+    """The same time for all."""
 
     constant_us: float
 
@@ -48,7 +48,7 @@ class LogNormalTimes(TypedDict):
 
 
 class QuantileTimes(TypedDict):
-    """A distribution as pairs of probability (from 0 to 1) and time; linear between them."""
+    """A distribution as pairs of probability (0 to 1) and time in us, interpolated linearly."""
 
     quantiles_us: Sequence[tuple[float, float] | Sequence[float]]
 
@@ -60,7 +60,7 @@ class CountedTimesFile(TypedDict):
 
 
 class CountedTimes(TypedDict):
-    """A distribution as pairs of a time and how often it occurs, by ascending time."""
+    """A distribution as pairs of a time in us and how often it occurs, by ascending time."""
 
     histogram_us: Sequence[tuple[float, int] | Sequence[float]]
 
@@ -77,7 +77,7 @@ class LogNormalBytes(TypedDict):
 
 
 class FixedSize(TypedDict):
-    """One size."""
+    """The same size for all messages."""
 
     fixed_bytes: int
 
@@ -89,7 +89,7 @@ class LogNormalSizes(TypedDict):
 
 
 class QuantileSizes(TypedDict):
-    """Probabilities and sizes in bytes, from probability 0 to 1, interpolated linearly."""
+    """A distribution as pairs of probability (0 to 1) and size in bytes, interpolated linearly."""
 
     quantiles: Sequence[tuple[float, int] | Sequence[float]]
 
@@ -101,7 +101,7 @@ class CountedSizesFile(TypedDict):
 
 
 class CountedSizes(TypedDict):
-    """Sizes in bytes, ascending, and how often."""
+    """A distribution as pairs of a size in bytes and how often it occurs, by ascending size."""
 
     histogram: Sequence[tuple[int, int] | Sequence[int]]
 
@@ -119,7 +119,7 @@ Sizes: TypeAlias = (
 
 
 class PoissonArrivals(TypedDict):
-    """Requests arrive independently of each other."""
+    """Poisson arrivals: requests arrive independently of each other."""
 
     process: Literal["poisson"]
 
@@ -137,14 +137,14 @@ class ModulatedArrivals(TypedDict):
 
 
 class PresetArrivals(TypedDict):
-    """Requests arrive in bursts fitted to data."""
+    """Arrivals in bursts that were fitted to data."""
 
     process: Literal["preset"]
     preset: Literal["alibaba", "azure", "short_bursts"]
 
 
 class GivenArrivals(TypedDict, total=False):
-    """Requests arrive at given times, set by one of the two fields."""
+    """Arrivals at given times: in a `file`, or `times_us`."""
 
     process: Required[Literal["times"]]
     file: str
@@ -152,7 +152,7 @@ class GivenArrivals(TypedDict, total=False):
 
 
 class RateArrivals(TypedDict, total=False):
-    """Requests arrive independently, at a changing rate, given by one of the two fields."""
+    """Poisson arrivals at a changing rate, given in a `file` or as `rates`."""
 
     process: Required[Literal["rates"]]
     file: str
@@ -174,14 +174,14 @@ class OperationCost(TypedDict, total=False):
 
 
 class PaperCosts(TypedDict, total=False):
-    """The paper's shares of the cost of TCP."""
+    """The paper's costs, relative to `tcp_cost_ns`, the core time of one TCP operation."""
 
     source: Required[Literal["paper"]]
     tcp_cost_ns: float
 
 
 class RecordedCosts(TypedDict, total=False):
-    """A recording: one of the two fields."""
+    """Costs of a recording: its `file`, or its `text`."""
 
     source: Required[Literal["recording"]]
     file: str
@@ -259,7 +259,7 @@ class Parallel(TypedDict):
 
 
 class Timed(TypedDict):
-    """Application logic of this time."""
+    """Application logic that takes `cpu_us` microseconds of a core."""
 
     cpu_us: float
 

@@ -1,4 +1,4 @@
-"""Pictures as files: one style, and equal bytes for equal drawings."""
+"""Write pictures in one style; equal drawings give equal bytes."""
 
 import hashlib
 import re

@@ -53,7 +53,10 @@ class PlanError(InputError):
 
 
 def read_toml(path: str | PathLike[str]) -> FromFile:
-    """Read a plan from a TOML file. Raises InputError, or OSError."""
+    """Read a plan from a TOML file.
+
+    Raises InputError for text that is not TOML, and OSError for a file that cannot be read.
+    """
     path = file_path("path", path)
     try:
         text = read_text(path)
@@ -63,7 +66,10 @@ def read_toml(path: str | PathLike[str]) -> FromFile:
 
 
 def read_json(path: str | PathLike[str]) -> FromFile:
-    """Read a table of profiles from a JSON file. Raises InputError, or OSError."""
+    """Read a table of profiles from a JSON file.
+
+    Raises InputError for another file, and OSError for one that cannot be read.
+    """
     path = file_path("path", path)
     try:
         text = read_text(path)

@@ -118,9 +118,9 @@ class Properties:
 
 
 class Orchestrator:
-    """A system of a comparison. Derive from it, and override `properties`, `decide` or both.
+    """The base class of orchestrators in Python. Override `properties`, `decide` or both.
 
-    Other methods are those of the native system `like`, an identifier of
+    A method that is not overridden does as the native system `like`, an identifier of
     :func:`accelflow.simulation.systems`. `name` is the identifier in results, by default the name
     of the class. `queue` is a policy for the accelerators' queues, or its class.
     """
@@ -152,7 +152,7 @@ class Orchestrator:
 
 #: A policy, which is copied for each simulation, or a class or function that makes one.
 QueuePolicySource: TypeAlias = QueuePolicy | Callable[[], QueuePolicy]
-#: The same of an orchestrator.
+#: An orchestrator, which is copied for each simulation, or a class or function that makes one.
 OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
 
 

@@ -39,7 +39,7 @@ REPLICATIONS: Final = 10
 #: The responses beyond a percentile in the first run of each seed. With 20 of them, intervals that
 #: are narrow by chance ended the search, and covered 79 % (benches/precision_coverage.py).
 _BEYOND: Final = 100
-#: Of each seed, for the mean.
+#: Requests of each seed in the first run, for the mean.
 _LEAST_REQUESTS: Final = 2_000
 _MOST_REQUESTS: Final = 50_000_000
 #: The run length is multiplied by this at least and at most, as a width is a rough forecast.
@@ -105,7 +105,7 @@ def parse_precision(text: str) -> Precision:
 
 
 def first_requests(precision: Precision) -> int:
-    """The requests of each service in the first round."""
+    """Return the requests of each service in the first round."""
     thousandths = precision.thousandths
     if thousandths is None:  # a mean
         return _LEAST_REQUESTS
@@ -121,7 +121,7 @@ def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
 
 
 def next_requests(requests: int, found: Reached, precision: Precision) -> int:
-    """The run length that should reach `precision`, after `found` with `requests`."""
+    """Return the run length that should reach `precision`, after `found` with `requests`."""
     growth = (found.ratio / precision.ratio) ** 2 * _MARGIN
     return math.ceil(requests * min(max(growth, _LEAST_GROWTH), _MOST_GROWTH))
 
@@ -157,5 +157,5 @@ def check_replications(seeds: int) -> int:
     if seeds == 1:
         return REPLICATIONS
     if seeds < 5:
-        raise refused("seeds", seeds, "must be 5 at least with a precision, or left out")
+        raise refused("seeds", seeds, "must be at least 5 with a precision, or left out")
     return seeds

@@ -249,7 +249,7 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
 
 
 def hashed(scenario: Scenario) -> str:
-    """The stable hash of everything that the results of `scenario` depend on.
+    """Return the stable hash of everything that the results of `scenario` depend on.
 
     Scenarios with the same hash have the same results in the same version of accelflow. A value
     that is set to its default counts as not set. Raises InputError for a value that is not allowed.
@@ -262,10 +262,11 @@ def hashed(scenario: Scenario) -> str:
 
 
 def loaded(scenario: Scenario) -> Scenario:
-    """Return `scenario` with the contents of its workload's file, which may change later.
+    """Return `scenario` with its workload file's contents in place of the path.
 
-    Raises InputError for a file that cannot be read or is not a workload, and for a scenario that
-    is not allowed. Messages on the file's values have line and column.
+    Later changes of the file then have no effect. A scenario without a workload file is returned
+    as it is. Raises InputError for a file that cannot be read or is not a workload, and for a
+    scenario that is not allowed. Messages on the file's values have line and column.
     """
     file = scenario.workload if isinstance(scenario, Scenario) else None
     if isinstance(file, str | PathLike) and is_file(file):
@@ -277,7 +278,7 @@ def loaded(scenario: Scenario) -> Scenario:
 
 
 def document(scenario: Scenario) -> str:
-    """The fields of `scenario` as JSON, without the recording.
+    """Return the fields of `scenario` as JSON, without the recording.
 
     Raises InputError for a value that JSON does not have.
     """
@@ -427,7 +428,7 @@ def _check_plain(place: str, value: object) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise refused(place, value, "must be a finite number")
     elif not isinstance(value, str | int | float | None):
-        raise refused(place, str(value), "must be a text, a number, true or false, not a date")
+        raise refused(place, str(value), "must be a string, a number, true or false, not a date")
 
 
 def _from_tree(tree: Mapping[str, Any]) -> Scenario:
@@ -463,12 +464,12 @@ def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
 
 
 def scenario_schema() -> str:
-    """The JSON Schema of a scenario's file, as text."""
+    """Return the JSON Schema of a scenario's file, as text."""
     return _native.scenario_schema()
 
 
 #: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
 PAPER_RATE_RPS: Final = Scenario().mean_rate_rps
-#: Found: the mean of the six functions' rates at which, shared as Azure's, their logic alone keeps
-#: half of the 36 cores busy.
+#: Found: the mean rate of the six functions at which their application logic alone keeps half of
+#: the 36 cores busy, with the shares of Azure's functions.
 SERVERLESS_RATE_RPS: Final = Scenario(workload="serverless").mean_rate_rps

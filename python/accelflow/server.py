@@ -308,10 +308,10 @@ class Server:
         except AccelflowError as error:
             _LOG.error("the traces stay as they were: %s", error)
         else:
-            _LOG.info("the traces were read again, for the %s. time", turn)
+            _LOG.info("the traces were read again; replacements so far: %s", turn)
 
     def metrics(self) -> str:
-        """Counters and histograms in the text format of Prometheus (docs/server-operation.md)."""
+        """Return counters and histograms in Prometheus' text format (docs/server-operation.md)."""
         return self._native.metrics()
 
     def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The signals that end a program, of which none is missed."""
+"""Wait for the signals that end a program, without missing one."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     use_intervals: int = 0,
     others: Iterable[System] = (),
 ) -> tuple[dict[str, Any], list[Sampled]]:
-    """As :func:`run`, but also return up to `samples` requests of each service.
+    """Simulate as :func:`run`, but also return up to `samples` requests of each service.
 
     With `use_intervals` of 2 or more, ``use_over_time`` in the results has the utilisation of each
     server in at most this many intervals (:func:`accelflow.report.use.read_use`). `others` are
@@ -300,7 +300,7 @@ def dwell_s(arrivals: str) -> float | None:
 
 
 def orchestrators() -> list[tuple[str, str]]:
-    """The orchestrators that a comparison runs by default: identifiers and the paper's names."""
+    """Return the default orchestrators of a comparison: identifiers and the paper's names."""
     return _native.orchestrator_names()
 
 
@@ -376,7 +376,7 @@ def service(
 
 
 def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, str, str, bool]]:
-    """The operations of one invocation of a service on an idle simulated server.
+    """Return the operations of one invocation of a service on an idle simulated server.
 
     Each is (phase, chain, trace, accelerator, whether a core executed it), in the order of
     simulated time. Raises AccelflowError for an unknown service or orchestrator.

@@ -82,7 +82,7 @@ def parse_time_limit(text: str) -> float:
 
 
 def seconds_text(seconds: float) -> str:
-    """`seconds` in the largest unit that leaves few digits: ``90s``, ``10m``, ``1.5h``."""
+    """Return `seconds` in the largest unit that leaves few digits: ``90s``, ``10m``, ``1.5h``."""
     for unit, size in reversed(_UNITS_S.items()):
         if seconds >= size and (seconds / size * 10).is_integer():
             return f"{seconds / size:g}{unit}"

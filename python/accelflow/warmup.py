@@ -40,7 +40,7 @@ _IN_A_BIN: Final = 20
 
 
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
-    """The number of `values`, in the order of time, to cut from the start: a multiple of five.
+    """Return the number of `values`, in order of time, to cut from the start: a multiple of five.
 
     The mean of the remaining batches of five has the smallest standard error. None if the run is
     too short: the cut is beyond the middle, or there are fewer than ten batches.

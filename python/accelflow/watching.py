@@ -23,19 +23,19 @@ __all__ = [
     "write_timeline",
 ]
 
-#: What spans are written in.
+#: The formats of spans.
 KINDS_OF_SPANS: Final = ("otlp", "jaeger")
 #: The percentile of the median.
 MEDIAN: Final = 50.0
 
-#: A service arrives in a burst if that many standard deviations more of its requests arrive than on
-#: average, counting them as independent, and half as many again at least.
+#: Requests of a service arrive in a burst if their number exceeds the average by more than this
+#: many standard deviations of independent arrivals, and is at least this many times the average.
 _BURST_DEVIATIONS: Final = 3.0
 _BURST_RATIO: Final = 1.5
 
 _MOST_US: Final = 1e15
 
-#: Called with the number of requests that have ended and of all.
+#: Called with the number of requests that have ended, and the total.
 Progress = Callable[[int, int], object]
 
 
@@ -172,13 +172,13 @@ def why(
 
 
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the verdict of an explanation.
+    """Return in short why slow requests are slow, from `found`, an explanation.
 
-    ``at`` is the place with the greatest additional time of the slow requests. ``waits`` is true if
-    it is a wait, and ``share`` is its share of the gap between the bands. ``occupant`` is the
-    service that occupied it most during these waits, for the share ``occupied``
-    (``occupied_overall`` over the whole run). ``bursts`` are the services that arrived in a burst
-    before, the strongest first.
+    ``at`` is the place where slow requests spend the most time beyond that of median requests.
+    ``waits`` is true if they wait there, and ``share`` is that time as a share of the gap between
+    slow and median requests. ``occupant`` is the service that occupied the place for the largest
+    share of these waits, ``occupied``; ``occupied_overall`` is its share over the whole run.
+    ``bursts`` are the services whose requests arrived in a burst before, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

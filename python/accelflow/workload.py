@@ -177,7 +177,7 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
 
 
 def check_suite(name: str) -> None:
-    """Raise InputError unless a suite is called `name`; a file here of that name is proposed."""
+    """Raise InputError unless `name` is a suite; a file of that name in this folder is proposed."""
     if name in SUITES:
         return
     here = [f"{name}{suffix}" for suffix in SUFFIXES if Path(f"{name}{suffix}").is_file()]
@@ -246,7 +246,7 @@ def new_workload(name: str, like: str | None = None) -> str:
     InputError for an invalid name, and for an unknown suite.
     """
     if name in SUITES:
-        raise refused("name", name, "must be another name than those of the suites")
+        raise refused("name", name, "must differ from the names of the suites")
     template = suite_text(like) if like is not None else _template()
     old = f'name = "{like if like is not None else "shop"}"\n'
     text = template.replace(old, f'name = "{name}"\n', 1)

@@ -16,7 +16,7 @@ use crate::job::Job;
 /// - The result depends only on the job and the accelerator's settings. Instances keep scratch
 ///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).
 pub trait Accelerator: Send {
-    /// Which of the nine accelerators it is.
+    /// Returns which of the nine accelerators this body implements.
     fn kind(&self) -> Accel;
 
     /// Processes one job.

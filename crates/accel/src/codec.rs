@@ -39,7 +39,7 @@ impl Codec {
     /// The method with a given number.
     ///
     /// # Errors
-    /// `unknown_codec`.
+    /// `unknown_codec` for a number outside 1 to 3.
     pub fn from_number(number: i64) -> Result<Codec, AccelError> {
         let known = Codec::ALL
             .into_iter()
@@ -52,7 +52,7 @@ impl Codec {
     /// The method with a given name.
     ///
     /// # Errors
-    /// `unknown_codec`.
+    /// `unknown_codec` for a name other than `zstd`, `snappy` and `gzip`.
     pub fn from_name(name: &str) -> Result<Codec, AccelError> {
         let known = Codec::ALL.into_iter().find(|codec| codec.name() == name);
         known.ok_or_else(|| AccelError::UnknownCodec {

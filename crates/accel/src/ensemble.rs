@@ -28,7 +28,7 @@ pub struct Settings {
     pub limits: Limits,
     /// The interface that RPC, Ser and Dser use.
     pub schema: Arc<Schema>,
-    /// The method of Cmp.
+    /// The compression method of Cmp.
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
@@ -64,7 +64,8 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Creates an ensemble of nine software bodies; its LdB chooses among the cores of `loads` by `policy`.
+    /// Creates an ensemble of nine software bodies. Its LdB chooses among the cores of `loads` by
+    /// `policy`.
     ///
     /// # Errors
     /// `out_of_range` for an invalid compression level.
@@ -107,7 +108,8 @@ impl Ensemble {
         Ensemble::software(&Settings::default(), policy, CoreLoads::idle(cores))
     }
 
-    /// Replaces the body of the same kind, for example with a device.
+    /// Replaces the implementation of the accelerator `body.kind()` with `body`, for example a
+    /// device instead of software.
     pub fn replace(&mut self, body: Box<dyn Accelerator>) {
         let place = body.kind().index();
         self.bodies[place] = body;
@@ -153,7 +155,7 @@ impl Ensemble {
             // Only a trace memory has its name and declaration: see `run_own`.
             None => Err(AccelError::own(
                 &accel.to_string(),
-                "the accelerator is not one of the nine",
+                "not one of the paper's nine accelerators",
             )),
         }
     }

@@ -26,7 +26,7 @@ pub enum AccelError {
     TrailingBytes {
         /// The value that ended.
         what: &'static str,
-        /// Where it ended.
+        /// Offset of its end.
         at: usize,
         /// The number of bytes that follow.
         extra: usize,
@@ -57,7 +57,8 @@ pub enum AccelError {
     ZipBomb {
         /// Size of the compressed input.
         compressed: usize,
-        /// The limit, from [`Limits::decompressed_limit`](crate::Limits::decompressed_limit).
+        /// The limit in bytes, from [`crate::Limits::decompressed_limit`]; for gzip
+        /// [`crate::Limits::max_decompressed_bytes`].
         limit: usize,
     },
     /// A checksum does not match.
@@ -291,7 +292,7 @@ pub enum AccelError {
         field: String,
     },
     /// A JSON member is not a field of the struct.
-    #[error("'{container}': unknown field '{field}': must be one of {known}")]
+    #[error("'{container}': field = '{field}': must be one of {known}")]
     UnknownField {
         /// The struct.
         container: String,

@@ -57,10 +57,11 @@ impl From<Arc<str>> for FactName {
 
 /// Named numbers that branch conditions read, ordered by name, and a few named texts.
 ///
-/// RPC sets `message_type`, `seqid` and the texts `service` and `method`. Dser sets the integer,
-/// enum and boolean fields at the top level of the message, then the facts that the twelve traces
-/// test, which replace fields of the same name: `compressed`, `exception` (RPC); `hit`, `found`,
-/// `compressed`, `c_compressed`, `exception` (storage); `compressed`, `status` (HTTP).
+/// RPC sets `message_type` and `seqid` (Thrift) or `compressed` and `exception` (gRPC), and the
+/// texts `service` and `method`. Dser sets the integer, enum and boolean fields at the top level of
+/// the message, then the facts that the twelve traces test, which replace fields of the same name:
+/// `compressed`, `exception` (RPC); `hit`, `found`, `compressed`, `c_compressed`, `exception`
+/// (storage); `compressed`, and `status` of a response or the text `method` of a request (HTTP).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     numbers: Vec<(FactName, i64)>,

@@ -112,7 +112,7 @@ impl Job {
         }
     }
 
-    /// Appends the payloads of the other arms of a fork, in order, to this job, which is the first
+    /// Appends the payloads of the other arms of a join, in order, to this job, which is the first
     /// arm. The result is not compressed and is no envelope or record. Everything else is
     /// unchanged.
     ///
@@ -157,7 +157,7 @@ impl Job {
     }
 }
 
-/// Whether a trace's TCP step receives or sends.
+/// The direction of a message: received or sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the wire to the application.

@@ -14,8 +14,9 @@ pub struct Limits {
     pub max_message_bytes: usize,
     /// Largest decompressed payload, in bytes. Default 16 MiB.
     pub max_decompressed_bytes: usize,
-    /// Largest decompressed size as a multiple of the compressed size. Default 256. Outputs up
-    /// to [`Limits::free_decompressed_bytes`] may have any ratio.
+    /// Largest decompressed size as a multiple of the compressed size, for Zstandard and Snappy.
+    /// Default 256. Outputs up to [`Limits::free_decompressed_bytes`] may have any ratio. gzip is
+    /// exempt: its format bounds the ratio to 1,032.
     pub max_decompression_ratio: usize,
     /// Deepest nesting of structs and containers. Default 64, as in Apache Thrift.
     pub max_depth: usize,
@@ -25,8 +26,8 @@ pub struct Limits {
     ///
     /// Default 131,072. One element is assumed to cost up to 512 bytes as a value (measured: 143
     /// and 155 bytes as Python dicts of one number, 385 in the tree for the JSON of gRPC). The
-    /// elements of a message then take at most 64 MiB, 4 times [`Limits::max_message_bytes`], which
-    /// is the largest amount of memory for one connection.
+    /// elements of a message then take at most 64 MiB. That is 4 times
+    /// [`Limits::max_message_bytes`], the largest amount of memory for one connection.
     pub max_elements: usize,
     /// Largest total size of text and binary data in one message, in bytes. Binary data counts with
     /// its size in base64. The text of a default value counts in each struct that receives it.
@@ -37,7 +38,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Decompressed outputs up to this size may have any ratio: 64 KiB.
+    /// Returns the size, 64 KiB, up to which decompressed output may have any ratio to its input.
     pub const fn free_decompressed_bytes(&self) -> usize {
         64 * 1024
     }
@@ -50,7 +51,8 @@ impl Limits {
         }
     }
 
-    /// The largest allowed output, in bytes, for `compressed_bytes` of compressed input.
+    /// Returns the largest allowed output, in bytes, for `compressed_bytes` of compressed input
+    /// (Zstandard or Snappy; gzip output may have up to [`Limits::max_decompressed_bytes`]).
     pub fn decompressed_limit(&self, compressed_bytes: usize) -> usize {
         compressed_bytes
             .saturating_mul(self.max_decompression_ratio)

@@ -105,7 +105,10 @@ pub(crate) fn run(
         Directions::Sends => job.direction == Direction::Receive,
     };
     if wrong {
-        let why = format!("it {} messages only", kind.directions().name());
+        let why = format!(
+            "declared with '{}', but the message has the other direction",
+            kind.directions().name()
+        );
         return Err(refusal(kind, "wrong_direction", why));
     }
     let text = job.record.as_ref().map(|record| record.to_json(&job.bytes));

@@ -95,7 +95,8 @@ impl Record {
         }
     }
 
-    /// Whether to retry as JSON when the value encoding fails.
+    /// Whether a value that [`Record::result`] refuses may still be encodable through JSON: true
+    /// for gRPC, false for Thrift.
     pub fn may_fit_as_json(&self) -> bool {
         matches!(self, Record::Protobuf(_))
     }

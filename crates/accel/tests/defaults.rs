@@ -128,7 +128,7 @@ const REFUSED: &[(&str, usize, &str)] = &[
         "a number with a fraction: must be of type i32",
     ),
     ("const string A = 1", 18, "1: must be of type string"),
-    ("const i32 A = 'x'", 15, "a text: must be of type i32"),
+    ("const i32 A = 'x'", 15, "a string: must be of type i32"),
     (
         "const list<i32> A = {1: 2}",
         21,

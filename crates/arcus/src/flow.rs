@@ -85,7 +85,7 @@ impl Sizes {
         }
     }
 
-    /// The mean.
+    /// The mean size in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Sizes::Fixed(size) => size.get() as f64,
@@ -111,7 +111,7 @@ impl Sizes {
         }
     }
 
-    /// The largest.
+    /// The largest size.
     pub fn largest(&self) -> Bytes {
         match self {
             Sizes::Fixed(size) => *size,
@@ -163,7 +163,7 @@ pub enum Arrivals {
     Closed {
         /// Clients.
         clients: u32,
-        /// From an answer to the client's next message.
+        /// The time from an answer to the client's next message.
         think: Time,
     },
     /// The answers to another flow's messages ([`Flow::answers`]).
@@ -221,12 +221,12 @@ impl Arrivals {
 /// The answers of the host to a flow's messages, which another flow carries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answers {
-    /// The number of the flow that carries them; its arrivals are [`Arrivals::Answers`]. Its latencies
-    /// count from the sending of the message that is answered.
+    /// The number of the flow that carries them; its arrivals are [`Arrivals::Answers`]. Its
+    /// latencies count from the sending of the message that is answered.
     pub by: usize,
     /// The host's time from a message to its answer.
     pub service: Time,
-    /// The size of the answer by that of the message; other messages have answers of the last size.
+    /// Pairs of a message's size and its answer's; other messages have answers of the last size.
     pub sizes: Vec<(Bytes, Bytes)>,
 }
 

@@ -97,8 +97,9 @@ impl Platform {
     /// Checks the platform, and that `flows` can run on it.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`], [`PlatformError::UnknownPart`] and
-    /// [`PlatformError::PathIncomplete`].
+    /// [`PlatformError::OutOfRange`] for a value out of its range, [`PlatformError::UnknownPart`]
+    /// for a flow that names a part which the platform does not have, and
+    /// [`PlatformError::PathIncomplete`] for a path that needs one.
     pub fn check(&self, flows: &[Flow]) -> Result<(), PlatformError> {
         self.pcie.check()?;
         let engines = self.dma.engines;
@@ -143,7 +144,7 @@ impl Platform {
         let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
         let carrier = spec.answers.as_ref().map(|answers| &flows[answers.by]);
         if carrier.is_some_and(|carrier| carrier.arrivals != Arrivals::Answers) {
-            return incomplete("a flow for its answers whose arrivals are answers");
+            return incomplete("answers carried by a flow whose arrivals are answers");
         }
         match spec.path {
             Path::InlineTx if spec.port.is_none() => incomplete("a port"),

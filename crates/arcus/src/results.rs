@@ -26,7 +26,7 @@ pub struct FlowResult {
     pub under_way: u64,
     /// Messages that were completed in the measured time, in order.
     pub completions: Vec<Completion>,
-    /// Messages that were done before it.
+    /// Messages that were completed before the measured time.
     pub before: u64,
     /// Their bytes.
     pub bytes_before: Bytes,

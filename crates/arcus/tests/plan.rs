@@ -94,7 +94,7 @@ fn refusals_name_table_field_value_and_rule_and_lead_to_the_value() {
         ),
         (
             json!({"instead": "ipsec"}),
-            "flow 'a': instead = 'ipsec': must be a list of texts",
+            "flow 'a': instead = 'ipsec': must be a list of strings",
             vec![name("instead")],
         ),
     ];

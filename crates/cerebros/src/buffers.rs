@@ -39,7 +39,7 @@ impl BufferManager {
         }
     }
 
-    /// Reserves `bytes` in the first arena with room; Returns `None` if no arena has room; the
+    /// Reserves `bytes` in the first arena with room. Returns `None` if no arena has room; the
     /// sender then gets a NACK.
     pub fn reserve(&mut self, bytes: Bytes) -> Option<Reserved> {
         let fits = |arena: &Arena| bytes.get() <= arena.capacity.get() - arena.used.get();

@@ -17,7 +17,7 @@ pub struct Modules {
     pub dispatch: f64,
     /// Payloads.
     pub payload: f64,
-    /// The part of these for nested calls.
+    /// The part of the three values above that nested calls cause.
     pub nested: f64,
 }
 

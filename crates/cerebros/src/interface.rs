@@ -19,7 +19,7 @@ use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
 
-/// Clock and code sizes of a user-defined service, which neither file has.
+/// Clock and code sizes of a user-defined service, which neither interface nor recording contains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
     /// The clock of the cores in hertz, by which the recording's times become cycles.
@@ -65,7 +65,7 @@ impl Files {
     /// unless that was set by the user.
     ///
     /// # Errors
-    /// A message as from [`own`], and for a platform that is not allowed.
+    /// The messages of [`own`], and one for a platform with a value that is not allowed.
     pub fn served(
         &self,
         name: &str,

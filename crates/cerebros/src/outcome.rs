@@ -75,7 +75,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The mean of `time` over the requests; zero if there are none.
+    /// The mean of `time` over the requests, in picoseconds; zero if there are none.
     pub fn mean(&self, time: Time) -> f64 {
         ratio(time.as_ps() as f64, self.requests)
     }
@@ -110,7 +110,7 @@ impl Queue {
     }
 }
 
-/// The saturation of a server by a too high load. Results then depend on the run's length.
+/// The saturation of a server whose load is too high. Results then depend on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
     /// The place where most requests wait.

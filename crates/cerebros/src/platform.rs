@@ -111,7 +111,7 @@ platform! {
     retries = 3.0, "retries", 0.0, whole, Assumed, "Cerebros, section 4.1: the policy is the sender's";
     "Functions of each core that the function map remembers."
     function_map_depth = 1.0, "functions", 1.0 to 4096.0, whole, Paper, "Cerebros, section 4.3; deeper ones are its open question";
-    "An instruction cache, in bytes."
+    "Size of a core's instruction cache, in bytes."
     l1i_bytes = 65536.0, "B", 64.0 to 4194304.0, whole, Paper, "Cerebros, Table 1";
     "Ways of the instruction cache."
     l1i_ways = 4.0, "ways", 1.0 to 65536.0, whole, Paper, "Cerebros, Table 1";
@@ -127,12 +127,12 @@ platform! {
     other_code_bytes = 0.0, "B", 0.0 to 16777216.0, whole, Assumed, "the paper does not print it; docs/cerebros.md shows what it changes";
     "Headers' share of the RPC layer's instructions."
     header_code_ratio = 0.25, "", 0.0, number, Assumed, "one format for all messages";
-    "Dispatch's share of them; the rest is payloads', a part for each message."
+    "Dispatch's share of the RPC layer's instructions; the rest is for payloads, a part for each message."
     dispatch_code_ratio = 0.15, "", 0.0, number, Assumed, "a table and its calls";
-    "What a missing block stalls a core by, in cycles."
+    "Stall of a core for each missing block, in cycles."
     miss_stall_cycles = 2.0, "cycles", 0.0, number, Derived, "Cerebros, Figs. 2a, 7 and 9: with more, UID or USR would spend less than 40 % of their cycles in the layer; the prefetcher hides the rest of an LLC access";
-    "Instructions a cycle where a core is not stalled on them."
-    instructions_per_cycle = 1.0, "", 0.01, number, Assumed, "no source: it scales all misses a thousand instructions alike, and no ratio of them";
+    "Instructions per cycle of a core that is not stalled on instruction fetches."
+    instructions_per_cycle = 1.0, "", 0.01, number, Assumed, "no source: it scales all misses per thousand instructions alike, and no ratio of them";
 }
 
 impl Platform {

@@ -30,11 +30,11 @@ impl HeaderFormat {
         match header.fields.get(marked).map(|field| field.kind()) {
             Some(Type::Text | Type::I32 | Type::I64) => Ok(HeaderFormat { schema, marked }),
             Some(_) => {
-                let allowed = "must be a string or an integer, which name functions";
+                let allowed = "must be a string or integer field, which can name a function";
                 Err(Refusal::new("marker", marked, allowed))
             }
             None => {
-                let allowed = format!("must be a field of the header's {}", header.fields.len());
+                let allowed = format!("must be a field number below {}", header.fields.len());
                 Err(Refusal::new("marker", marked, allowed))
             }
         }

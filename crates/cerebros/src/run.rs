@@ -29,7 +29,7 @@ pub fn simulate(
     service.check()?;
     load.check()?;
     if steering == Steering::Affinity && design != Design::Full {
-        let allowed = "the function is known before the core only under Full";
+        let allowed = "must be Full, which alone knows the function before the core is chosen";
         return Err(Refusal::new("steering by affinity", design.name(), allowed));
     }
     let Arrivals::Share(share) = load.arrivals else {

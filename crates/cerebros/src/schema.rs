@@ -329,6 +329,8 @@ impl TypeSchema {
         }
     }
 
+    /// Checks that `message` follows the schema.
+    ///
     /// # Errors
     /// [`Refusal`] with the first field of `message` that differs from the schema.
     pub fn check(&self, message: &Message) -> Result<(), Refusal> {

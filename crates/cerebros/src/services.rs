@@ -34,7 +34,7 @@ pub struct Function {
     pub execute_cycles: f64,
     /// Blocks of instructions that it runs, in order.
     pub footprint: Vec<Range<u32>>,
-    /// The number of times that a request runs through them.
+    /// The number of times that a request runs through these blocks.
     pub passes: u32,
     /// The calls that it nests, one after another.
     pub nested: Vec<Call>,
@@ -112,8 +112,11 @@ impl Service {
         )
     }
 
+    /// Checks all values.
+    ///
     /// # Errors
-    /// [`Refusal`] for a service without functions or with shares out of range.
+    /// [`Refusal`] for a service without functions or cores, for a popularity or number of cycles
+    /// that is not a number from 0, and if all popularities are 0.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);

@@ -29,7 +29,7 @@ pub struct CoreSelector {
 pub struct Selected {
     /// The core.
     pub core: usize,
-    /// Whether the function map had the function for it.
+    /// Whether the function map had the function among the latest ones of this core.
     pub affine: bool,
 }
 

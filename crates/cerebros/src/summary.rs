@@ -152,7 +152,7 @@ pub struct Registered {
     pub functions: usize,
     /// The capacity of the schema map.
     pub schema_map_entries: usize,
-    /// The functions without room.
+    /// The functions for which the schema map has no room.
     pub left_out: Vec<String>,
     /// Bytes of all type schemata.
     pub type_schemata_bytes: u64,

@@ -84,8 +84,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// States that requests to the service of this index have `chains` detached chains: such a
-    /// request is written once their answers have also arrived.
+    /// States that requests to the service with this index have `chains` detached chains. Such a
+    /// request is written once the answers of these chains have also arrived.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -159,7 +159,8 @@ impl<W: Write> SpanWriter<W> {
         self.write_if_over(service, request)
     }
 
-    /// Records the response of a request, which is an error of `chain` if that is given.
+    /// Records the response of a request. `error` is `None` for a response without an error; it has
+    /// the chain that failed, or `None` if the chain is not known.
     ///
     /// # Errors
     /// The errors of writing.

@@ -34,7 +34,7 @@ pub struct SpansOptions {
 /// The contents of a timeline of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// Number of requests: of distributed traces.
+    /// Number of requests: the distributed traces that are shown.
     pub requests: u64,
     /// Number of spans.
     pub spans: u64,
@@ -124,7 +124,7 @@ impl Finished for Requests {
         self.spans += spans.len();
         if self.spans > MAX_SPANS {
             let allowed = format!(
-                "must be at most {MAX_SPANS}: give fewer files, or such with a smaller share of the \
+                "must be at most {MAX_SPANS}: give fewer files, or files with fewer sampled \
                  requests"
             );
             return Err(Refusal::new("spans", format!("more than {MAX_SPANS}"), allowed).into());

@@ -27,7 +27,7 @@ topics! {
     ACCESS = Guessed "calls of a cache or a database that do not say whether they read"
         => "calls of a cache are taken as reads, of a database as statements (T8 and T7)";
     CALLEE = Guessed "calls whose server span is missing where other calls of the name have one"
-        => "they are taken to have called the same";
+        => "they are taken to have called the same operation";
     NO_CLIENT = Guessed "calls without a client span"
         => "the server span stands for the wait; network time is not in it";
     NEGATIVE = Guessed "spans with a negative duration" => "the duration is taken as 0";
@@ -37,13 +37,13 @@ topics! {
         => "they are shifted into the parent";
     LONGER = Guessed "server spans longer than their client spans"
         => "the client span's duration is the wait";
-    EARLY = Guessed "calls that begin before their parent" => "the begin is moved to the parent's";
+    EARLY = Guessed "calls that begin before their parent" => "the beginning is moved to that of the parent";
     ASYNC = Guessed "async children: calls that end after their parent"
         => "nobody waits for them (`detached`)";
     LATE_ASYNC = Guessed "async children: calls that begin after their parent's end"
         => "nobody waits for them (`detached`); they stand before the answer";
     PARTLY = Guessed "calls that overlap only partly with calls before them"
-        => "a call of which at least half overlaps counts as at once, another one as after";
+        => "a call counts as parallel if more than half of it overlaps, else as later";
     MISSING = Guessed "missing parents of server spans" => "they are requests from outside";
     CIRCLE = Guessed "calls in a circle" => "the wait is the one observed, not a simulated call";
     RATES = Guessed "rates too low for a workload" => "the rate is 0.001 requests a second";
@@ -58,11 +58,11 @@ topics! {
         => "left out: they belong to no request";
     LATE = Dropped "spans of traces that were taken as finished"
         => "left out; a larger `window_spans` keeps traces open for longer";
-    HUGE = Dropped "spans past `window_spans` of one trace" => "left out";
+    HUGE = Dropped "spans of one trace beyond `window_spans`" => "left out";
     MANY_CALLS = Dropped "requests with more than 256 calls" => "left out of the paths";
-    WIDE = Dropped "calls past 64 at once" => "left out of the path";
+    WIDE = Dropped "calls beyond 64 at once" => "left out of the path";
     LONG = Dropped "requests with more than 400 steps" => "left out of the paths";
-    SERVICES = Dropped "requests of services past 1000" => "left out";
+    SERVICES = Dropped "requests of services beyond the first 1000" => "left out";
     STANDS = Guessed "requests of less common shapes that calls of the files made"
         => "the calls call the most common shape";
     RARE = Dropped "requests from outside of less common shapes" => "left out; `shapes` sets how many are kept";

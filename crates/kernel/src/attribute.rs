@@ -11,19 +11,20 @@ pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     Attributes::of(seed, request).at(index)
 }
 
-/// All attributes of one request: [`attribute`] without the work that they share.
+/// The attributes of one request, for several calls: equal to [`attribute`], but the hash of seed
+/// and request is computed only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes(u64);
 
 impl Attributes {
-    /// The attributes of the request number `request`.
+    /// Prepares the attributes of the request number `request`.
     #[inline]
     pub fn of(seed: u64, request: u64) -> Attributes {
         let keyed = mix(seed.wrapping_add(WEYL));
         Attributes(mix(keyed ^ request.wrapping_mul(WEYL)))
     }
 
-    /// The attributes from number `first` on.
+    /// Returns the attributes from number `first` on: their number 0 is number `first` of these.
     #[inline]
     pub fn from(self, first: u64) -> Attributes {
         Attributes(self.0.wrapping_add(first.wrapping_mul(WEYL)))

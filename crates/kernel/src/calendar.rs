@@ -42,12 +42,12 @@ const EMPTY: u128 = u128::MAX;
 const SEQUENCE_BITS: u32 = 56;
 
 impl<E: Copy> Calendar<E> {
-    /// An empty calendar at time zero.
+    /// Creates an empty calendar at time zero.
     pub fn new() -> Calendar<E> {
         Calendar::with_capacity(64)
     }
 
-    /// An empty calendar with room for `events` pending events before it allocates again.
+    /// Creates an empty calendar with room for `events` pending events before it allocates again.
     pub fn with_capacity(events: usize) -> Calendar<E> {
         let groups = (events + ROOT) / 4 + 1;
         let mut keys = Vec::with_capacity(groups);
@@ -66,11 +66,11 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Adds `event` to happen at `at`, which is not before [`Calendar::now`].
+    /// Schedules `event` for the time `at`, which must not be before [`Calendar::now`].
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
             at >= self.now,
-            "an event at {at:?} was scheduled at {:?}",
+            "an event was scheduled at {at:?}, before the present {:?}",
             self.now
         );
         let rank = u64::from(priority.0) << SEQUENCE_BITS | self.sequence;

@@ -28,9 +28,9 @@ impl Default for Priority {
 /// [`crate::Calendar`] delivers events scheduled through this trait in the order of scheduling,
 /// [`crate::SlotQueue`] in the order of slots.
 ///
-/// A model that is generic over its queue can run on either.
+/// A model that is generic over its queue can run on any of them.
 pub trait EventQueue<E> {
-    /// Adds `event` to happen at `at`, which is not before [`EventQueue::now`].
+    /// Schedules `event` for the time `at`, which must not be before [`EventQueue::now`].
     fn schedule(&mut self, at: Time, event: E);
 
     /// Removes the next event and moves `now` to its time.

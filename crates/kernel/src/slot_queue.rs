@@ -67,10 +67,10 @@ impl SlotQueue {
     /// Events are strictly before this time: 2^50 - 1 ps, or 1,125 s.
     pub const HORIZON: Time = Time::from_ps((1 << (64 - SLOT_BITS)) - 1);
 
-    /// An empty queue at time zero for slots `0..slots`.
+    /// Creates an empty queue at time zero for slots `0..slots`.
     ///
     /// # Errors
-    /// More than [`SlotQueue::MAX_SLOTS`] slots.
+    /// [`TooManySlots`] for more than [`SlotQueue::MAX_SLOTS`] slots.
     pub fn new(slots: usize) -> Result<SlotQueue, TooManySlots> {
         if slots > SlotQueue::MAX_SLOTS {
             return Err(TooManySlots(slots));
@@ -86,10 +86,11 @@ impl SlotQueue {
         })
     }
 
-    /// Adds the event of `slot` at `at`, which is not before [`SlotQueue::now`].
+    /// Schedules the event of `slot` for the time `at`, which must not be before
+    /// [`SlotQueue::now`].
     ///
     /// # Panics
-    /// If `at` is not before [`SlotQueue::HORIZON`] or `slot` is not one of the queue's: the key
+    /// If `at` is at or after [`SlotQueue::HORIZON`], or `slot` is not one of the queue's: the key
     /// would otherwise silently be that of another event.
     #[inline]
     pub fn schedule(&mut self, at: Time, slot: u16) {
@@ -99,12 +100,12 @@ impl SlotQueue {
         );
         assert!(
             usize::from(slot) < self.slots,
-            "slot {slot} of {} slots",
+            "slot = {slot}: must be below {}, the number of slots",
             self.slots
         );
         debug_assert!(
             at >= self.now,
-            "slot {slot} was scheduled for {at:?} at {:?}",
+            "slot {slot} was scheduled at {at:?}, before the present {:?}",
             self.now
         );
         self.mark(slot, true);

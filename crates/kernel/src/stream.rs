@@ -20,7 +20,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Stream number `stream` of `seed`.
+    /// Creates stream number `stream` of `seed`.
     pub fn new(seed: u64, stream: u64) -> Stream {
         let start = mix(mix(seed.wrapping_add(WEYL)) ^ stream.wrapping_mul(WEYL));
         let mut state = [0; 32];
@@ -34,20 +34,20 @@ impl Stream {
         }
     }
 
-    /// 64 random bits.
+    /// Draws 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
-    /// A uniform number in `[0, 1)`, a multiple of 2^-53.
+    /// Draws a uniform number in `[0, 1)`, a multiple of 2^-53.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         unit(self.bits())
     }
 
-    /// A uniform integer below `n`, exactly unbiased (Lemire, ACM TOMACS 2019); zero if `n` is
-    /// zero.
+    /// Draws a uniform integer below `n`, exactly unbiased (Lemire, ACM TOMACS 2019); zero if `n`
+    /// is zero.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         let mut product = u128::from(self.bits()) * u128::from(n);
@@ -60,13 +60,14 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// True with probability `p`; never for `p` at or below 0 (or NaN), always from 1 on.
+    /// Draws true with probability `p`: never for `p` at or below 0 or NaN, always for `p` from
+    /// 1 on.
     #[inline]
     pub fn bernoulli(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
 
-    /// An exponentially distributed number of the given mean.
+    /// Draws an exponentially distributed number of the given mean.
     ///
     /// A ziggurat of 256 layers (Marsaglia and Tsang, Journal of Statistical Software 2000): 98.9 %
     /// of draws are one multiplication and one comparison. The tables and the rare rest use the
@@ -76,7 +77,7 @@ impl Stream {
         self.exponential.sample(&mut self.generator) * mean
     }
 
-    /// An exponentially distributed time, rounded to a picosecond.
+    /// Draws an exponentially distributed time of the given mean, rounded to a picosecond.
     pub fn exponential_time(&mut self, mean: Time) -> Time {
         mean.scale(self.exponential(1.0))
     }

@@ -64,7 +64,7 @@ const BUCKETS: usize = WORDS * 64;
 const NONE: u32 = u32::MAX;
 
 impl<E: Copy> Wheel<E> {
-    /// An empty wheel at time zero.
+    /// Creates an empty wheel at time zero.
     pub fn new() -> Wheel<E> {
         Wheel {
             heads: Box::new([NONE; BUCKETS]),
@@ -81,12 +81,12 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Adds `event` to happen at `at`, which is not before [`Wheel::now`].
+    /// Schedules `event` for the time `at`, which must not be before [`Wheel::now`].
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
             at >= self.now,
-            "an event at {at:?} was scheduled at {:?}",
+            "an event was scheduled at {at:?}, before the present {:?}",
             self.now
         );
         let at = at.max(self.now);
@@ -121,14 +121,14 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Whether it is certain that no event is pending at `at` or before. [`Wheel::advance`] may then
-    /// move [`Wheel::now`] there.
+    /// Whether it is certain that no event is pending at `at` or before. [`Wheel::advance`] may
+    /// then move [`Wheel::now`] there.
     #[inline(always)]
     pub fn is_clear_until(&self, at: Time) -> bool {
         at < self.next && at < self.far_due
     }
 
-    /// Moves [`Wheel::now`] to `at`, until which no event is pending.
+    /// Moves [`Wheel::now`] to `at`, for which [`Wheel::is_clear_until`] must hold.
     #[inline(always)]
     pub fn advance(&mut self, at: Time) {
         debug_assert!(
@@ -148,7 +148,8 @@ impl<E: Copy> Wheel<E> {
         self.len() == 0
     }
 
-    /// The time of the last event popped; zero before the first.
+    /// The present time: that of the last event popped or of the last [`Wheel::advance`]; zero
+    /// before the first.
     pub fn now(&self) -> Time {
         self.now
     }

@@ -87,7 +87,7 @@ fn the_horizon_itself_is_too_far() {
 }
 
 #[test]
-#[should_panic(expected = "slot 3 of 3 slots")]
+#[should_panic(expected = "slot = 3: must be below 3")]
 fn a_slot_that_does_not_exist_is_refused() {
     SlotQueue::new(3).unwrap().schedule(Time::ZERO, 3);
 }

@@ -76,7 +76,8 @@ impl Area {
     /// Calculates the areas from `inputs`.
     ///
     /// # Errors
-    /// [`Refusal`] when 18 dispatchers are larger than the queues and dispatchers together.
+    /// [`Refusal`] if the paper's 18 dispatchers, two for each accelerator, take more area than
+    /// `queues_and_dispatchers_mm2`.
     pub fn new(inputs: AreaInputs) -> Result<Area, Refusal> {
         let printed_dispatchers = 2.0 * ACCELERATORS.len() as f64 * inputs.dispatcher_mm2;
         let printed_queues = inputs.queues_and_dispatchers_mm2 - printed_dispatchers;

@@ -147,7 +147,7 @@ impl RpcLayer {
         self.software_cycles(design) + self.offload_cycles(design) + self.accelerator_cycles(design)
     }
 
-    /// How many times the cycles of [`Design::Full`] the layer takes under `design`.
+    /// The ratio of the layer's cycles under `design` to those under [`Design::Full`].
     pub fn over_full(&self, design: Design) -> f64 {
         self.total_cycles(design) / self.total_cycles(Design::Full)
     }

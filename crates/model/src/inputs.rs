@@ -85,7 +85,7 @@ pub struct AreaInputs {
     pub private_rpc_area_ratio: f64,
     /// The number of cores for which the paper states the ratios of area and power.
     pub private_rpc_cores: f64,
-    /// Area of a private RPC accelerator on 64 cores, as a share of the area of a core.
+    /// Total area of the private RPC accelerators of 64 cores, as a share of the area of one core.
     pub private_rpc_core_share: f64,
     /// The share of the accelerator's area that is saved by placing it in the NIC.
     pub nic_rpc_saved_share: f64,

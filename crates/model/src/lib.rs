@@ -2,9 +2,9 @@
 //!
 //! * [`accelerometer`]: the speedup of an accelerator (Sriraman and Dhanotia, ASPLOS 2020).
 //! * [`cerebros`]: the cost of leaving a part of the RPC layer on the core (Pourhabibi, Sutherland,
-//!   Daglis and Falsafi, MICRO 2021)?
+//!   Daglis and Falsafi, MICRO 2021).
 //! * [`area`] and [`power`]: the area and power of the accelerators and their orchestration, and
-//!   the energy of a run in joules (AccelFlow, HPCA 2026, sections VI and VII.B.5)?
+//!   the energy of a run in joules (AccelFlow, HPCA 2026, sections VI and VII.B.5).
 //! * [`rpc_place`]: the cost of RPC accelerators that are private to each core.
 //!
 //! Everything here is arithmetic on stated inputs, so it is deterministic to the bit; only

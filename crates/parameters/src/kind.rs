@@ -101,7 +101,8 @@ impl Kind {
         }
     }
 
-    /// The only values if there is no range, and those with names beside a range.
+    /// Returns the allowed values that are listed one by one, most of them with names; empty if
+    /// there is only a range.
     pub const fn choices(self) -> &'static [Choice] {
         match self {
             Kind::Choice(choices) => choices,
@@ -111,7 +112,8 @@ impl Kind {
         }
     }
 
-    /// The smallest and the largest value of a parameter with this `default`.
+    /// Returns the smallest and the largest allowed value of a parameter with this `default`. The
+    /// default matters only for [`Kind::Fixed`].
     pub fn range(self, default: f64) -> (f64, f64) {
         match self {
             Kind::Number { min, max } | Kind::Whole { min, max } => (min, max),

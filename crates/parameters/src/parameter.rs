@@ -52,7 +52,8 @@ impl<S: AsRef<str>> Parameter<S> {
         })
     }
 
-    /// The refusal of `value`, as it is to be printed.
+    /// Returns the refusal of `value`, with the allowed values. Messages show `value` as it is
+    /// given here.
     pub fn refusal(&self, value: impl ToString) -> Refusal {
         let allowed = format!("must be {}", self.allowed());
         Refusal::new(self.key.as_ref(), value, allowed)

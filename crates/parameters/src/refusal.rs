@@ -14,7 +14,7 @@ const SHOWN: usize = 3;
 
 /// A value that is not allowed: `KEY = VALUE: must be ..., did you mean ...?`.
 ///
-/// A name that does not exist is the value of what it is a name of, such as
+/// For an unknown name, the place is the kind of thing that is named, such as
 /// `service = 'Login2': must be CPost or Login, did you mean Login?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -29,8 +29,8 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// The refusal of `value`, as it is to be printed, for `place`; `allowed` is a clause such as
-    /// `must be 1 or 2`.
+    /// Creates the refusal of `value` for `place`. Messages show `value` as it is given here.
+    /// `allowed` is a clause such as `must be 1 or 2`.
     pub fn new(
         place: impl Into<String>,
         value: impl ToString,

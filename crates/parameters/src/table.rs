@@ -37,8 +37,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for parameters of single members of `group`, that of a file with a
-    /// section for each member: `pes.TCP` is also `accelerator.TCP.pes`.
+    /// Adds a second spelling for the keys of single members of `group`, for files with a section
+    /// for each member: `pes.TCP` is also `accelerator.TCP.pes`.
     #[must_use]
     pub const fn with_members(
         self,
@@ -171,13 +171,13 @@ impl<C> Table<C> {
         rows.try_for_each(|row| row.parameter.check((row.get)(config)))
     }
 
-    /// The defects of the table itself, for the tests of the engine that declares it; `config`
-    /// returns a configuration of defaults.
+    /// Returns the defects of the table itself, for the tests of the engine that declares it; empty
+    /// for a correct table. `config` returns a configuration of defaults.
     ///
-    /// Keys occur once. Defaults are allowed, and `config` has them. Values that are not allowed
-    /// are refused with the key and the value. A field keeps its smallest and its largest value,
-    /// and no other field changes. Choices have distinct numbers and names, and are found by
-    /// either. Every default has a source.
+    /// In a correct table, keys occur once. Defaults are allowed, and `config` has them. Values
+    /// that are not allowed are refused with the key and the value. A field keeps its smallest and
+    /// its largest value, and no other field changes. Choices have distinct numbers and names, and
+    /// are found by either. Every default has a source.
     pub fn faults(&self, config: impl Fn() -> C) -> Vec<String> {
         let mut faults = Vec::new();
         let mut keys = BTreeSet::new();

@@ -36,8 +36,8 @@ create_exception!(
     CallError,
     AccelflowError,
     "A failed call to another service; `reason` is its stable name, and `executed` states \
-     whether the service can have executed it: 'no', 'perhaps' or 'yes'. Of calls of gRPC, `code` is \
-     the status code, and `details` the text of the service's status, if it has sent one."
+     whether the service can have executed it: 'no', 'perhaps' or 'yes'. For gRPC, `code` is the \
+     status code, and `details` the text of the status that the service sent, if any."
 );
 
 /// Converts an engine's error to an AccelflowError.

@@ -14,7 +14,7 @@ use crate::run::simulate;
 use crate::suite::{self, RELEASE, Release};
 use crate::throughput::{Length, Pattern, bound_per_s, closed_loop, within_deadline};
 
-/// An application under one orchestrator.
+/// The results of one application under one orchestrator.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SystemRow {
     /// Time from start to end of a graph alone, in us.
@@ -29,7 +29,7 @@ pub struct SystemRow {
     pub one_at_a_time_per_s: f64,
     /// Graphs per second of a closed loop.
     pub closed_loop_per_s: f64,
-    /// The graphs in flight at which that is reached.
+    /// The number of graphs in flight at which the closed loop reaches this throughput.
     pub in_flight: usize,
     /// The highest periodic rate within the deadline, in graphs per second.
     pub periodic_per_s: f64,
@@ -37,7 +37,7 @@ pub struct SystemRow {
     pub poisson_per_s: f64,
 }
 
-/// An application.
+/// An application, its tasks, and its results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApplicationRow {
     /// The application's name.
@@ -50,9 +50,9 @@ pub struct ApplicationRow {
     pub deadline_us: f64,
     /// The busiest kind of accelerator.
     pub bottleneck: &'static str,
-    /// Time of computation there, in us.
+    /// Time that a graph computes on the busiest kind of accelerator, in us.
     pub bottleneck_us: f64,
-    /// The bound on graphs per second.
+    /// The bound on graphs per second, at which the busiest kind of accelerator always computes.
     pub bound_per_s: f64,
     /// The results by orchestrator.
     pub systems: BTreeMap<&'static str, SystemRow>,
@@ -81,7 +81,7 @@ pub struct ReleaseRow {
 /// orchestrator. `seed` is that of random arrivals.
 ///
 /// # Errors
-/// [`Refusal`] for an unknown name, and of [`simulate`].
+/// [`Refusal`] for an unknown name, and the errors of [`simulate`].
 pub fn compare(
     names: &[String],
     platform: &Platform,

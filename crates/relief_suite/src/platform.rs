@@ -73,7 +73,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// The values, in the order of their numbers in the table of parameters.
+    /// All variants. The index of a variant is its number in the table of parameters.
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
@@ -87,7 +87,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The values, in the order of their numbers in the table of parameters.
+    /// All variants. The index of a variant is its number in the table of parameters.
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 

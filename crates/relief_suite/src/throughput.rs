@@ -19,7 +19,7 @@ const STEPS: u32 = 12;
 pub struct Length {
     /// Graphs of a run, the warm-up included.
     pub graphs: usize,
-    /// Graphs that do not count.
+    /// Graphs of the warm-up, which do not count.
     pub warmup: usize,
 }
 
@@ -43,7 +43,7 @@ pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
 /// in flight, from [`IN_FLIGHT`], at which it is reached.
 ///
 /// # Errors
-/// [`Refusal`] of [`simulate`].
+/// The errors of [`simulate`].
 pub fn closed_loop(
     dag: &Dag,
     platform: &Platform,
@@ -75,13 +75,13 @@ pub enum Pattern {
 }
 
 /// Returns the highest arrival rate in graphs per second at which 99 % of the graphs meet the
-/// deadline; 0 if even a single graph misses it.
+/// deadline; 0 if they do not even at the lowest rate that is tried.
 ///
 /// Found by bisection between 0 and [`bound_per_s`], assuming that the share of met deadlines falls
 /// with the rate.
 ///
 /// # Errors
-/// [`Refusal`] of [`simulate`].
+/// The errors of [`simulate`].
 pub fn within_deadline(
     dag: &Dag,
     platform: &Platform,

@@ -26,7 +26,8 @@ pub fn pin(core: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Calls `work` on a new thread that is bound to `core`. Threads that `work` starts stay there, too.
+/// Calls `work` on a new thread that is bound to `core`. Threads that `work` starts are bound to
+/// the same core.
 ///
 /// # Errors
 /// Errors of [`pin`], and an error if `work` panics.

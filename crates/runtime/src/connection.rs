@@ -17,7 +17,8 @@ pub fn secrets(number: u64) -> [[u8; 32]; 2] {
 }
 
 /// Creates both ends of a connection: the client's, then the server's. Equal numbers give equal
-/// connections. Different numbers give different addresses and keys ([`secrets`]).
+/// connections. Different numbers give different keys ([`secrets`]), and different addresses if
+/// they are below 57,344,000.
 ///
 /// For number `256 * x + y` the client is at 10.0.x.y and the server at 10.1.x.y. Both start at TCP
 /// sequence number 1 and TLS record number 0.

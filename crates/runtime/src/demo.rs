@@ -21,10 +21,11 @@ use crate::run_traces::RunTraces;
 pub const CALLER_METHOD: &str = "ComposePost";
 
 /// Returns the packets of a call of `method` by the demo's client, as input for T1. The arguments
-/// are those of [`messages::request`] for `seed` and `index`.
+/// are those of [`messages::request`] for `seed` and `index`, compressed with Zstandard if
+/// `compressed`.
 ///
 /// # Errors
-/// `unknown_method`.
+/// `unknown_method` for a method that is not in [`messages::METHODS`].
 pub fn request(
     method: &str,
     seed: u64,
@@ -86,10 +87,11 @@ pub fn run_trace<E: RunTraces>(
     )
 }
 
-/// Runs a trace on a message of any kind.||Received messages and replies use the demo client's
-/// connection. Requests go to a [`LoopbackPeer`] that returns `answers`. Error subtraces reply to
-/// the demo's client, which has called [`CALLER_METHOD`]. A message whose call is a storage
-/// response is read as that response.
+/// Runs a trace on a message of any kind.
+///
+/// Received messages and replies use the demo client's connection. Requests go to a
+/// [`LoopbackPeer`] that returns `answers`. Error subtraces reply to the demo's client, which has
+/// called [`CALLER_METHOD`]. A message whose call is a storage response is read as that response.
 ///
 /// # Errors
 /// The same as for [`RunTraces::run_trace`].

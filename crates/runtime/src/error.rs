@@ -13,9 +13,9 @@ pub struct TraceError {
     /// The stable name of the kind of error. It is the name of an accelerator's error
     /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), a trace fault
     /// ([`fault_reason`]) or a peer's failure, or one of `unknown_trace`, `panic`, `no_caller`,
-    /// `no_message`, `too_many_visits`.
+    /// `no_message`, `no_execution`, `too_many_visits`, `lost`, `result_taken`.
     pub reason: &'static str,
-    /// The trace in which it happened.
+    /// The trace in which the error happened.
     pub trace: String,
     /// The index of the failed step among all visits of the run, from 0. If the step could not be
     /// decoded, the length of [`Failure::visits`]. `None` for a run that did not begin.

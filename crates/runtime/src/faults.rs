@@ -30,7 +30,7 @@ pub enum FaultWhen {
     Nth(u64),
     /// A share of all steps, drawn by the step's number and the seed.
     Share {
-        /// From 0 to 1.
+        /// The share, from 0 to 1.
         ratio: f64,
         /// Equal seeds choose equal steps.
         seed: u64,
@@ -48,7 +48,7 @@ pub struct Fault {
     pub kind: FaultKind,
 }
 
-/// Refusals of faults.
+/// The error of a fault whose settings are out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FaultError {
     /// A share outside 0 to 1.
@@ -59,7 +59,7 @@ pub enum FaultError {
         /// The share as given.
         ratio: f64,
     },
-    /// Steps are counted from 1.
+    /// A step number of 0. Steps are counted from 1.
     #[error("fault of {accel}: step 0: must be 1 or more")]
     Nth {
         /// The accelerator that fails.
@@ -83,10 +83,11 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// Makes faults that apply in this order. A step suffers every fault that affects it.
+    /// Creates faults that apply in this order. Several faults can affect a step. One that fails or
+    /// panics ends the step, and later faults of that accelerator do not count it.
     ///
     /// # Errors
-    /// [`FaultError`].
+    /// [`FaultError`] for a share outside 0 to 1, and for the step number 0.
     pub fn new(faults: &[Fault]) -> Result<Faults, FaultError> {
         for fault in faults {
             let accel = fault.accel;

@@ -45,9 +45,9 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Waits until this thread is first and `attempt` lets it pass. Returns `None` after the time
-    /// `until`. `attempt` is called again after each change of the state, and at the time that it
-    /// returned.
+    /// Waits until this thread is first and `attempt` lets it pass. Returns `None` if the time
+    /// `until` comes first. `attempt` is called again after each change of the state, and at the
+    /// time in the [`Turn::Wait`] that it returned.
     pub fn pass<T>(
         &self,
         until: Option<Instant>,

@@ -4,9 +4,9 @@
 //! of [`accelflow_accel`], and passes the results to the core. In [`Pools`] each accelerator has
 //! its own workers and passes work directly to the next accelerator. Where a trace waits for a
 //! response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
-//! SocialNetwork services in this process. [`run_service`] drives the whole path of a service, and
-//! [`record`](record::record) measures the cost of each step, and [`measure`](measure::measure) that
-//! of offloads.
+//! SocialNetwork services in this process. [`run_service`] runs the whole path of a service.
+//! [`record`](record::record) measures the cost of each step, and [`measure`](measure::measure) the
+//! cost of offloads.
 //!
 //! ```
 //! use accelflow_runtime::{Executor, demo};

@@ -96,10 +96,10 @@ pub struct Caller {
     pub session: Session,
 }
 
-/// The detail of outcomes.
+/// How much of a run an [`Outcome`] records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// Everything.
+    /// The results, all visits and all steps.
     #[default]
     Steps,
     /// Only the results, also for failed runs: no visits and no steps. The packets of an execution
@@ -128,7 +128,7 @@ pub struct Outcome {
 pub struct StepTime {
     /// When the step entered the queue.
     pub queued: Instant,
-    /// Its duration from then on, with the wait in the queue.
+    /// The time from then to the end of the step, including the wait in the queue.
     pub took: Duration,
     /// The processor time of the worker's thread: no waits, and no time of other threads.
     pub worked: Duration,

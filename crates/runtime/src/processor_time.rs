@@ -17,8 +17,8 @@ pub(crate) fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// The number of threads that ran or were ready on this machine, on average over the last minute;
-/// `None` where the system does not tell.
+/// The machine's load average over the last minute: the number of threads that ran, were ready, or
+/// waited uninterruptibly, mostly for disks. `None` if the system does not report it.
 pub fn run_queue() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()

@@ -63,9 +63,9 @@ pub enum ServiceRunError {
          messages are built in: {known}"
     )]
     NoMessages {
-        /// Its name.
+        /// The name of the service.
         name: String,
-        /// Its method.
+        /// The method of the service.
         method: String,
         /// The methods that have messages.
         known: String,
@@ -99,7 +99,7 @@ pub enum ServiceRunError {
     Client {
         /// The service.
         service: String,
-        /// Why.
+        /// The error of encoding or decoding.
         error: AccelError,
     },
 }
@@ -115,7 +115,7 @@ pub struct ServiceRunner {
 /// follow from `seed` and `index`.
 ///
 /// # Errors
-/// [`ServiceRunError`].
+/// [`ServiceRunError`] for a service without built-in messages, and if a trace fails.
 pub fn run_service<E: RunTraces>(
     executor: &mut E,
     service: &Service,
@@ -145,7 +145,7 @@ impl ServiceRunner {
     /// the same seed and index.
     ///
     /// # Errors
-    /// [`ServiceRunError`].
+    /// [`ServiceRunError`] for a service without built-in messages, and if a trace fails.
     pub fn run<E: RunTraces>(
         &mut self,
         executor: &mut E,

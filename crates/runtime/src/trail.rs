@@ -25,8 +25,9 @@ pub struct Trail {
 }
 
 impl Trail {
-    /// Replaces the handler's processor time with the wall time `wall` if it has started no traces.
-    /// Other threads may have worked for it, and their processor time is not known.
+    /// Replaces the handler's processor time with its wall time `wall` if the handler has started
+    /// no traces. Other threads may have worked for the handler, and their processor time is not
+    /// known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -39,9 +40,10 @@ impl Trail {
 /// A phase of a handler's work.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
-    /// Application logic, as the processor time that its thread used.
+    /// Application logic, as the processor time that its thread used, or as wall time
+    /// ([`Trail::or_wall`]).
     Cpu(Duration),
-    /// Chains of traces. Several chains ran in parallel.
+    /// Chains of traces. If there are several, they ran in parallel.
     Chains(Vec<TrailChain>),
 }
 
@@ -69,7 +71,7 @@ pub struct Exchange {
     pub wait: Duration,
 }
 
-/// Measures exchanges while it is switched on.
+/// A meter of exchanges, which can be switched on and off.
 #[derive(Debug, Default)]
 pub struct Exchanges(Option<Vec<Exchange>>);
 
@@ -79,7 +81,7 @@ impl Exchanges {
         self.0 = wanted.then(Vec::new);
     }
 
-    /// Takes the exchanges measured since [`Exchanges::note`].
+    /// Takes the exchanges measured since [`Exchanges::note`], and stops measuring.
     pub fn take(&mut self) -> Vec<Exchange> {
         self.0.take().unwrap_or_default()
     }
@@ -169,7 +171,7 @@ pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work`. If `wanted`, opens a trail on this thread for the call and returns it.
+/// Calls `work`. If `wanted`, opens a trail on this thread for the call and returns the trail.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -190,8 +192,8 @@ pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
 
-/// Calls `work` on a thread that runs one of several parallel chains, and returns the chains it
-/// added.
+/// Calls `work` on this thread, which runs one of several parallel chains. If `wanted`, returns the
+/// chains that `work` added.
 pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
     let (done, trail) = follow(wanted, work);
     let phases = trail.unwrap_or_default().phases.into_iter();
@@ -245,7 +247,7 @@ impl<B> Clocked<B> {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// Takes the costs measured since [`Clocked::note`], in nanoseconds.
+    /// Takes the costs measured since [`Clocked::note`], in nanoseconds, and stops measuring.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()
     }

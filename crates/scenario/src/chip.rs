@@ -92,7 +92,7 @@ impl Reader<'_> {
     /// Reads a text that is not empty.
     fn words(&self, name: &str, item: &Item, offset: usize) -> Result<String, ChipError> {
         let words = item.as_str().map(str::trim).filter(|text| !text.is_empty());
-        let refusal = || Refusal::new(name, shown(item), "must be a text");
+        let refusal = || Refusal::new(name, shown(item), "must be a string");
         let words = words.ok_or_else(|| self.refused(offset, refusal()))?;
         Ok(words.to_owned())
     }

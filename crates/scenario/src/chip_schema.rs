@@ -27,13 +27,13 @@ pub fn chip_schema() -> String {
     let properties = &mut root["properties"];
     let version = "The name of this description and its version.";
     properties["schema"] = json!({"const": CHIP_SCHEMA, "description": version});
-    properties["name"] = words("What results call the chip. Without it, the name of the file.");
+    properties["name"] = words("The chip's name in results. By default the name of the file.");
     properties["name"]["maxLength"] = MAX_CHIP_NAME.into();
     properties["description"] = words("What the chip is.");
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["title"] = CHIP_SCHEMA.into();
     root["description"] =
-        "A chip: parameters of the simulated server. What is left out has its default.".into();
+        "A chip: parameters of the simulated server. Parameters that are left out have their defaults.".into();
     root.sort_all_objects();
     format!("{root:#}\n")
 }

@@ -32,15 +32,15 @@ pub struct Demands {
 pub struct ServiceDemand {
     /// The name of the service.
     pub service: String,
-    /// Its factor on the mean rate.
+    /// The service's rate as a multiple of the mean rate.
     pub rate_share: f64,
     /// Time of application logic on a core, in ns.
     pub app_ns: f64,
-    /// Phases of application logic.
+    /// Number of phases of application logic.
     pub cpu_phases: usize,
-    /// Chains of traces that a core starts, without the chain that receives the request.
+    /// Number of chains of traces that a core starts, without the chain that receives the request.
     pub started_chains: usize,
-    /// Messages that its traces receive, including the request.
+    /// Number of messages that its traces receive, including the request.
     pub received: usize,
     /// The chains of each phase of traces. They start together, and the request waits for all of
     /// them.
@@ -50,7 +50,7 @@ pub struct ServiceDemand {
     pub outside_core_ns: f64,
     /// Time at the client, outside of the server, in ns.
     pub outside_client_ns: f64,
-    /// By accelerator, the operations of all chains.
+    /// The operations of all chains, by accelerator.
     pub operations: BTreeMap<String, OperationDemand>,
 }
 
@@ -85,7 +85,7 @@ impl Checked {
     /// [`ScenarioError`] for a recording that does not fit, or measured costs without a recording.
     pub fn demands(&self) -> Result<Demands, ScenarioError> {
         let Some(server) = self.servers.first() else {
-            return Err(Refusal::new("chips", "[]", "must have a chip").into());
+            return Err(Refusal::new("chips", "[]", "must have at least one chip").into());
         };
         let setup = Setup::new(self, server)?;
         let profiles = setup.profile.services().iter();

@@ -60,7 +60,7 @@ impl Checked {
     /// run.
     pub fn payloads(&self, requests: u64) -> Result<Vec<OperationPayload>, ScenarioError> {
         let Some(server) = self.servers.first() else {
-            return Err(Refusal::new("chips", "[]", "must have a chip").into());
+            return Err(Refusal::new("chips", "[]", "must have at least one chip").into());
         };
         let setup = Setup::new(self, server)?;
         let plan = setup.plan.clone().on_one_server();

@@ -79,7 +79,7 @@ choices! {
     CostSource {
         /// Measured on real bytes.
         Measured = "measured",
-        /// The paper's shares of a cost of TCP.
+        /// Derived from the shares of time that the paper prints and from the cost of TCP.
         Paper = "paper",
     }
 }

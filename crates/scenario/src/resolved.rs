@@ -37,7 +37,7 @@ pub struct Resolved {
     pub arrivals: OrOwn<Arrivals>,
     /// Mean rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
-    /// How services share it.
+    /// How services share the rate: `equal`, `own` or the name of a set of rates of the workload.
     pub rates: String,
     /// The given rates of individual services.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

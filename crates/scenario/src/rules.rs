@@ -85,7 +85,7 @@ const FIELDS: &[Field] = &[
     Field(
         "recording",
         OPEN,
-        Kind::Text("the text of a recording, not where it is"),
+        Kind::Text("the text of a recording, not its path"),
     ),
     Field("recorded_times", OPEN, Kind::Choice(Times::names)),
     Field("profile", OPEN, Kind::Choice(CostSource::names)),
@@ -116,7 +116,7 @@ const FIELDS: &[Field] = &[
 
 /// The fields of a chip.
 const CHIP: &[Field] = &[
-    Field("name", CLOSED, Kind::Text("a text")),
+    Field("name", CLOSED, Kind::Text("a string")),
     Field("config", CLOSED, Kind::Settings),
 ];
 
@@ -177,7 +177,7 @@ fn own_name(place: &str, name: &str) -> Result<(), ScenarioError> {
     if Suite::named(name).is_none() {
         return Ok(());
     }
-    let allowed = "must be another name than those of the suites";
+    let allowed = "must differ from the names of the suites";
     Err(Refusal::new(format!("{place}.name"), quoted(name), allowed).into())
 }
 
@@ -226,9 +226,9 @@ impl Kind {
                 let suites = Suite::names().into_iter();
                 any_of(suites.chain(["a file whose name ends in .toml or .json"]))
             }
-            Kind::Rates => "the name of a way to share a rate".to_owned(),
+            Kind::Rates => "equal, own or the name of a set of rates of the workload".to_owned(),
             Kind::Text(what) => (*what).to_owned(),
-            Kind::List => "a list of texts".to_owned(),
+            Kind::List => "a list of strings".to_owned(),
             Kind::Flag => "true or false".to_owned(),
             Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Kind::Number(least, most) => format!("a number from {least} to {}", number_text(*most)),
@@ -312,7 +312,7 @@ fn check_chips(chips: &[Value]) -> Result<(), ScenarioError> {
         let given = fields.get("name").unwrap_or(&Value::Null);
         let name = given.as_str().unwrap_or_default();
         if !(1..=MAX_CHIP_NAME).contains(&name.chars().count()) {
-            let allowed = format!("must be a text of 1 to {MAX_CHIP_NAME} characters");
+            let allowed = format!("must be a string of 1 to {MAX_CHIP_NAME} characters");
             return Err(Refusal::new(format!("{place}.name"), shown(given), allowed).into());
         }
         if names.contains(&name) {

@@ -1,4 +1,4 @@
-//! The fields of a scenario. What they may be stands in [`crate::rules`] and [`crate::check`].
+//! The fields of a scenario. [`crate::rules`] and [`crate::check`] define their allowed values.
 
 use std::collections::BTreeMap;
 
@@ -48,12 +48,13 @@ pub struct Scenario {
     /// workload; the suites have the paper's 13,400, and 800 for serverless functions.
     #[schemars(range(min = MIN_RATE_RPS, max = MAX_RATE_RPS))]
     pub rate_rps: Option<f64>,
-    /// How services share the rate: equal, own (as the services' own rates), or a name of the
-    /// workload's. Null: alibaba for socialnetwork with the profile paper and no rate_rps, as in the
-    /// paper's production experiment; own for services with rates of their own; else equal.
+    /// How services share the rate: equal, own (as the services' own rates), or the name of a set
+    /// of rates of the workload. Null: alibaba for socialnetwork with the profile paper and no
+    /// rate_rps, as in the paper's production experiment; own for services with rates of their own;
+    /// else equal.
     pub rates: Option<String>,
     /// The request rate of each simulated service, in requests per second, instead of rate_rps and
-    /// rates. Empty: rate_rps and rates.
+    /// rates. Empty: rate_rps and rates apply.
     pub rates_rps: BTreeMap<String, f64>,
     /// The facts that branches test: those of the most common path, or drawn for each request by
     /// the workload's odds (if it has none, by facts.* of the server's parameters), or those of the
@@ -61,8 +62,8 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
-    /// Requests of each service, or with by_rate of one with the mean rate. The first of them, the
-    /// warm-up, are not counted.
+    /// The number of requests of each service; with by_rate, of a service with the mean rate. The
+    /// first requests, the warm-up, are not counted.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
     /// The number of requests in the warm-up. Null: a tenth.
@@ -123,8 +124,8 @@ pub struct Scenario {
     /// workload, else 0.
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
-    /// Limits on the traffic of tenants, by number: one limit, or one in each unit and one in accelerator
-    /// time.
+    /// Limits on the traffic of tenants, by the number of the tenant: one limit, or several of
+    /// which each is in another unit (traces, bytes, accelerator time).
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
@@ -132,23 +133,23 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Limit {
-    /// Of its traffic shaper, in traces or in bytes.
+    /// A limit in traces or in bytes, by the tenant's traffic shaper.
     Registers(Limiter),
-    /// In accelerator time.
+    /// A limit in accelerator time.
     Time(TimeLimiter),
 }
 
-/// A limit on the accelerator time of a tenant: the time that processing elements work for its traces. A
-/// trace spends what traces with inputs of its size took before, and when it has ended what is missing,
-/// or it gets back what it did not need.
+/// A limit on the accelerator time of a tenant: the time for which processing elements work for its
+/// traces. A trace starts once it has paid its predicted time, that of earlier traces with inputs
+/// of its size. When it ends, it pays the time beyond the prediction or gets unused time back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeLimiter {
-    /// Seconds of accelerators a second: 1 is one processing element that never rests.
+    /// Seconds of accelerator time per second: 1 is one processing element that is always busy.
     #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_ACCELERATOR_S_PER_S))]
     pub accelerator_s_per_s: f64,
-    /// How much may pass at once after a pause, in seconds of accelerators. Null: a hundredth of a
-    /// second's.
+    /// The largest burst after a pause, in seconds of accelerator time. Null: a hundredth of the
+    /// accelerator time of a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_BURST_ACCELERATOR_S))]
     pub burst_accelerator_s: Option<f64>,

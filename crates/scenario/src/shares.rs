@@ -57,7 +57,7 @@ pub(crate) fn check_requests(
         let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
         if resolved.by_rate && counted < 1.0 && !has_times(workload, name) {
             let allowed = format!(
-                "must be at least {}, since {name} has {} times as many by its rate",
+                "must be at least {}, since {name} has {} times this number, in proportion to its rate",
                 number_text((1.0 / share).ceil() * 2.0),
                 number_text(share)
             );

@@ -24,12 +24,12 @@ impl Checked {
     /// write.
     pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
         if self.systems.len() != 1 {
-            let allowed = "must be one system where spans are written";
+            let allowed = "must be one system to write spans";
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }
         let Some(server) = self.servers.first() else {
-            return Err(Refusal::new("chips", "[]", "must have a chip").into());
+            return Err(Refusal::new("chips", "[]", "must have at least one chip").into());
         };
         let setup = Setup::new(self, server)?;
         let mut writer = SpanWriter::new(&self.services, out);

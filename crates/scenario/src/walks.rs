@@ -121,8 +121,8 @@ pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
     Suite::ALL.into_iter().map(row).collect()
 }
 
-/// The names of the services of `workload`, the name of a suite or the tree of a workload's file;
-/// those of SocialNetwork are in the order of the paper's Table IV.
+/// Returns the names of the services of a workload; those of SocialNetwork are in the order of the
+/// paper's Table IV. `workload` is the name of a suite or the tree of a workload's file.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown workload.
@@ -133,8 +133,8 @@ pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
     Ok(names.collect())
 }
 
-/// The trace memory of `workload`, a suite's name or the tree of a workload's file, and its services'
-/// paths.
+/// Returns the trace memory and the services of a workload. `workload` is the name of a suite or
+/// the tree of a workload's file.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown workload.

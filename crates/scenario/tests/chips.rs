@@ -143,11 +143,11 @@ fn bad_chips_are_refused_by_name() {
         ),
         (
             json!([{"config": {}}]),
-            "chips[0].name = null: must be a text of 1 to 64 characters",
+            "chips[0].name = null: must be a string of 1 to 64 characters",
         ),
         (
             json!([{"name": ""}]),
-            "chips[0].name = '': must be a text of 1 to 64 characters",
+            "chips[0].name = '': must be a string of 1 to 64 characters",
         ),
         (
             json!([{"name": "a"}, {"name": "a"}]),
@@ -233,8 +233,8 @@ const REFUSED: &[(&str, &str)] = &[
         "schema = 'accelflow.workload/1'",
         "1:1: schema = 'accelflow.workload/1': must be 'accelflow.chip/1'",
     ),
-    ("\nname = 3", "2:1: name = 3: must be a text"),
-    ("name = ' '", "1:1: name = ' ': must be a text"),
+    ("\nname = 3", "2:1: name = 3: must be a string"),
+    ("name = ' '", "1:1: name = ' ': must be a string"),
     (
         "[accelerator.TCP]\n  pse = 3",
         "2:3: parameter = 'accelerator.TCP.pse': must be a key that `accelflow explain` lists, \

@@ -6,7 +6,8 @@
 //! over TCP or TLS 1.3 ([`TlsIdentity`]). rustls performs the handshake, and Decr and Encr process
 //! the records. RPC finds the function's index in the interface, which identifies the handler.
 //!
-//! Each connection has a thread that waits for messages and runs the traces itself. A trace
+//! Each connection has a thread that waits for messages and runs the traces itself; for gRPC, other
+//! threads run the traces on messages and the handlers ([`Config::handler_threads`]). A trace
 //! computes for a few microseconds between two system calls, and handlers may block. An event loop
 //! would only add a queue before each of them. A waiting connection needs its stack and 16 KiB of
 //! buffer, and the number of connections is bounded ([`Config::max_connections`]).
@@ -18,10 +19,10 @@
 //! message, repeats the work of a failed accelerator, and reports to a client why its request was
 //! refused. [`Running::metrics`] counts each case by its reason.
 //!
-//! `config` has the settings of both ends of a connection, `server` and `client`. They share `transport` (sockets, TLS,
-//! HTTP/2, the framing of gRPC) and `memory` (buffers and wiping). `handler` is the application's
-//! side of a server. `observe` has metrics, spans, recordings and error reports for operators.
-//! `traces` checks and links custom traces of a service.
+//! `config` has the settings of both ends of a connection, `server` and `client`. They share
+//! `transport` (sockets, TLS, HTTP/2, the framing of gRPC) and `memory` (buffers and wiping).
+//! `handler` is the application's side of a server. `observe` has metrics, spans, recordings and
+//! error reports for operators. `traces` checks and links custom traces of a service.
 //!
 //! ```
 //! use std::time::Duration;

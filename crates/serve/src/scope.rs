@@ -18,8 +18,8 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` with a deadline for its calls on this thread. It is the earlier of `deadline` and
-/// the current deadline.
+/// Runs `work` with a deadline for its calls on this thread: the earlier of `deadline` and the
+/// current deadline.
 pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     /// Restores the outer deadline, even if `work` panics.
     struct Outer(Option<Instant>);

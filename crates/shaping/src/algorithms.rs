@@ -29,7 +29,7 @@ impl Algorithm {
         Algorithm::SlidingLog,
     ];
 
-    /// The name in keys.
+    /// The name in the keys of results.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::TokenBucket => "token_bucket",

@@ -75,7 +75,7 @@ pub const PARAMETERS: Table<Timing> = Table::new(&[&[
             "shaping.grants_per_cycle",
             1.0,
             "segments",
-            "ARCUS, section 5.1 has a round-robin arbiter; a decision a cycle is what one does",
+            "ARCUS, section 5.1 has a round-robin arbiter; such an arbiter makes one decision per cycle",
         ),
         get: |_| 1.0,
         set: |_, _| {},

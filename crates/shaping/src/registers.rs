@@ -57,8 +57,8 @@ impl Registers {
     /// `bucket` tokens.
     ///
     /// # Errors
-    /// [`ShapingError::ZeroRefill`], [`ShapingError::ZeroBucket`], [`ShapingError::ZeroInterval`],
-    /// and [`ShapingError::RegisterOverflow`] above [`Registers::MAX`].
+    /// [`ShapingError::ZeroRefill`], [`ShapingError::ZeroBucket`] or [`ShapingError::ZeroInterval`]
+    /// for a value of 0, and [`ShapingError::RegisterOverflow`] above [`Registers::MAX`].
     pub fn new(refill: u64, bucket: u64, interval: u64) -> Result<Registers, ShapingError> {
         Ok(Registers {
             refill: register("refill", refill, ShapingError::ZeroRefill)?,
@@ -67,10 +67,11 @@ impl Registers {
         })
     }
 
-    /// The fewest seconds of accelerators, a second or in a burst: a token is a nanosecond of them.
+    /// The smallest accelerator time in seconds, per second or in a burst: one token, a nanosecond.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
-    /// The most seconds of accelerators a second: the default burst, a hundredth of it, fits a bucket.
+    /// The largest rate of accelerator time, in seconds per second: its default burst, a hundredth
+    /// of a second's tokens, still fits a bucket.
     pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
 
     /// The largest burst of accelerator time, in seconds: what a bucket of nanoseconds holds.
@@ -82,8 +83,9 @@ impl Registers {
     /// The default burst of a limit, as a share of a second's traffic.
     pub const BURST_S: f64 = 0.01;
 
-    /// Creates registers for `s_per_s` seconds of accelerator time per second. A token is a nanosecond of
-    /// it. Bursts take `burst_s`, by default a hundredth of a second's tokens.
+    /// Creates registers for `s_per_s` seconds of accelerator time per second. A token is a
+    /// nanosecond of accelerator time. A burst is `burst_s` seconds of it, by default a hundredth
+    /// of a second's tokens.
     ///
     /// # Errors
     /// As [`Registers::for_rate`].

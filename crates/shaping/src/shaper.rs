@@ -71,7 +71,7 @@ impl Shaper {
     ///
     /// # Errors
     /// [`ShapingError::SegmentWithoutPayload`] or [`ShapingError::SegmentNeverPasses`] for invalid
-    /// splitting, [`ShapingError::TimeRunsBackwards`].
+    /// splitting, and [`ShapingError::TimeRunsBackwards`] for a time before an earlier call's.
     pub fn add_flow(&mut self, at: Time, config: FlowConfig) -> Result<FlowId, ShapingError> {
         self.check_time(at)?;
         let flow = Flow::new(config, self.timing.clock.next(at))?;
@@ -83,9 +83,10 @@ impl Shaper {
     /// Puts a message into the queue of its flow.
     ///
     /// # Errors
-    /// [`ShapingError::MessageNeverPasses`], [`ShapingError::EmptyMessage`],
-    /// [`ShapingError::QueueFull`], [`ShapingError::UnknownFlow`] and
-    /// [`ShapingError::TimeRunsBackwards`].
+    /// [`ShapingError::MessageNeverPasses`] for a message larger than the bucket,
+    /// [`ShapingError::EmptyMessage`] for one of 0 bytes, [`ShapingError::QueueFull`] if the flow's
+    /// queue is full, and [`ShapingError::UnknownFlow`] and [`ShapingError::TimeRunsBackwards`] for
+    /// a wrong flow or time.
     pub fn offer(&mut self, at: Time, flow: FlowId, message: Message) -> Result<(), ShapingError> {
         self.check(at, flow)?;
         self.settle_before(at);
@@ -115,7 +116,8 @@ impl Shaper {
     /// Writes the registers of the limit whose tokens have the unit `unit`.
     ///
     /// # Errors
-    /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`].
+    /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`] if the flow has no such
+    /// limit.
     pub fn write_limit(
         &mut self,
         at: Time,
@@ -138,7 +140,7 @@ impl Shaper {
     /// Returns the next segment that has passed up to `at`, in order; `None` if there is no other.
     ///
     /// # Errors
-    /// [`ShapingError::TimeRunsBackwards`].
+    /// [`ShapingError::TimeRunsBackwards`] for a time before that of an earlier call.
     pub fn poll(&mut self, at: Time) -> Result<Option<Segment>, ShapingError> {
         self.check_time(at)?;
         self.now = at;
@@ -176,10 +178,11 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// Like [`Shaper::tokens`], for the limit whose tokens have the unit `unit`.
+    /// Returns the same as [`Shaper::tokens`] for the limit whose tokens have the unit `unit`.
     ///
     /// # Errors
-    /// [`ShapingError::UnknownFlow`] and [`ShapingError::NoSuchLimit`].
+    /// [`ShapingError::UnknownFlow`], and [`ShapingError::NoSuchLimit`] if the flow has no such
+    /// limit.
     pub fn tokens_of(&self, at: Time, flow: FlowId, unit: Unit) -> Result<u64, ShapingError> {
         self.check_flow(flow)?;
         let found = self.flows[flow.0].bucket(unit);

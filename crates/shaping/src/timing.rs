@@ -25,7 +25,7 @@ impl Clock {
     /// Creates a clock of `hz` hertz.
     ///
     /// # Errors
-    /// [`ShapingError::ZeroClock`] and [`ShapingError::FastClock`].
+    /// [`ShapingError::ZeroClock`] for 0, and [`ShapingError::FastClock`] above [`Clock::MAX_HZ`].
     pub fn from_hz(hz: u64) -> Result<Clock, ShapingError> {
         let frequency = Frequency::from_hz(hz).ok_or(ShapingError::ZeroClock)?;
         if hz > Clock::MAX_HZ {

@@ -75,7 +75,8 @@ pub struct Comparison<'c> {
     /// Whether `requests` and `warmup` are scaled by each service's rate factor, so that the
     /// counted requests of all services arrive in the same time.
     pub by_rate: bool,
-    /// The share of each service's longest response times that results contain.
+    /// The share of each service's response times, beginning with the longest, that results
+    /// contain: 0 to 1.
     pub tail_share: f64,
     /// The largest number of single requests per service that results contain.
     pub samples: u64,

@@ -24,7 +24,7 @@ pub use message::{Form, MessageSize};
 pub use retry::{MAX_ATTEMPTS, Retry};
 pub use spreads::ServiceSpreads;
 
-/// The largest number of a server.
+/// The highest number that a server may have.
 pub const MAX_SERVER: usize = 4_095;
 
 /// The field that states whether a message arrives compressed.
@@ -151,8 +151,8 @@ impl Plan {
         })
     }
 
-    /// Sets the speedups of custom accelerators over a core, by number in the plan's trace memory.
-    /// `None` means the chip's speedup.
+    /// Sets how many times as fast as a core each custom accelerator is. The index is the number of
+    /// the accelerator in the plan's trace memory. `None` means the chip's speedup.
     #[must_use]
     pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
         self.own_speedups = speedups;
@@ -258,7 +258,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// The field by which traces test whether their message is compressed, if one does.
+    /// Returns the field by which traces test whether their message is compressed; `None` if no
+    /// trace tests it.
     pub fn compressed_field(&self) -> Option<Field<'_>> {
         let (index, name) = (self.compressed?, COMPRESSED);
         Some(Field { index, name })
@@ -294,8 +295,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. Costs still refer to the means of
-    /// the plan, so larger messages cost more.
+    /// Returns the service with message sizes drawn from `sizes`. The costs of the plan stay those of
+    /// its mean sizes, so a message that is larger than the mean costs more.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {

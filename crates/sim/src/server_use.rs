@@ -9,7 +9,7 @@ use crate::stats::Used;
 pub struct ServerUse {
     /// The services on it.
     pub services: Vec<String>,
-    /// Interval by interval, from its start to the last arrival.
+    /// The utilization in each interval, from the start of the server to the last arrival.
     pub intervals: Vec<Used>,
 }
 

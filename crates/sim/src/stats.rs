@@ -183,11 +183,11 @@ pub struct ServiceStats {
     pub timed_out: u64,
     /// Number of requests after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of those whose response was late or missing.
+    /// Number of requests with an SLO whose response was late or missing.
     pub slo_missed: u64,
     /// Number of operations that had a deadline.
     pub deadlines: u64,
-    /// Number of those that ended after it.
+    /// Number of operations that ended after their deadlines.
     pub deadlines_missed: u64,
     /// Number of queue entries that swapped places with an earlier one to meet a deadline.
     pub exchanged: u64,
@@ -248,7 +248,7 @@ pub struct CalledStats {
     pub errors: u64,
     /// Number of requests after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of those whose response was late or missing.
+    /// Number of requests with an SLO whose response was late or missing.
     pub slo_missed: u64,
     /// Response times of the requests after the warm-up.
     pub latency: Samples,
@@ -261,9 +261,9 @@ pub struct CalledStats {
 pub struct CallStats {
     /// Number of requests sent.
     pub sent: u64,
-    /// Number of those whose response arrived in time.
+    /// Number of requests whose response arrived in time.
     pub answered: u64,
-    /// Number of those that timed out.
+    /// Number of requests that timed out.
     pub timed_out: u64,
 }
 
@@ -278,7 +278,7 @@ pub struct AccelStats {
     pub dispatcher: f64,
     /// Number of operations, over the whole run.
     pub operations: u64,
-    /// The largest number of input entries taken at once.
+    /// The largest number of entries of an input queue that were in use at once.
     pub peak_input: usize,
     /// Share of operations, over the whole run, that found queue and overflow area full; a core then
     /// took over the trace.
@@ -302,10 +302,12 @@ pub struct TenantStats {
     pub shaped: u64,
     /// The sum of their times in the shaper, each at least the shaper's latency.
     pub shaping_time: Time,
-    /// Time of processing elements for its traces, if it is limited in that: with the preparation of
-    /// elements that other tenants used, and with waits for memory.
+    /// Time for which processing elements were busy with its traces, including the preparation of
+    /// elements that other tenants used and waits for memory; 0 for a tenant without a limit on
+    /// accelerator time.
     pub accelerator_time: Time,
-    /// The time that its traces paid for: that of their operations on idle elements.
+    /// The accelerator time charged to its traces: the time of their operations without that
+    /// preparation and those waits; 0 for a tenant without a limit on accelerator time.
     pub charged_time: Time,
 }
 
@@ -375,7 +377,7 @@ pub struct DataStats {
     pub dram_bytes: u64,
     /// Number of pages that accelerators looked up in their TLBs.
     pub tlb_lookups: u64,
-    /// Number of those that missed; each caused a page-table walk.
+    /// Number of lookups that missed; each caused a page-table walk.
     pub tlb_misses: u64,
     /// Number of page-table entries that the walks read.
     pub table_reads: u64,
@@ -398,9 +400,9 @@ impl DataStats {
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct SimulationResult {
-    /// By service, in the order of the plan.
+    /// The statistics of each service, in the order of the plan.
     pub services: Vec<ServiceStats>,
-    /// By [`Accel::index`].
+    /// The statistics of each accelerator type, by [`Accel::index`].
     pub accelerators: [AccelStats; Accel::MOST],
     /// Share of the cores' time that they were busy; 1 if they poll flags continuously.
     pub core_utilization: f64,
@@ -410,7 +412,7 @@ pub struct SimulationResult {
     pub dma_utilization: f64,
     /// Mean number of instructions of an output dispatcher's operation; `None` without any.
     pub dispatcher_instructions: Option<f64>,
-    /// By tenant, in the order of their numbers.
+    /// The statistics of each tenant, in the order of their numbers.
     pub tenants: Vec<TenantStats>,
     /// Data movement: networks, caches, memory, translation.
     pub data: DataStats,

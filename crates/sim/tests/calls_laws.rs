@@ -172,11 +172,11 @@ fn impossible_calls_are_refused() {
         ),
         (
             plan().with_call(FRONT, 8, 0, STOCK),
-            "services.Front.path = 8: must be a phase, from 0 to 4",
+            "services.Front.path = 8: must be the number of a phase, from 0 to 4",
         ),
         (
             plan().with_call(FRONT, 2, 3, STOCK),
-            "services.Front.path[2] = 3: must be a chain, from 0 to 0",
+            "services.Front.path[2] = 3: must be the number of a chain, from 0 to 0",
         ),
         (
             plan().with_call(FRONT, 1, 0, STOCK),

@@ -113,7 +113,9 @@ fn detached_chains_of_the_first_and_last_phase_delay_no_response() {
         .with_detached(FRONT, 9, 0)
         .unwrap_err();
     assert!(
-        refused.to_string().contains("must be a phase, from 0 to 4"),
+        refused
+            .to_string()
+            .contains("must be the number of a phase, from 0 to 4"),
         "{refused}"
     );
 }

@@ -1,10 +1,10 @@
 //! Rows for slices that overlap.
 
-/// Assigns slices that overlap to different rows: as many rows as slices overlap at most.
+/// The rows of a group of slices. Slices that overlap get different rows.
 ///
-/// Slices are placed either when they begin and are freed when they end ([`Lanes::take`],
-/// [`Lanes::free`]), or once their ends are known ([`Lanes::place`]), and then in the order of
-/// their beginnings or of their ends.
+/// There are two ways of use. Either take a row when a slice begins and free it when the slice ends
+/// ([`Lanes::take`], [`Lanes::free`]), or place slices whose ends are known ([`Lanes::place`]), in
+/// the order of their beginnings or of their ends. Times may have any unit.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     /// By row, the end of its last slice; `u64::MAX` while a slice has it.
@@ -12,7 +12,8 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Takes the first row that is free from `from` on, for a slice that ends at `until`.
+    /// Takes the first row that is free from `from` on, for a slice that ends at `until`. Returns
+    /// the number of the row, from 0.
     pub fn place(&mut self, from: u64, until: u64) -> usize {
         let free = self.ends.iter().position(|&end| end <= from);
         let row = free.unwrap_or(self.ends.len());
@@ -23,12 +24,12 @@ impl Lanes {
         row
     }
 
-    /// Takes the first row that is free from `from` on, until it is freed.
+    /// Takes the first row that is free from `from` on, until [`Lanes::free`]. Returns its number.
     pub fn take(&mut self, from: u64) -> usize {
         self.place(from, u64::MAX)
     }
 
-    /// The slice of `row` ends.
+    /// Frees `row`, whose slice ends at `until`.
     pub fn free(&mut self, row: usize, until: u64) {
         if let Some(end) = self.ends.get_mut(row) {
             *end = until;

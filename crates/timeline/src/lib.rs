@@ -1,8 +1,8 @@
-//! Timelines as files of Perfetto: tracks, slices, counters and flows.
+//! Timelines as trace files for Perfetto: tracks, slices, counters and flows.
 //!
 //! [`Timeline`] writes the protocol buffers that Perfetto calls TrackEvent, packet by packet, so
-//! its memory does not grow with the file. It is independent of the domain. [`Lanes`] assigns
-//! slices that overlap to different tracks.
+//! its memory grows only with the tracks and the distinct texts of the file. It is independent of
+//! the domain. [`Lanes`] assigns slices that overlap to different tracks.
 
 mod lanes;
 mod messages;

@@ -10,11 +10,11 @@ use crate::messages::{
     ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// Writes a timeline: a stream of Perfetto's packets, in one packet sequence.
+/// A writer of a timeline: a stream of Perfetto's packets, in one packet sequence.
 ///
-/// All packets of a timeline belong to one sequence, whose number is made of the timeline's name, as
-/// are the numbers of tracks and flows. So files of timelines with different names may be
-/// concatenated: the result is a file of both.
+/// The numbers of the sequence, of its tracks and of its flows are hashes that include the name of
+/// the timeline. So files of timelines with different names may be concatenated: the result is a
+/// file of both.
 #[derive(Debug)]
 pub struct Timeline<W> {
     out: W,
@@ -33,19 +33,19 @@ pub struct Timeline<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// A slice of a track.
+/// The contents of a slice (an interval) or an instant of a track.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'s> {
     /// The text that is shown in it.
     pub name: &'s str,
     /// A category by which it can be found.
     pub category: &'s str,
-    /// Flows through it: an arrow leads to it from the previous slice of the flow, and another to
-    /// the next.
+    /// Numbers of the flows through it ([`Timeline::flow`]): an arrow leads to it from the previous
+    /// slice of the flow, and another from it to the next slice.
     pub flows: &'s [u64],
-    /// Flows that end in it.
+    /// Numbers of the flows that end in it.
     pub ends: &'s [u64],
-    /// Values attached to it.
+    /// Values attached to it, with their names.
     pub arguments: &'s [(&'s str, Argument<'s>)],
 }
 
@@ -56,7 +56,7 @@ pub enum Argument<'s> {
     Text(&'s str),
     /// A whole number.
     Number(u64),
-    /// A number.
+    /// A floating-point number.
     Real(f64),
     /// A truth value.
     Truth(bool),
@@ -79,7 +79,7 @@ const NEEDS_STATE: u32 = 2;
 const PACKET: u8 = 1 << 3 | 2;
 
 impl<W: Write> Timeline<W> {
-    /// Creates a timeline with the name `name` that is written to `out`.
+    /// Creates a timeline called `name`, which is written to `out`.
     pub fn new(name: &str, out: W) -> Timeline<W> {
         Timeline {
             out,
@@ -121,7 +121,7 @@ impl<W: Write> Timeline<W> {
         self.below(parent, name, None)
     }
 
-    /// Adds a row of numbers below `parent`, in the unit `unit`.
+    /// Adds a counter below `parent`: a row of numbers in the unit `unit`.
     ///
     /// # Errors
     /// Errors of writing.
@@ -152,8 +152,9 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Writes a slice of a row, in ns. Slices of a row do not overlap, and come in the order of
-    /// time; a slice that was opened with [`Timeline::begin`] may contain others.
+    /// Writes a slice of a row from `from_ns` to `until_ns`. The slices of a row must not overlap
+    /// and must be written in the order of time; a slice opened with [`Timeline::begin`] may
+    /// contain others.
     ///
     /// # Errors
     /// Errors of writing.
@@ -167,7 +168,7 @@ impl<W: Write> Timeline<W> {
         self.end(track, until_ns)
     }
 
-    /// Begins a slice of a row.
+    /// Begins a slice of a row at `at_ns`.
     ///
     /// # Errors
     /// Errors of writing.
@@ -175,7 +176,7 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::SliceBegin, slice)
     }
 
-    /// Ends the slice of a row that has begun last.
+    /// Ends, at `at_ns`, the slice of a row that was begun last.
     ///
     /// # Errors
     /// Errors of writing.
@@ -191,7 +192,7 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// Writes a moment of a row.
+    /// Writes an instant: an event of a row without a duration.
     ///
     /// # Errors
     /// Errors of writing.
@@ -199,7 +200,7 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::Instant, slice)
     }
 
-    /// Writes the number that a row of numbers has from a moment on.
+    /// Writes the value that a counter has from `at_ns` on.
     ///
     /// # Errors
     /// Errors of writing.
@@ -221,7 +222,7 @@ impl<W: Write> Timeline<W> {
         mixed(format!("{}\0flow\0{key}", self.name).as_bytes())
     }
 
-    /// Writes the remaining packets and returns the output.
+    /// Flushes the output and returns it.
     ///
     /// # Errors
     /// Errors of writing.

@@ -81,7 +81,8 @@ impl Accel {
     /// ones.
     pub const MOST: usize = Self::COUNT + MAX_KINDS;
 
-    /// All accelerators that a memory may have, in the order of their indices.
+    /// The nine accelerators and all custom ones that a trace memory may have, in the order of
+    /// [`Accel::index`].
     pub const EVERY: [Accel; Self::MOST] = {
         let mut every = [Accel(1); Self::MOST];
         let mut index = 0;
@@ -125,8 +126,8 @@ impl Accel {
         }
     }
 
-    /// The paper's name. For a custom accelerator `own`;
-    /// [`Image::accel_name`](crate::Image::accel_name) returns its name.
+    /// The paper's name of one of the nine; `own` for every custom accelerator, whose name
+    /// [`Image::accel_name`](crate::Image::accel_name) returns.
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -150,7 +151,8 @@ impl Accel {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Whether Table I lists a core as a source, or lists no source at all.
+    /// Whether a core may start a trace at this accelerator: Table I lists a core as its source, or
+    /// lists no source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

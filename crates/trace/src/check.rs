@@ -10,7 +10,7 @@ use crate::limits::{MAX_DEPTH, MAX_NAME_CHARS, MAX_NODES};
 use crate::source::{Node, Nodes, ends};
 use crate::{Accel, Transform};
 
-/// Errors of an impossible trace.
+/// The reason why a trace is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// A string that cannot be a name.
@@ -66,7 +66,9 @@ pub enum CheckError {
     )]
     AfterJoin(String),
     /// A meeting point that the compiler did not write.
-    #[error("a meeting point of a join must be at the beginning of a part")]
+    #[error(
+        "'meet' must be the first node of a part of a split trace; the compiler writes it, for a join that begins in another part"
+    )]
     Meet,
     /// A branch tests a fact that no accelerator before it yields.
     #[error(
@@ -82,7 +84,7 @@ pub enum CheckError {
     },
     /// An accelerator that processes no messages of this direction.
     #[error(
-        "{name} {processes} only, but this message has the other direction (a trace that begins with TCP receives, up to a Ser)"
+        "{name} is declared with '{processes}', but this message has the other direction (a trace that begins with TCP receives its message up to the first Ser, and sends it from there on)"
     )]
     Direction {
         /// The accelerator.

@@ -77,7 +77,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// A library without traces.
+    /// Creates a library without traces.
     pub fn new() -> Library {
         Library::default()
     }

@@ -71,7 +71,7 @@ pub enum LinkError {
     Unstructured {
         /// The word's name.
         word: String,
-        /// Where.
+        /// The problem, with its position.
         error: Unstructured,
     },
     /// A word that breaks a rule of the memory.

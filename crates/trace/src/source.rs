@@ -121,7 +121,7 @@ pub fn join(arms: Vec<Nodes>) -> Node {
     Node::Join(arms)
 }
 
-/// Creates the end of a trace that continues with the trace `next`.
+/// Creates a tail, which ends its trace and continues with the trace `next`.
 pub fn tail(next: &str) -> Node {
     Node::Tail(next.to_owned())
 }

@@ -116,7 +116,7 @@ pub enum Fault {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A predicate that the table does not have.
-    #[error("predicate = {0}: must be in the table")]
+    #[error("predicate = {0}: must be in the predicate table")]
     UnknownPredicate(u8),
     /// A condition tests a field that the payload does not have.
     #[error("a branch tests field '{0}', which the payload does not have")]

@@ -79,7 +79,7 @@ impl<'i> Walker<'i> {
         self.image
     }
 
-    /// The trace of the next step; `None` once all executions have ended.
+    /// The name of the trace of the next step; `None` once all executions have ended.
     pub fn trace(&self) -> Option<&'i str> {
         let cursor = self.current.or_else(|| self.waiting.front().copied())?;
         Some(self.image.name(cursor.trace))

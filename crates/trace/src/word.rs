@@ -72,7 +72,7 @@ impl PositionMark {
     /// The position of the first nibble of a word.
     pub const START: PositionMark = PositionMark(0);
 
-    /// The mark at nibble `index`, at most 16 (past the last).
+    /// Creates the mark at nibble `index`; 16 is past the last. `None` beyond 16.
     pub fn new(index: usize) -> Option<PositionMark> {
         u8::try_from(index)
             .ok()

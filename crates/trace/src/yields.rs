@@ -13,8 +13,8 @@ const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
 /// Checks `nodes` as a whole trace. In addition to [`check`], its branches may test only facts that
 /// the accelerators before them yield. Bytes can be tested after any accelerator. Fields can be
-/// tested after an accelerator that extracts them: Dser, whose fields depend on the message, or
-/// RPC.
+/// tested after an accelerator that extracts them: Dser, whose fields depend on the message, RPC,
+/// or a custom accelerator that declares them.
 ///
 /// # Errors
 /// [`CheckError`] for the first impossible node.

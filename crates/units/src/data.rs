@@ -16,7 +16,7 @@ impl Bytes {
         Bytes(kib * 1024)
     }
 
-    /// Whole bytes.
+    /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -62,7 +62,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 pub struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// A rate of `rate` bytes per second; `None` for zero.
+    /// Creates a rate of `rate` bytes per second; `None` for zero.
     pub const fn from_bytes_per_s(rate: u64) -> Option<Bandwidth> {
         if rate == 0 {
             None
@@ -71,7 +71,7 @@ impl Bandwidth {
         }
     }
 
-    /// Bytes per second.
+    /// The rate in bytes per second.
     pub const fn as_bytes_per_s(self) -> u64 {
         self.0
     }
@@ -86,7 +86,7 @@ impl Bandwidth {
     }
 }
 
-/// A [`Bandwidth`] prepared for many transfers.
+/// A [`Bandwidth`] with a precomputed time per byte, for many transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     rate: Bandwidth,
@@ -95,7 +95,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The pace of `rate`.
+    /// Precomputes the time per byte at `rate`.
     pub fn new(rate: Bandwidth) -> Pace {
         let byte_ps = match PS_PER_S % rate.0 {
             0 => PS_PER_S / rate.0,
@@ -104,7 +104,7 @@ impl Pace {
         Pace { rate, byte_ps }
     }
 
-    /// The time of [`Bandwidth::transfer`].
+    /// Returns the same time as [`Bandwidth::transfer`], usually without a division.
     #[inline]
     pub fn transfer(self, size: Bytes) -> Time {
         match self.byte_ps {

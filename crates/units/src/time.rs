@@ -15,7 +15,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 pub struct Time(u64);
 
 impl Time {
-    /// The start of a simulation, or no time at all.
+    /// Zero: the start of a simulation, or a duration of no time.
     pub const ZERO: Time = Time(0);
     /// The largest representable time.
     pub const MAX: Time = Time(u64::MAX);
@@ -51,22 +51,22 @@ impl Time {
         Time(nearest(ps))
     }
 
-    /// Whole picoseconds.
+    /// The time in whole picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
-    /// Nanoseconds, as a float for reports.
+    /// The time in nanoseconds, as a float for reports.
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / PS_PER_NS as f64
     }
 
-    /// Microseconds, as a float for reports.
+    /// The time in microseconds, as a float for reports.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// Seconds, as a float for reports.
+    /// The time in seconds, as a float for reports.
     pub fn as_s_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
@@ -189,12 +189,12 @@ impl Cycles {
 pub struct Frequency(u64);
 
 impl Frequency {
-    /// A frequency of `hz` hertz; `None` for zero.
+    /// Creates a frequency of `hz` hertz; `None` for zero.
     pub const fn from_hz(hz: u64) -> Option<Frequency> {
         if hz == 0 { None } else { Some(Frequency(hz)) }
     }
 
-    /// Hertz.
+    /// The frequency in hertz.
     pub const fn as_hz(self) -> u64 {
         self.0
     }

@@ -1,4 +1,5 @@
-//! Arrival processes: Poisson, bursty (a Markov-modulated Poisson process), or a trace of times.
+//! Arrival processes: Poisson, bursty (a Markov-modulated Poisson process), Poisson at rates that
+//! change at given times, or a trace of times.
 //!
 //! The paper drives its services with the invocation rates of eight Alibaba services, 13.4 k
 //! requests per second on average, and with Poisson arrivals at other loads (AccelFlow section VI).
@@ -168,8 +169,8 @@ impl Modulation {
         Ok(modulation)
     }
 
-    /// The distribution of one Alibaba service's rates over 711 minutes: mean 1, coefficient of
-    /// variation 0.88, for 1 % of the time 6.1 times the mean.
+    /// Returns the distribution of one Alibaba service's rates over 711 minutes: mean 1,
+    /// coefficient of variation 0.88, and 6.1 times the mean for 1 % of the time.
     ///
     /// The distribution is derived from data; `dwell` is not in the data ([`ASSUMED_DWELL`]).
     ///
@@ -179,8 +180,8 @@ impl Modulation {
         Modulation::new(&ALIBABA_STATES, dwell)
     }
 
-    /// The distribution of the total invocations of 500 Azure functions over the minutes of a day:
-    /// mean 1, coefficient of variation 0.49, for 1 % of the time 4.1 times the mean.
+    /// Returns the distribution of the total invocations of 500 Azure functions over the minutes of
+    /// a day: mean 1, coefficient of variation 0.49, and 4.1 times the mean for 1 % of the time.
     ///
     /// The distribution is derived from data; `dwell` is not in the data ([`ASSUMED_DWELL`]).
     ///

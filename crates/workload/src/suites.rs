@@ -104,7 +104,7 @@ impl Suite {
         WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
 
-    /// Its services. No two services of all suites have the same name.
+    /// Returns the services of the suite. Names of services are unique across all suites.
     ///
     /// # Errors
     /// None in practice, as for [`Suite::workload`].
@@ -130,7 +130,7 @@ impl Suite {
     /// suite's services is 1.
     ///
     /// # Errors
-    /// [`Refusal`] of rates of services that the suite does not have.
+    /// [`Refusal`] if the suite does not have the service or the set of shares.
     pub fn rate_share(self, service: &str, shares: &str) -> Result<f64, Refusal> {
         let workload = self.workload().ok();
         let found = workload.and_then(|workload| {

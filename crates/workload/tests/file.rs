@@ -246,7 +246,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "name = \"Stock\"",
         "method = \"Stock\"",
-        "shop.toml:32:1: services[1].name = left out: must be a text",
+        "shop.toml:32:1: services[1].name = left out: must be a string",
     ),
     (
         "accelflow.workload/1",

@@ -59,7 +59,7 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
     queue_cycles: Values = 0.0,
     thread_switch_cycles: Values = 0.0,
 ) -> Sweep:
-    """Evaluate equations (1), (3), (5), (6) and (8) for every point.
+    """Return speedup and latency reduction at every point: equations (1), (3), (5), (6) and (8).
 
     The design is the same for all points; every other argument may be an array. Releases the
     interpreter's lock. Raises InputError for shapes that do not broadcast, and for a value out of

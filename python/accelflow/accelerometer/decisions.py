@@ -39,7 +39,7 @@ class Found:
     """The limit that a parameter must keep so that a service reaches a goal.
 
     `value` is the least (`at_least`) or the largest value that reaches it. None means that no value
-    does or, with `always`, that every value does.
+    reaches it or, with `always`, that every value does.
     """
 
     parameter: str
@@ -49,7 +49,10 @@ class Found:
 
 
 def parse_goal(text: str) -> Goal:
-    """Read a goal: ``speedup:8%`` or ``latency:0%``, the least gain. Raises InputError."""
+    """Read a goal such as ``speedup:8%`` or ``latency:0%``: the least gain, above -100 %.
+
+    Raises InputError for a text of another form.
+    """
     of, _, gain = text.partition(":")
     try:
         percent = float(gain.strip().removesuffix("%"))

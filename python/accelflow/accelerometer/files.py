@@ -77,7 +77,7 @@ def read(path: Path) -> Service:
 
 
 def is_nine_lines(path: Path) -> bool:
-    """Whether :func:`read` reads the file at `path` in the nine-line format."""
+    """Return whether :func:`read` reads the file at `path` in the nine-line format."""
     text = path.read_text(encoding="utf-8")
     return path.suffix != ".toml" and not re.search(r"^\s*\[", text, re.MULTILINE)
 
@@ -177,7 +177,7 @@ def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
         place = f"{path}: alternatives[{index}]"
         name = row.get("name", LEFT_OUT)
         if not isinstance(name, str) or not name or name in found:
-            raise refused(f"{place}.name", name, "must be a text, and unique")
+            raise refused(f"{place}.name", name, "must be a string, and unique")
         kernels = [dict(kernel) for kernel in tree["kernels"]]
         names = [kernel.get("name", "kernel") for kernel in kernels]
         chosen = row.get("kernel", names[0] if len(names) == 1 else LEFT_OUT)
@@ -356,7 +356,7 @@ def _kernel(row: Mapping[str, Any], host: float | Range, place: str) -> Kernel:
         unit = chosen.removeprefix(f"{name}_")
         if unit in _TIMES:
             if isinstance(host, Range):
-                allowed = f"must be {name}_cycles, as host_cycles_per_s is a range"
+                allowed = f"must be given as {name}_cycles, since host_cycles_per_s is a range"
                 raise refused(f"{place}.{chosen}", value, allowed)
             given[f"{name}_cycles"] = _scaled(value, _TIMES[unit] * host, f"{place}.{chosen}")
         elif chosen != "queue":
@@ -380,7 +380,7 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
         where = f"{place}.{name}"
         if name in _WORDS:
             if not isinstance(value, str):
-                raise refused(where, value, "must be a text")
+                raise refused(where, value, "must be a string")
         elif name == "driver_waits":
             if not isinstance(value, bool):
                 raise refused(where, value, "must be true or false")
@@ -403,7 +403,7 @@ def _table(kind: type[Any], value: Any, place: str) -> Any:
     for name, item in value.items():
         if name in _TEXTS:
             if not isinstance(item, str):
-                raise refused(f"{place}.{name}", item, "must be a text")
+                raise refused(f"{place}.{name}", item, "must be a string")
         elif lists and not isinstance(item, list):
             raise refused(f"{place}.{name}", item, "must be a list of numbers")
         elif not lists:

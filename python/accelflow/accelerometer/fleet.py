@@ -62,7 +62,7 @@ class Fleet:
 
 
 def is_fleet(path: Path) -> bool:
-    """Whether the file at `path` is TOML with `[[services]]`."""
+    """Return whether the file at `path` is TOML with `[[services]]`."""
     try:
         return "services" in parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -92,7 +92,7 @@ def read_fleet(path: Path) -> Fleet:
         servers = _number(row.get("servers", LEFT_OUT), f"{place}.servers", least=1)
         name = row.get("name", Path(file).stem)
         if not isinstance(name, str) or any(name == member.name for member in members):
-            raise refused(f"{place}.name", name, "must be a text, and unique")
+            raise refused(f"{place}.name", name, "must be a string, and unique")
         members.append(Member(name, servers, read(path.parent / file)))
     return Fleet(
         members=members,

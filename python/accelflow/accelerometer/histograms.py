@@ -32,8 +32,8 @@ def read_histogram(path: Path, name: str | None = None) -> Histogram:
     """Read the histogram called `name`, such as ``@bytes``, in bpftrace's output at `path`.
 
     `name` may be omitted if the file has one histogram. Sizes are spread evenly within a bin. Sizes
-    of 0 bytes are counted, but they are not offloads. Raises InputError for a file without
-    histograms, an unknown name, sizes below 0, and a bin without an end.
+    of 0 bytes are counted, but they are not offloads. Raises InputError for a file that
+    cannot be read or has no histogram, an unknown name, sizes below 0, and a bin without an end.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
         if int(count) == 0:
             continue
         if low is None or int(low) < 0 or (high is None and not single):
-            raise refused(f"{place}: bin", row[0].strip(), "must have two ends, from 0 bytes")
+            raise refused(f"{place}: bin", row[0].strip(), "must have two ends of at least 0 bytes")
         start = int(low) * _UNITS[low_unit]
         end = start + 1 if single else int(high) * _UNITS[high_unit]
         if end <= start:
@@ -84,7 +84,7 @@ def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
         counts[start, end] = counts.get((start, end), 0) + int(count)
     total = sum(counts.values())
     if not total:
-        raise refused(f"{place}: sizes above 0 bytes", 0, "must be at least one")
+        raise refused(f"{place}: number of sizes above 0 bytes", 0, "must be at least 1")
     return Histogram(name, _sizes(counts, total, place), total, empty)
 
 

@@ -52,7 +52,10 @@ class _Chain:
 
 
 def read_chains(path: Path) -> dict[str, Any]:
-    """Read the benchmark's output from the file at `path`. Raises InputError."""
+    """Read the benchmark's output from the file at `path`.
+
+    Raises InputError if the file cannot be read or is something else.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -4,8 +4,8 @@ The paper measures its inputs with micro-benchmarks that run a kernel on the hos
 accelerator (section 4). Here the accelerator is the processor's instructions for the kernel. The
 host runs OpenSSL's code without them: `OPENSSL_ia32cap` disables them. The CRC-32C code is this
 package's own, with the processor's instruction and with tables of sixteen bytes. A thread switch is
-half a round trip between two threads of one core, less the system calls. io_uring's o0 is the cost
-of submitting an operation to the kernel.
+half a round trip between two processes on one core, less the system calls. io_uring's o0 is the
+cost of submitting an operation to the kernel.
 
 Times are processor time (`CLOCK_PROCESS_CPUTIME_ID`), so that other work on the machine disturbs
 them little. Switches are timed by the wall clock.
@@ -59,12 +59,12 @@ def measure(*, rounds: int = 9, seconds: float = 0.02) -> dict[str, Any]:
     Returns an object of schema ``accelflow.accelerometer-measured/2``. Each of its `kernels` has
     `against` (with what the host is compared), `acceleration_ratio` (A: the ratio of the slopes of
     time over size), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte` and the times by size.
-    `setup_ns` is o0 + L, the fixed cost of an offload, of which an instruction has no parts that
-    can be told apart; it is above 0 only if the instructions take longer to begin, and
-    `transfer_ns` is None. `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission.
-    Each value is that of :func:`accelflow.accelerometer.rounds.over_rounds`, of `rounds` of
-    `seconds` per size. `run_queue` has the machine's load before and after. Values that this
-    machine cannot measure are None; `lacking` has the reasons.
+    `setup_ns` is o0 + L, the fixed cost of an offload, since the two cannot be told apart for an
+    instruction. It is above 0 only if the instructions take longer to begin. `transfer_ns` is None.
+    `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission. Each value is that of
+    :func:`accelflow.accelerometer.rounds.over_rounds`, of `rounds` of `seconds` per size.
+    `run_queue` has the machine's load before and after. Values that this machine cannot measure are
+    None; `lacking` has the reasons.
     """
     busy = [run_queue()]
     lacking: dict[str, str] = {}
@@ -211,7 +211,10 @@ def _times(name: str, rounds: int, seconds: float) -> list[list[float]]:
 
 
 def timed(call: Callable[[], object], seconds: float) -> float:
-    """Return the processor time of one call over `seconds` of calls, less that of an empty call."""
+    """Return the mean processor time of a call in ns, over at least `seconds` of calls.
+
+    It includes the time of the interpreter for each call.
+    """
     count = 1
     while True:
         began = time.process_time_ns()
@@ -227,7 +230,9 @@ def library() -> ctypes.CDLL:
     """Load OpenSSL's libcrypto. Raises AccelflowError if the system has none."""
     name = ctypes.util.find_library("crypto")
     if name is None:
-        raise AccelflowError("OpenSSL's library libcrypto is missing: the kernels are its code")
+        raise AccelflowError(
+            "OpenSSL's library libcrypto is missing: the micro-benchmarks run its code"
+        )
     crypto = ctypes.CDLL(name)
     for function in ("EVP_CIPHER_CTX_new", "EVP_aes_128_gcm", "EVP_sha256", "EVP_MD_CTX_new"):
         getattr(crypto, function).restype = ctypes.c_void_p

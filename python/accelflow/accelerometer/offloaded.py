@@ -33,7 +33,10 @@ FORMS: Final = {
 
 
 def read_offloads(path: Path) -> dict[str, Any]:
-    """Read the benchmark's output from the file at `path`. Raises InputError."""
+    """Read the benchmark's output from the file at `path`.
+
+    Raises InputError if the file cannot be read or is something else.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

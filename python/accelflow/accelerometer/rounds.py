@@ -1,4 +1,4 @@
-"""Values over rounds on a machine that others use too: medians, and intervals without a normal law.
+"""Values over rounds on a machine that others use too: medians, and intervals for any distribution.
 
 What interrupts a measurement only makes it longer, and may be much longer than what is measured. A
 mean over rounds is then that of the interruptions, so values are medians. Things that are compared
@@ -27,8 +27,8 @@ def over_rounds(values: Sequence[float]) -> Over:
     """Return the median of `values`, and the ends of its 95 % interval.
 
     The interval is that of the sign test: its ends are two of the values, and it holds for any
-    distribution. `standard_error` is that of a normal law with an interval of this width. All three
-    are None for fewer than six values.
+    distribution. `standard_error` is that of a normal distribution with an interval of this
+    width. The ends and `standard_error` are None for fewer than six values.
     """
     ordered = sorted(values)
     count, beside, rank = len(ordered), 0.0, 0

@@ -140,10 +140,11 @@ def evaluate(
 ) -> dict[str, Any]:
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
-    Ranges are evaluated at their central value, and `intervals` is added. With `around_ratio`,
-    `sensitivity` has the speedups with each independent input lower and higher by that share, or at
-    the ends of its range. Dependent inputs change with it, also in the draws. With `each_draw` and
-    ranges, `draws_speedup_ratio` has the speedup of each draw, in ascending order.
+    Ranges are evaluated at their central value, and the result has ``intervals``. With
+    `around_ratio` it has ``sensitivity``: the speedups if one independent input is lower and higher
+    by that share, or at the ends of its range. Inputs that depend on it change too, as they do in
+    the random draws. With `each_draw` and ranges, the result has ``draws_speedup_ratio``: the
+    speedup of each draw, in ascending order.
 
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
@@ -184,7 +185,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "rides_on": (str, NoneType),
 }
 _RULES: Final[Mapping[str, str]] = {
-    "name": "must be a text",
+    "name": "must be a string",
     "driver_waits": "must be True, False or None",
     "sizes": "must be Sizes or None",
     "rides_on": "must be the name of a kernel or None",
@@ -232,7 +233,7 @@ def _check_queue(queue: Queue, place: str) -> None:
         known = _CHOICES["approximation"]
         raise refused(f"{place}.approximation", queue.approximation, known=known)
     if not isinstance(queue.shared, str | NoneType):
-        raise refused(f"{place}.shared", queue.shared, "must be a text or None")
+        raise refused(f"{place}.shared", queue.shared, "must be a string or None")
 
 
 #: The fixed costs of an offload. The carrier pays them for its riders.
@@ -314,7 +315,7 @@ def kernel_requests(service: Service) -> tuple[float, list[dict[str, Any]]]:
 
 
 def carried(service: Service) -> Service:
-    """Return the service's offloads: a kernel for each carrier with all that rides on it.
+    """Return the service with one kernel for each offload: a carrier and the kernels riding on it.
 
     Such a kernel has the sum of the shares, and the acceleration of the whole: the time of all
     parts on the host over that on the accelerator. Its sizes are those of the carrier; the cost of

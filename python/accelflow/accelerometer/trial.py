@@ -56,7 +56,7 @@ _Round = Mapping[str, Any]
 
 
 def case_studies(*, rounds: int = 15, seconds: float = 0.05) -> dict[str, Any]:
-    """Run the case studies; about 20 s.
+    """Run the case studies; takes about 20 s.
 
     Returns an object of schema ``accelflow.accelerometer-trial/2``: for each study the inputs, the
     estimated and the measured speedup, and `error_points`, the estimate less the measurement. Each

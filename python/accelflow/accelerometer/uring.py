@@ -24,10 +24,11 @@ _SINGLE: Final = 1
 
 
 def submission_ns(operations: int) -> float:
-    """Nanoseconds of processor time to submit an empty operation (NOP) and take its completion.
+    """Return the processor time in ns of submitting a no-op (NOP) and taking its completion.
 
-    The mean over `operations`, one at a time. Raises OSError if the kernel has no io_uring, forbids
-    it, or is too old for one mapping of both rings (before Linux 5.4).
+    This is the mean over `operations`, submitted one at a time. Raises OSError if the
+    kernel has no io_uring, forbids it, or is too old for one mapping of both rings (before Linux
+    5.4).
     """
     library = ctypes.CDLL(None, use_errno=True)
     parameters = ctypes.create_string_buffer(_PARAMETERS)

@@ -53,7 +53,7 @@ class Recording:
     _origins: dict[int, tuple[object, int | None]] = field(default_factory=dict)
 
     def begins(self, arguments: tuple[object, ...]) -> None:
-        """Note the arguments of the function."""
+        """Record the arguments of the function."""
         for value in arguments:
             self._origins[id(value)] = (value, None)
 
@@ -67,7 +67,7 @@ class Recording:
         self._origins.clear()
 
     def called(self, function: object, arguments: tuple[Any, ...], result: object, ns: int) -> None:
-        """Note a call of the function."""
+        """Record a call that the function makes."""
         gets = arguments[0] if arguments else getattr(function, "__self__", None)
         if carries_over(function):
             owner = getattr(function, "__self__", None)
@@ -129,7 +129,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
 
 
 class recording:  # noqa: N801 (a context manager)
-    """Make `found` the recording of this context while the block runs."""
+    """A context in which calls are recorded into `found` while the block runs."""
 
     def __init__(self, found: Recording) -> None:
         """Prepare to record into `found`."""

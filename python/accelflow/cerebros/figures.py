@@ -84,7 +84,7 @@ def figures(
 
 
 def one_seed(seed: int, *, requests: int = REQUESTS) -> Seed:
-    """Run the simulations of one seed. Raises InputError as :func:`figures`."""
+    """Run the simulations of one seed. Raises InputError as :func:`figures` does."""
     described = services()
     runs = run_all(requests, seed)
     return Seed(tuple(values(runs, described)), tuple(bars(runs, described)))

@@ -50,7 +50,7 @@ def values(runs: Runs, services: _Services) -> list[Value]:
 
 
 def software(service: Mapping[str, Any]) -> dict[str, float]:
-    """The cycles of the layer on a core by module, and of nested calls, in a request's mean."""
+    """Return a request's mean cycles in the layer on a core, by module and for nested calls."""
     functions = service["functions"]
     return {
         part: math.fsum(f["popularity_ratio"] * f["software_cycles"][part] for f in functions)

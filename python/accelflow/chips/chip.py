@@ -66,7 +66,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
 
 
 def read_config(path: str | PathLike[str]) -> dict[str, float]:
-    """The parameters that the chip in the file at `path` sets, by key in the spelling of results.
+    """Return the parameters that the chip in the file at `path` sets, by their keys in results.
 
     Raises InputError as :func:`read_chip`.
     """
@@ -74,5 +74,5 @@ def read_config(path: str | PathLike[str]) -> dict[str, float]:
 
 
 def chip_schema() -> str:
-    """The JSON Schema of a chip's file, as text."""
+    """Return the JSON Schema of a chip's file, as text."""
     return _native.chip_schema()

@@ -17,7 +17,7 @@ _FOLDER: Final = Path(__file__).parent
 
 @cache
 def packaged() -> tuple[Chip, ...]:
-    """The chips that come with accelflow, the paper's first."""
+    """Return the chips that come with accelflow, the paper's first."""
     chips = [
         parse_chip(read_text(path), path.name, path.stem) for path in sorted(_FOLDER.glob("*.toml"))
     ]
@@ -25,7 +25,7 @@ def packaged() -> tuple[Chip, ...]:
 
 
 def find_chip(place: str) -> Chip:
-    """The chip in the file at `place`, or the packaged chip of that name.
+    """Return the chip in the file at `place`, or the packaged chip of that name.
 
     Raises InputError if it is neither, and as :func:`accelflow.chips.read_chip`.
     """

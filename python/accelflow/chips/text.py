@@ -39,7 +39,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
 
 
 def chip_text(chip: Chip) -> str:
-    """The file of `chip` as text: all parameters, in sections, with comments on their origins.
+    """Return the file of `chip`: all parameters, in sections, with comments on their origins.
 
     Raises InputError for a parameter that does not exist and for a value that is not allowed.
     """

@@ -93,14 +93,14 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--bodies",
     is_flag=True,
-    help="With --measure: of the nine software bodies instead of the processor's instructions.",
+    help="With --measure: the nine software bodies instead of the processor's instructions.",
 )
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option("--service", "named", metavar="NAME", help="The service of the recording.")
 @click.option(
     "--host-ghz",
     type=float,
-    help="The machine's clock, if the recording does not have it.",
+    help="The machine's clock in GHz, if the recording does not have it.",
 )
 @click.option(
     "--threading",

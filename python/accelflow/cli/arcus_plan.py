@@ -155,21 +155,21 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     type=int,
     multiple=True,
     metavar="BYTES",
-    help="Also profile messages of this size, of tenants that are not known yet. Repeat for more.",
+    help="Also profile messages of this size, of tenants that are not known yet; repeatable.",
 )
 @click.option(
     "--path",
     "paths",
     multiple=True,
     metavar="PATH",
-    help="With --size: a path of such tenants. Repeat for more; default: all paths.",
+    help="With --size: a path of such tenants; repeatable. Default: all paths.",
 )
 @click.option(
     "--most",
     type=int,
     default=2,
     show_default=True,
-    help="Most flows in a combination, and most patterns (a route with a size) in a context.",
+    help="Maximum of flows in a combination, and of patterns (a route with a size) in a context.",
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Parallel simulations.")
 @click.option(

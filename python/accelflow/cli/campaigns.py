@@ -46,7 +46,7 @@ threads_option = click.option(
 
 
 def budget_option(default: str) -> Callable[[_Command], _Command]:
-    """The option for the length and number of simulations."""
+    """Return the option for the length and number of simulations."""
     return click.option(
         "--budget",
         "budget_name",
@@ -59,7 +59,7 @@ def budget_option(default: str) -> Callable[[_Command], _Command]:
 
 
 def config_option(help_text: str) -> Callable[[_Command], _Command]:
-    """The option for the file of a scenario."""
+    """Return the option for the file of a scenario."""
     return click.option(
         "--config",
         "config_file",
@@ -88,7 +88,7 @@ def chip_options(command: _Command) -> _Command:
 
 
 def out_option(help_text: str, default: Path | None = None) -> Callable[[_Command], _Command]:
-    """The option for the folder of results."""
+    """Return the option for the folder of results."""
     return click.option(
         "--out",
         type=click.Path(path_type=Path, file_okay=False),
@@ -111,7 +111,7 @@ class Campaign:
     """The simulations of one command: checks, runs, and a final line with the time they took."""
 
     def __init__(self, threads: int, out: Path | None) -> None:
-        """Begin the clock. Raises InputError for options that are not allowed."""
+        """Start the clock. Raises InputError for options that are not allowed."""
         self._started = time.monotonic()
         self._simulated = 0
         if threads < 1:

@@ -125,7 +125,7 @@ def new(name: str, like: str, out: Path | None) -> None:
         raise refused("name", name, allowed)
     out = out or Path(f"{name}.toml")
     if out.exists():
-        raise refused("--out", str(out), "must not exist yet; --out writes another file")
+        raise refused("--out", str(out), "must not exist yet; choose another file with --out")
     base = find_chip(like)
     about = f"Like {base.name}." if base.description else ""
     text = chip_text(replace(base, name=name, description=about))

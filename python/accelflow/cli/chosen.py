@@ -103,5 +103,5 @@ def sized(place: str | None, changes: Sequence[str]) -> Sized:
 
 
 def is_parameter(name: str) -> bool:
-    """Whether `name` is a parameter of the simulated server."""
+    """Return whether `name` is a parameter of the simulated server."""
     return any(name in (parameter.key, parameter.also) for parameter in parameters())

@@ -12,7 +12,7 @@ def _gain(ratio: float | None, width: int = 10) -> str:
 
 
 def decision_text(decision: Mapping[str, Any]) -> Iterator[str]:
-    """The alternatives side by side."""
+    """Yield the lines of text that show the alternatives side by side."""
     rows = decision["alternatives"]
     width = max(len(row["name"]) for row in rows) + 2
     slo = any(row["slo"] for row in rows)
@@ -61,7 +61,7 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def found_text(found: Found, goal: Goal) -> str:
-    """The sentence of a sought parameter."""
+    """Return a sentence on the value of a sought parameter that reaches `goal`."""
     of = "throughput" if goal.of == "speedup" else "latency"
     gain = f"a gain of {100 * (goal.ratio - 1):g} % in {of}"
     if found.always:
@@ -112,7 +112,7 @@ def _estimate(of: Mapping[str, Any]) -> str:
 
 
 def fleet_text(fleet: Fleet, result: Mapping[str, Any]) -> Iterator[str]:
-    """Servers, power and money of a fleet before and after."""
+    """Yield the lines of text on servers, power and money of a fleet before and after."""
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     width = max(len(row["name"]) for row in rows) + 2
     yield f"{'':{width}}{'speedup':>10}{'servers':>12}{'after':>12}{'saved':>12}{'5 % to 95 %':>24}"
@@ -134,7 +134,7 @@ def _change(of: Mapping[str, Any]) -> str:
 
 
 def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
-    """The micro-benchmarks of this machine."""
+    """Yield the lines of text on the micro-benchmarks of this machine."""
     queue = " to ".join(f"{length:.1f}" for length in result["run_queue"])
     yield (
         f"measured on {result['machine']}, run queue {queue}; medians of {result['rounds']} rounds"

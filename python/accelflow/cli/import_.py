@@ -79,7 +79,7 @@ _TOP: Final = click.option(
     "window_s",
     type=float,
     metavar="SECONDS",
-    help="Length of the windows in seconds. Default: the most common distance.",
+    help="Length of the windows in seconds. Default: the most common distance between them.",
 )
 @click.option(
     "--zone", metavar="ZONE", help="Time zone of dates without one, such as Europe/Berlin."
@@ -135,7 +135,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
     default=importing.SAMPLED_SHARE,
     show_default=True,
     metavar="SHARE",
-    help="The table's share of all call graphs.",
+    help="The table's share of all call graphs, at most 1.",
 )
 def alibaba(
     files: Sequence[Path],
@@ -214,7 +214,7 @@ def _profile(command: _Command) -> _Command:
             "--cores",
             type=float,
             metavar="NUMBER",
-            help="Mean number of busy cores; not needed if the profile is weighted by time.",
+            help="Mean number of busy cores; leave it out if the profile is weighted by time.",
         ),
         click.option(
             "--duration",

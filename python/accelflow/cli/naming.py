@@ -73,7 +73,7 @@ def _fields_of(parameter: click.Parameter) -> set[str]:
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Make refusals of `command` and its subcommands name options and arguments."""
+    """Return `command`, whose errors, and those of its subcommands, name the option at fault."""
     if command.context_class is _Context:
         return command
     command.context_class = _Context

@@ -105,7 +105,7 @@ def asked_precision(context: click.Context) -> Precision | None:
 
 
 def kept_in(context: click.Context) -> Path | None:
-    """The folder that keeps finished runs when a time limit ends the command.
+    """Return the folder that keeps finished runs when a time limit ends the command.
 
     None without a time limit, and with a report, which cannot continue from it.
     """

@@ -67,7 +67,7 @@ def _choice_names() -> list[str]:
 @click.option(
     "--held",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the rows' figures by reading, which the reasons of `reproduce` quote, here.",
+    help="Also write here the figures by reading that `reproduce` quotes in its reasons.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def readings(  # noqa: PLR0913 (the options)

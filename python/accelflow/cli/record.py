@@ -114,8 +114,7 @@ def record(
         raise refused(
             "--from",
             LEFT_OUT,
-            "must be given, the address of a running server, or MODULE:FUNCTION or WORKLOAD"
-            " instead of it",
+            "must be given (the address of a running server), or MODULE:FUNCTION or WORKLOAD",
         )
     filled = _read(base) if base else None
     check_file(out)

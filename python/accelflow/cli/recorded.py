@@ -10,7 +10,7 @@ __all__ = ["recorded"]
 
 
 def recorded(file: Path) -> str:
-    """The text of the recording in `file`. Raises InputError for a file that is not a recording."""
+    """Return the text of the recording in `file`. Raises InputError if it is not a recording."""
     try:
         recording = read_text(file)
         _check_form(file, recording)

@@ -95,7 +95,7 @@ from accelflow.reproduce import (
     "implications_at",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE.md",
-    help="Only write the page of proofs from the paper's printed figures.",
+    help="Only write a page of what follows from the paper's printed figures, with proofs.",
 )
 def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     """Run the paper's experiments and compare the results.

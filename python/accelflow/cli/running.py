@@ -40,7 +40,7 @@ TIME_LIMIT = click.option(
 def worker_options(command: _Command) -> _Command:
     """Add `--workers` and `--cluster`."""
     workers = click.option(
-        "--workers", type=click.IntRange(1, 4_096), help="Threads. Default: one a core."
+        "--workers", type=click.IntRange(1, 4_096), help="Worker threads. Default: one per core."
     )
     cluster = click.option(
         "--cluster",

@@ -134,7 +134,7 @@ def new(name: str, like: str | None, out: Path | None) -> None:
     if place.suffix.lower() != ".toml":
         raise refused("--out", str(place), "must end in .toml")
     if place.exists():
-        raise refused("--out", str(place), "must not exist yet; --out writes another file")
+        raise refused("--out", str(place), "must not exist yet; choose another file with --out")
     check_file(place)
     try:
         write_whole(place, lambda scratch: scratch.write_text(text, encoding="utf-8"))

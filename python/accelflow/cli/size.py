@@ -30,7 +30,8 @@ def size(plan_file: Path, quick: bool, as_json: bool, report_file: Path | None) 
     """Size a fleet: servers, watts and money under each system.
 
     PLAN is a TOML file with the rates of services, their SLOs, and prices (docs/sizing.md). The
-    first answer is in closed form. The second searches the highest load of one simulated server.
+    first answer is in closed form. The second comes from simulation: it searches for the highest
+    load that one server sustains.
     """
     check_report(report_file)
     plan = sizing.read_plan(plan_file)

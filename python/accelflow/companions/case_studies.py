@@ -208,10 +208,10 @@ def _before_after() -> dict[str, float]:
 
 
 def by_measured_speedup() -> dict[str, float]:
-    """The rows of `before_after` that follow from the measured speedups instead of the estimates.
+    """Return the figures ``before_after`` by the measured speedups instead of the estimates.
 
-    What a profile shows is what was measured: the cycles that the speedup of Table 6's last column
-    frees, as a share of the kernel's.
+    A profile shows what was measured: the cycles that the speedup of Table 6's last column frees,
+    as a share of all (``cycles_freed``) and of the kernel's (``secure_io_reduction``).
     """
     found = {}
     for case, study in studies().items():
@@ -222,7 +222,7 @@ def by_measured_speedup() -> dict[str, float]:
 
 
 def studies() -> dict[str, dict[str, Any]]:
-    """The case studies of Table 6: speedups, and the host's time before and after.
+    """Return the case studies of Table 6: speedups, and the host's time before and after.
 
     `before` and `after` have the parts of the host's time, as shares of that before; `after` is
     that of the equations. `production` is what the paper states of the profile after: the kernel's
@@ -262,9 +262,9 @@ def _production(case: str, share: float, measured: float) -> dict[str, float]:
 
 
 def paying_compressions() -> list[tuple[str, float, float]]:
-    """Feed1's compressions that pay off the chip: the way, the break-even size, and their share.
+    """Return Feed1's off-chip compressions that pay: threading, break-even bytes, and share.
 
-    The size of Sync is printed, and so is its share. The others follow from Table 7: the share from
+    The paper prints the size and the share for Sync. The others follow from Table 7: the share from
     the numbers of offloads, and the size from its costs by equations (4) and (7).
     """
     found = []
@@ -281,10 +281,10 @@ def paying_compressions() -> list[tuple[str, float, float]]:
 
 
 def recommendations() -> list[dict[str, Any]]:
-    """The bars of Fig. 20: gains in throughput and latency, by overhead and acceleration.
+    """Return the bars of Fig. 20: gains in throughput and latency, by overhead and acceleration.
 
-    Each has `group`, `bar`, `speedup`, `latency` (None if the ideal has none), and the key of the
-    paper's figure without its section, or None.
+    Each has `group`, `bar`, `key` (the paper's figure without its section, or None), and the gains
+    `speedup` and `latency`: ratios less 1 (`latency` is None for the ideal).
     """
     bars = []
 

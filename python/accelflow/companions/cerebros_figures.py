@@ -187,7 +187,7 @@ def _modules(bars: _Bars, axes: Axes) -> None:
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """The figures by name, from :meth:`accelflow.cerebros.Figures.to_dict`."""
+    """Draw the figures from :meth:`accelflow.cerebros.Figures.to_dict`, by name."""
     figures = results["figures"]
     bars = {
         name: [bar for bar in figures["bars"] if bar["figure"] == name]

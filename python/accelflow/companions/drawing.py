@@ -106,7 +106,7 @@ def paper_range(axes: Axes, at: float, low: float, high: float) -> None:
 
 
 def paper_line(axes: Axes, at: float, height: float) -> None:
-    """A line for a number of the paper."""
+    """Mark a number of the paper with a short dash."""
     axes.plot([at], [height], label=_PAPER_NAME, markeredgewidth=1.8, **_PAPER)
 
 

@@ -24,7 +24,7 @@ SCHEMA: Final = "accelflow.companions/2"
 
 
 def to_json(outcome: PaperResult) -> dict[str, Any]:
-    """An outcome as one object for JSON."""
+    """Convert an outcome to one object for JSON."""
     return {
         "schema": SCHEMA,
         "paper": outcome.paper,

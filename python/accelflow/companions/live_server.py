@@ -59,7 +59,7 @@ def live_server_lines(measured: Mapping[str, Any], picture: str | None) -> list[
 
 
 def beside_the_paper(measured: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Rows of the server's shares and IPC beside the paper's, which are of other services."""
+    """Return the server's shares and IPC beside the paper's, which are of other services."""
     before = measured["profiles"]["before"]
     rows: list[tuple[str, ...]] = []
     for row in compared(before):

@@ -32,12 +32,16 @@ class Median:
         return f"{middle} ({low} to {high})"
 
     def to_dict(self) -> dict[str, float]:
-        """The median for JSON."""
+        """Convert the median to an object for JSON."""
         return {"median": self.median, "low": self.low, "high": self.high}
 
 
 def median(values: Sequence[float]) -> Median:
-    """Return the median of `values`, at least one, with its interval; equal for equal values."""
+    """Return the median of `values` with its 95 % bootstrap interval.
+
+    There must be at least one value. Equal values give equal results: the resampling has a fixed
+    seed.
+    """
     found = np.asarray(values, dtype=np.float64)
     stream = np.random.default_rng(0)
     drawn = stream.integers(0, len(found), (_RESAMPLES, len(found)))

@@ -169,7 +169,7 @@ PAPERS: Final[Mapping[str, Callable[[int, int, Precision], _Found]]] = {
 
 
 def sections(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Findings by experiment, in their order."""
+    """Return the findings by experiment, in their order."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.experiment, []).append(finding)

@@ -29,7 +29,7 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The precision that is asked for: half of each figure's 95 % interval, as a share of a figure.
+    """The requested precision: half of each figure's 95 % interval, as a share of the figure.
 
     With a `share`, a section gets seeds until all its figures are as precise, at most
     `most_seeds`. Without one it gets its own number of seeds.
@@ -58,7 +58,7 @@ def parse_share(text: str) -> float:
 
 
 def scale_of(finding: Finding) -> float:
-    """The figure that the interval of `finding` is compared with.
+    """Return the figure that the interval of `finding` is compared with.
 
     It is the larger of ours and the paper's. Where the paper has 0, it is at least 1, since such
     figures are shares of 1.
@@ -107,9 +107,9 @@ def replicate(
     """Run `run` with successive seeds until its figures are precise enough.
 
     `seeds` has the first seed, and the number of seeds that are enough without a stated precision.
-    With one, the number is doubled, or raised to what the widest interval needs if that is less, up
-    to the bound of the precision. `findings` makes the figures of some runs. Results do not depend
-    on `threads`, the number of runs at a time.
+    With a precision, the number is doubled, or raised to what the widest interval needs if that is
+    less, up to the bound of the precision. `findings` makes the figures of some runs. Results do
+    not depend on `threads`, the number of runs at a time.
     """
     runs: list[Run] = []
     seed, wanted = seeds

@@ -23,7 +23,7 @@ class Estimate:
 
     @classmethod
     def computed(cls, value: float) -> Estimate:
-        """A figure that no seed changes."""
+        """Return the estimate of a figure that no seed changes."""
         return cls(value, 0.0, (value,))
 
     @property
@@ -54,7 +54,7 @@ class Estimate:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Estimate | None:
-        """The estimate that :meth:`to_json` has written."""
+        """Return the estimate that :meth:`to_json` has written."""
         if found["mean"] is None:
             return None
         return cls(found["mean"], found["half_width"], tuple(found["values"]))

@@ -103,10 +103,10 @@ class Finding:
     def verdict(self) -> Verdict | None:
         """The verdict on our figure; None for a figure that the paper does not report.
 
-        An exact figure is as printed or off. Any other figure agrees if it is within
-        :data:`TOLERANCE` of a number or of the ends of a range, or on the allowed side of a bound,
-        which has no tolerance. It is undecided if it is too uncertain, and off if it could not be
-        computed.
+        An exact figure is "as printed" or "off". Any other figure "agrees" if it is within
+        :data:`TOLERANCE` of a number or of the ends of a range, or on the allowed side of a bound
+        (bounds have no tolerance). It is "undecided" if it is too uncertain. A figure that could
+        not be computed is "off".
         """
         if self.paper is None:
             return None

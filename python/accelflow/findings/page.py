@@ -92,7 +92,7 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def largest(findings: Sequence[Finding]) -> list[str]:
-    """The section on the largest differences."""
+    """Return the section on the largest differences."""
     known = [finding for finding in findings if finding.difference]
     known.sort(key=lambda finding: (-abs(finding.difference or 0.0), finding.key))
     lines = []

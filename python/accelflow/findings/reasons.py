@@ -55,7 +55,7 @@ class Reason:
     tried: str = ""
 
     def sentence(self) -> str:
-        """The reason in plain sentences for a page, with its class first."""
+        """Return the reason in plain sentences for a page, with its class first."""
         if not self.kind:
             return self.text
         said = []
@@ -77,7 +77,7 @@ class Reason:
         return f"*{self.kind.replace('_', ' ')}*: {' '.join(said)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The reason for JSON."""
+        """Return the reason as an object for JSON."""
         return {
             "class": self.kind,
             "text": self.text,

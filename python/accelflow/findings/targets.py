@@ -114,11 +114,11 @@ class Reported:
         return f"{self.low:,f}" if self.single else f"{self.low:,f} to {self.high:,f}"
 
     def nearest(self, value: float) -> float:
-        """The reported value nearest to `value`: `value` itself inside a range."""
+        """Return the reported value nearest to `value`: `value` itself inside a range."""
         return min(max(value, float(self.low)), float(self.high))
 
     def allows(self, value: float, tolerance: float) -> bool:
-        """Whether `value` is inside the range, or beyond an end by at most `tolerance` of that end.
+        """Return whether `value` is in the range, or beyond an end by at most `tolerance` of it.
 
         A bound has no tolerance.
         """
@@ -126,7 +126,7 @@ class Reported:
         return low < value if self.strict else low <= value <= high
 
     def splits(self, low: float, high: float, tolerance: float) -> bool:
-        """Whether this figure allows only a part of the values from `low` to `high`."""
+        """Return whether this figure allows only a part of the values from `low` to `high`."""
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
             return False
@@ -141,7 +141,10 @@ class Reported:
         return low - slack * abs(low), high + slack * abs(high)
 
     def printed_digits_match(self, value: float) -> bool:
-        """Whether `value`, rounded or truncated to the printed digits, is this number."""
+        """Return whether `value` gives the printed digits: rounded or, if `cut_off`, truncated.
+
+        A range or a bound must contain `value`.
+        """
         if not self.single:
             return self.nearest(value) == value
         difference = value - float(self.low)
@@ -153,7 +156,7 @@ class Reported:
         return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
 
     def to_json(self) -> float | dict[str, float]:
-        """A number, or an object with ``low`` and ``high``, or with one of :data:`BOUNDS`."""
+        """Return a number, or an object with ``low`` and ``high`` or one of :data:`BOUNDS`."""
         if self.single:
             return float(self.low)
         if self.bound_kind is not None:
@@ -169,9 +172,8 @@ class Target:
     :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, and otherwise None. An empty
     `unit` means a fraction. Our value is divided by `ours_per_printed` before its digits are
     compared with the printed digits. A `change` is a ratio that is compared by its difference from
-    1: 1.005 is far from 1.14. `fits` has the parameters that
-    were chosen with the figure in view: a figure with such a parameter is no check. `places` says
-    where the paper has it.
+    1: 1.005 is far from 1.14. `fits` has the parameters that were chosen with the figure in view:
+    a figure with such a parameter is no check. `places` says where the paper has it.
     """
 
     key: str
@@ -235,7 +237,7 @@ def _own(by_name: Mapping[str, Any], name: str, default: Any) -> Any:
 
 @cache
 def printed_figures() -> Mapping[str, Decimal]:
-    """The reported single figures with their printed digits, by key."""
+    """Return the reported single figures with their printed digits, by key."""
     return {key: figure.low for key, _, figure, _ in _figures() if figure.single}
 
 
@@ -271,7 +273,7 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 
 @cache
 def uncovered() -> Mapping[str, str]:
-    """The reasons why figures have no experiment here, by key or section.
+    """Return the reasons why figures have no experiment here, by key or section.
 
     Raises InputError for a key that no paper reports, and for a reason that is not a sentence.
     """

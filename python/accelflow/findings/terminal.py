@@ -52,7 +52,7 @@ def _details(finding: Finding) -> str:
 
 
 def plain_table() -> Table:
-    """A table without lines."""
+    """Return a table without lines."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 

@@ -90,7 +90,7 @@ def _kind_text(finding: Finding) -> str:
 
 
 def counts_text(findings: Iterable[Finding]) -> str:
-    """The numbers of rows that agree with the paper, are off, and are undecided, as text."""
+    """Return the numbers of rows that agree with the paper, are off, and are undecided."""
     verdicts = [finding.verdict for finding in findings]
     agree = verdicts.count(Verdict.AGREES) + verdicts.count(Verdict.AS_PRINTED)
     off, undecided = (verdicts.count(verdict) for verdict in (Verdict.OFF, Verdict.UNDECIDED))
@@ -100,7 +100,7 @@ def counts_text(findings: Iterable[Finding]) -> str:
 
 
 def predictions_text(findings: Sequence[Finding]) -> str:
-    """The numbers of predictions among the rows, which are those of use ``check``, as text."""
+    """Return the verdicts of predictions (rows of use ``check``) and of other rows, as text."""
     used = [finding for finding in findings if finding.use is not None]
     predicted = [finding for finding in used if finding.use == "check"]
     others = counts_text(finding for finding in used if finding.use != "check")
@@ -108,7 +108,7 @@ def predictions_text(findings: Sequence[Finding]) -> str:
 
 
 def ours_text(finding: Finding) -> str:
-    """Our figure."""
+    """Return our figure as text."""
     return "none" if finding.ours is None else number(finding.ours.mean)
 
 
@@ -126,19 +126,19 @@ def _half_text(estimate: Estimate) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """A figure with half its interval."""
+    """Return a figure with half its interval as text."""
     if estimate is None:
         return "none"
     return f"{number(estimate.mean)} {_half_text(estimate)}".rstrip()
 
 
 def paper_text(finding: Finding) -> str:
-    """The paper's figure, with the digits that it prints."""
+    """Return the paper's figure, with the digits that it prints."""
     return "" if finding.paper is None else finding.paper.text
 
 
 def difference_text(finding: Finding) -> str:
-    """The difference in per cent of the paper's figure, or of its change from 1."""
+    """Return the difference in per cent of the paper's figure, or of its change from 1."""
     if finding.difference is None:
         return ""
     text = f"{finding.difference:+.0%}"
@@ -163,7 +163,7 @@ def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """The keys of the rows that have a note and are not off, by note."""
+    """Return the keys of the rows that have a note and are not off, by note."""
     return _by_text(
         (finding, finding.note)
         for finding in findings

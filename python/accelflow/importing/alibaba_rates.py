@@ -61,7 +61,7 @@ class Rates:
                 )
 
     def any(self) -> bool:
-        """Whether there is a rate of any microservice."""
+        """Return whether there is a rate of any microservice."""
         return bool(self._rates)
 
     def mean_rps(self, name: str) -> float | None:
@@ -81,5 +81,5 @@ class Rates:
         return rate_lines(pairs, (end_ns, sum(rates.values()) / len(times) * share))
 
     def varies(self, name: str) -> bool:
-        """Whether there are rates of several times."""
+        """Return whether there are rates of several times."""
         return len(self._rates.get(name, {})) > 1

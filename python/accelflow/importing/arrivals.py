@@ -137,7 +137,7 @@ class Arrivals:
             last = time_ns
 
     def lines(self) -> Iterator[str]:
-        """The lines of the companion file: times or rates, the first at 0."""
+        """Yield the lines of the companion file: times or rates, the first at 0."""
         shifted = ((time_ns - self._first, value) for time_ns, value in self._records)
         if self.process == "rates":
             yield from rate_lines(shifted, self._end)

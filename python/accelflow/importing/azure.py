@@ -57,13 +57,13 @@ class Functions(Protocol):
     """The data on functions that both traces have."""
 
     def totals(self) -> Mapping[str, int]:
-        """The number of invocations of each function that can be chosen."""
+        """Return the number of invocations of each function that can be chosen."""
 
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the invocations of `function` by minute, counted from 0, without empty minutes."""
 
     def length(self) -> int:
-        """The length of the trace in minutes."""
+        """Return the length of the trace in minutes."""
 
     def duration_ms(self, function: str, kind: str) -> float | None:
         """Return the median or mean duration of `function`; None if it is not known."""

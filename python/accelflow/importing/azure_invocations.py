@@ -85,7 +85,7 @@ class Invocations:
         self._durations.setdefault(name, Quantiles()).add(duration_ms)
 
     def totals(self) -> Mapping[str, int]:
-        """The number of invocations of each function."""
+        """Return the number of invocations of each function."""
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
     def minutes(self, function: str) -> Mapping[int, int]:
@@ -93,10 +93,10 @@ class Invocations:
         return {minute - self._first: n for minute, n in self._minutes[function].items()}
 
     def length(self) -> int:
-        """The number of minutes from the first to the last invocation."""
+        """Return the number of minutes from the first to the last invocation."""
         return self._last - self._first + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """The median or mean duration of `function`."""
+        """Return the median or mean duration of `function`."""
         durations = self._durations[function]
         return durations.at(0.5) if kind == "median" else durations.mean

@@ -28,8 +28,8 @@ def compared(
     """Compare measured and simulated response times, for each orchestrator.
 
     `results` is the JSON of ``accelflow compare --json``. A measurement is compared with the
-    service of the same name, or with `service` if it is given. Raises InputError for another file,
-    an unknown service, and a measurement that belongs to no service.
+    service of the same name, or with `service` if it is given. Raises InputError for a file of
+    another kind, an unknown service, and a measurement that belongs to no service.
     """
     comparison = _comparison(results)
     names = comparison.service_names

@@ -31,7 +31,7 @@ class Options:
 
     The costs replace those of `service` in the workload's file `into`. `requests` is the number of
     requests served during profiling, or `rate_rps` their rate over `duration_s` seconds. `cores` is
-    the mean number of busy cores; profiles weighted by time do not need it.
+    the mean number of busy cores, None for profiles weighted by time.
     """
 
     into: Path
@@ -48,8 +48,8 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     """Read profiles and set costs and application time of a service of a workload.
 
     The cost of an operation is its share of the time, times cores and duration, over the number of
-    requests and of operations per request. Raises InputError if a profile, a workload or an option
-    is missing something.
+    requests and of operations per request. Raises InputError for invalid files
+    and options, and for a path without operations.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)

@@ -46,7 +46,7 @@ class Measured:
     rate_rps: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The response times as a JSON object."""
+        """Return the response times as a JSON object."""
         return {
             "name": self.name,
             "requests": self.requests,

@@ -32,7 +32,7 @@ def number(text: str) -> float | None:
 
 
 def rounded(value: float) -> float:
-    """`value` with six significant digits, for files that people read."""
+    """Return `value` with six significant digits, for files that people read."""
     return float(f"{value:.6g}")
 
 

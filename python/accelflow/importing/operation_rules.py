@@ -59,7 +59,10 @@ class OperationRules:
 
     @classmethod
     def read(cls, path: Path | None) -> OperationRules:
-        """The rules in the file `path`, or the built-in ones. Raises InputError."""
+        """Return the rules in the file `path`, or the built-in ones if it is None.
+
+        Raises InputError for a file that cannot be read or has no valid rules.
+        """
         if path is None:
             return cls(DEFAULT, "built-in rules")
         try:

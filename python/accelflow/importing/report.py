@@ -106,12 +106,12 @@ class Report:
         return remark.count if remark else 0
 
     def drops(self) -> str:
-        """What was dropped, as the end of an error's text; empty if nothing was."""
+        """Return what was dropped, as the end of an error's text; empty if nothing was."""
         remarks = self._remarks["dropped"].values()
         return "".join(f"; {remark.count} {remark.what}: {remark.done}" for remark in remarks)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as an object of the schema ``accelflow.import/1``."""
+        """Return the report as an object of the schema ``accelflow.import/1``."""
         sections = {
             name: [remark.as_json() for remark in remarks.values()]
             for name, remarks in self._remarks.items()
@@ -123,7 +123,7 @@ class Report:
         return {"schema": SCHEMA, "kind": self.kind, "files": files, **sections}
 
     def origin(self) -> dict[str, Any]:
-        """The table ``origin`` of a workload: kind, files, and counts by text."""
+        """Return the table ``origin`` of a workload: kind, files, and counts by text."""
         files = [{"name": source.name, "sha256": source.sha256} for source in self.sources]
         counts = {
             name: {remark.what: remark.count for remark in remarks.values()}

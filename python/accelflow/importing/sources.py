@@ -67,7 +67,7 @@ def _opened(path: Path, report: Report) -> Iterator[Any]:
 
 
 def bytes_of(path: Path, report: Report, limit: int) -> bytes:
-    """The contents of `path`, unpacked if it is gzipped.
+    """Return the contents of `path`, unpacked if it is gzipped.
 
     Raises InputError for a file that cannot be read or has more than `limit` bytes.
     """

@@ -135,13 +135,13 @@ def rate_lines(
 
 
 def microseconds(time_ns: int) -> str:
-    """`time_ns`, at least 0, as a decimal number of microseconds."""
+    """Return `time_ns`, at least 0, as a decimal number of microseconds."""
     whole, rest = divmod(time_ns, 1_000)
     return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
 
 
 def plain_name(text: str, otherwise: str = "imported") -> str:
-    """`text` with letters, digits, ``-`` and ``_`` only, as names of workloads must be."""
+    """Return `text` with letters, digits, ``-`` and ``_`` only, as names of workloads must be."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")[:64] or otherwise
 
 

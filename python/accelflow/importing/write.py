@@ -27,7 +27,7 @@ def check_out(out: Path) -> None:
 
 
 def text_of(tree: dict[str, Any], out: Path) -> str:
-    """The text of the workload file `out`: TOML, or JSON by its ending.
+    """Return the text of the workload file `out`: TOML, or JSON by its ending.
 
     Raises InputError for a tree that is not a workload.
     """

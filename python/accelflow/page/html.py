@@ -39,7 +39,7 @@ def write_page(page: Page, path: Path) -> None:
 
 
 def to_html(page: Page) -> str:
-    """Return the page: equal text for equal pages.
+    """Return `page` as HTML. Equal pages give equal text.
 
     Raises AccelflowError without the plotting library.
     """

@@ -67,7 +67,7 @@ def _side(column: Column) -> str:
 
 
 def cell_text(column: Column, value: Cell) -> str:
-    """The value as readers see it."""
+    """Return the value as readers see it."""
     if value is None:
         return "\N{EN DASH}"
     if isinstance(value, str):

@@ -149,7 +149,7 @@ class Live:
             raise
 
     def connected(self, subject: Subject, host: str) -> _native.Client:
-        """A client that connects to the address `host` of this machine."""
+        """Return a client that connects to the address `host` of this machine."""
         limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_CALLERS, max_attempts=1)
         return _native.Client(
             os.fspath(subject.interface),
@@ -177,7 +177,7 @@ class Live:
         return text
 
     def core_s(self) -> float:
-        """The processor time of the process so far, in seconds."""
+        """Return the processor time of the process so far, in seconds."""
         text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
         # The name before the last parenthesis may have spaces; user and system time are the 12th
         # and 13th word behind it (proc_pid_stat(5)).

@@ -17,7 +17,7 @@ _LATENCIES: Final = ("mean", "p99")
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """The table for a terminal, with a heading and the number of forecasts within the goal."""
+    """Return the table for a terminal, with a heading and the forecasts within the goal."""
     head = ["load", "req/s", "", "live us", "spread"]
     for name in _NAMES.values():
         head += [f"{name} us", "off"]

@@ -35,7 +35,7 @@ class Weighed:
 
 
 def is_perf(lines: Iterable[str]) -> bool:
-    """Whether `lines` begin like the output of ``perf script``."""
+    """Return whether `lines` begin like the output of ``perf script``."""
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     return _HEADER.match(first) is not None
 

@@ -73,9 +73,10 @@ def parse(
     sample_type: str | None = None,
     label: tuple[str, str] | None = None,
 ) -> Weighed:
-    """Read an uncompressed profile, weighed by `sample_type`; with `label`, its samples only.
+    """Read an uncompressed profile, weighed by `sample_type`.
 
-    A label is a key and its text, as ``("service", "cart")``.
+    With `label`, a key and its text such as ``("service", "cart")``, only the samples with this
+    label are read.
 
     `sample_type` is a type (``cpu``), or a type and its unit (``cpu/nanoseconds``). The default is
     the profile's own default, or its last type, as in pprof. Raises InputError, also while the

@@ -93,12 +93,12 @@ REFERENCES: Final[Mapping[str, tuple[Reference, ...]]] = {
 
 
 def references(view: str, category: str) -> tuple[Reference, ...]:
-    """The references of a category in a view, a key of :data:`REFERENCES`."""
+    """Return the references of a category in a view, a key of :data:`REFERENCES`."""
     return tuple(each for each in REFERENCES[view] if each.category == category)
 
 
 def peak_ipc() -> float:
-    """The peak of instructions per cycle of the Accelerometer paper's processors, in theory.
+    """Return the theoretical peak of instructions per cycle of the paper's processors.
 
     The processors are those of generation C (Intel Skylake; section 2.3.5). The leaf functions in
     the paper reach less than half of it.

@@ -120,7 +120,7 @@ def _category(patterns: Patterns, frame: str) -> str | None:
 
 
 def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
-    """The expressions of `table`, a table of lists by category, in its order.
+    """Return the expressions of `table`, a table of lists by category, in its order.
 
     Raises InputError for categories that are not `known` and for values of another form.
     """
@@ -134,7 +134,7 @@ def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
         for index, expression in enumerate(expressions):
             where = f"{place}.{name}[{index}]"
             if not isinstance(expression, str):
-                raise refused(where, expression, "must be a text")
+                raise refused(where, expression, "must be a string")
             try:
                 found.append((name, re.compile(expression)))
             except (re.error, OverflowError, RecursionError) as error:

@@ -77,7 +77,7 @@ class Binding:
 
     @property
     def short(self) -> str:
-        """A few words, for the cell of a table."""
+        """Return the bottleneck in a few words, for the cell of a table."""
         if self.kind == "queueing":
             busy = self.used is not None and self.used >= BUSY_SHARE
             return f"{self.resource}, {self.used:.0%} used" if busy else "queueing"
@@ -88,7 +88,7 @@ class Binding:
 
     @property
     def sentence(self) -> str:
-        """A clause with the bottleneck and its share."""
+        """Return a clause with the bottleneck and its share."""
         if self.kind == "overload":
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"
@@ -104,7 +104,7 @@ class Binding:
 
 
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """The mean latency in us, by :data:`PARTS`; for a system, the mean over its services.
+    """Return the mean latency in us, by :data:`PARTS`; for a system, the mean over its services.
 
     Empty if the results do not have the parts.
     """
@@ -117,7 +117,7 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """The mean latency in us, by the engine's own parts; empty if the results lack them."""
+    """Return the mean latency in us, by the engine's own parts; empty if the results lack them."""
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
     names = dict.fromkeys(name for spent in known for name in spent)
@@ -125,7 +125,7 @@ def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def binding_of(result: SystemResult | ServiceResult) -> Binding | None:
-    """The bottleneck of a system, or of one of its services; None if the results lack the data."""
+    """Return the bottleneck of a system or a service; None if the results lack the data."""
     services = result.services if isinstance(result, SystemResult) else (result,)
     if result.saturated is not None:
         return Binding(kind="overload", resource=result.saturated)
@@ -162,7 +162,7 @@ def _waiting(
 
 
 def utilizations(services: Sequence[ServiceResult]) -> dict[str, float]:
-    """The utilisation of each resource, as a mean over the services."""
+    """Return the utilisation of each resource, as a mean over the services."""
     return {
         "cores": _mean(service.core_utilization for service in services),
         **_by_name(service.accelerator_utilization for service in services),

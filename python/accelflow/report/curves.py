@@ -27,7 +27,7 @@ LEVELS: Final = tuple(
 
 
 def level_text(level: float) -> str:
-    """The percentile at a place on the axis, as in ``P99.9``."""
+    """Return the percentile at a place on the axis, as in ``P99.9``."""
     percent = 100 * (1 - 10**-level)
     digits = max(0, math.ceil(level) - 2)
     text = f"{percent:.{digits}f}"

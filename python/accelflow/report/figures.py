@@ -82,7 +82,7 @@ def tail_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_figure(comparison: Comparison) -> Figure:
-    """P99 by system, with the mean, the SLO and the spread of seeds."""
+    """Draw P99 by system, with the mean, the SLO and the spread of seeds."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "us", "mean", "low", "high", "end", "slo", "label")
     }
@@ -138,7 +138,7 @@ def latency_figure(comparison: Comparison) -> Figure:
 
 
 def services_figure(comparison: Comparison) -> Figure:
-    """P99 of each service by system, on a logarithmic axis."""
+    """Draw P99 of each service by system, on a logarithmic axis."""
     columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value", "slo")}
     for service in comparison.service_names:
         for system in comparison.systems:
@@ -211,7 +211,7 @@ def breakdown_figure(comparison: Comparison) -> Figure | None:
 
 
 def use_figure(comparison: Comparison) -> Figure:
-    """The utilisation of each resource by system."""
+    """Draw the utilisation of each resource by system."""
     columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value")}
     for system in comparison.systems:
         for resource, share in utilizations(system.services).items():

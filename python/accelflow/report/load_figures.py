@@ -77,7 +77,7 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """Throughput within the SLO against the load; None without other loads."""
+    """Draw throughput within the SLO against the load; None without other loads."""
     if not comparison.loads:
         return None
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}

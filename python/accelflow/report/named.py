@@ -29,7 +29,7 @@ class Named(Generic[_Part]):
     part: ClassVar[str]
 
     def parts(self) -> dict[str, _Part]:
-        """The parts by name, in order."""
+        """Return the parts by name, in order."""
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> _Part:
@@ -48,15 +48,15 @@ class Named(Generic[_Part]):
         return len(self.parts())
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names."""
         return self.parts().keys()
 
     def values(self) -> ValuesView[_Part]:
-        """The parts."""
+        """Return the parts."""
         return self.parts().values()
 
     def items(self) -> ItemsView[str, _Part]:
-        """The names with their parts."""
+        """Return the names with their parts."""
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:

@@ -67,7 +67,7 @@ class Picture(Figure):
     """A figure that notebooks show, even without pyplot."""
 
     def __init__(self, **settings: Any) -> None:
-        """Make an empty one with the width of a page."""
+        """Make an empty figure with the width of a page."""
         super().__init__(figsize=(7.5, 3.4), layout="constrained", **settings)
         FigureCanvasAgg(self)
 

@@ -19,7 +19,7 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
     float: "a number",
     int: "a whole number",
     list: "a list",
-    str: "a text",
+    str: "a string",
 }
 
 
@@ -62,18 +62,18 @@ class Reader:
         return value
 
     def has(self, key: str) -> bool:
-        """Whether it has `key`, maybe as null."""
+        """Return whether the object has `key`, maybe as null."""
         return key in self.value
 
     def holds(self, key: str) -> bool:
-        """Whether it has `key`, and not as null."""
+        """Return whether the object has `key`, and not as null."""
         return self.value.get(key) is not None
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts."""
+        """Return a list of strings."""
         values = self.get(key, list)
         if not all(isinstance(value, str) for value in values):
-            raise refused(f"{self.place}.{key}", values, "must be a list of texts")
+            raise refused(f"{self.place}.{key}", values, "must be a list of strings")
         return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
@@ -81,7 +81,7 @@ class Reader:
         return None if self.value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:
-        """A finite number that is not negative."""
+        """Return a finite number that is not negative."""
         whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
@@ -89,26 +89,26 @@ class Reader:
         return float(value)
 
     def number_or_none(self, key: str) -> float | None:
-        """A number, or None where it is null."""
+        """Return a number, or None where it is null."""
         return None if self.value.get(key, 0) is None else self.number(key)
 
     def count(self, key: str) -> int:
-        """A whole number that is not negative."""
+        """Return a whole number that is not negative."""
         value = self.get(key, int)
         if value < 0:
             raise refused(f"{self.place}.{key}", value, "must not be negative")
         return value
 
     def counts(self, key: str) -> tuple[int, ...]:
-        """A list of counts."""
+        """Return a list of counts."""
         return tuple(Reader({key: value}, self.place).count(key) for value in self.get(key, list))
 
     def numbers(self, key: str) -> tuple[float, ...]:
-        """A list of finite numbers that are not negative."""
+        """Return a list of finite numbers that are not negative."""
         return tuple(Reader({key: value}, self.place).number(key) for value in self.get(key, list))
 
     def interval(self, key: str) -> Interval:
-        """Two finite numbers in order."""
+        """Return two finite numbers in order."""
         ends = self.get(key, list)
         numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
         if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
@@ -116,7 +116,7 @@ class Reader:
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:
-        """The object at `key`, or an empty one."""
+        """Return the object at `key`, or an empty one."""
         return Reader(self.value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
@@ -126,7 +126,7 @@ class Reader:
         return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
-        """The object at `key`."""
+        """Return the object at `key`."""
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
@@ -141,7 +141,7 @@ class Reader:
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:
-        """The objects of a list that is not empty."""
+        """Return the objects of a list that is not empty."""
         values = self.get(key, list)
         if not values:
             raise refused(f"{self.place}.{key}", values, "must have at least one entry")

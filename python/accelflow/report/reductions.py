@@ -17,7 +17,7 @@ __all__ = ["reduction", "reduction_text"]
 
 
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
-    """The reduction of a latency from `theirs` to `ours`: 1 - ours/theirs, mean over the services.
+    """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
 
     `statistic` is ``mean_us`` or ``p99_us``. See :func:`accelflow.report.results.mean_reduction`.
     The half width is None for a single seed. None if no service has both latencies.
@@ -41,7 +41,7 @@ def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estim
 
 
 def reduction_text(found: Estimate) -> str:
-    """The size of a reduction in percent, with its interval: ``59 %``, ``59.2 ± 0.4 %``."""
+    """Return the size of a reduction in percent, with its interval: ``59 %``, ``59.2 ± 0.4 %``."""
     percent = abs(found.mean) * 100
     if found.half_width is None:
         return f"{percent:.0f} %"

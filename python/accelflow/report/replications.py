@@ -68,7 +68,7 @@ def with_percentile(
 
     `parts` are the results of the seeds, with ``tail_us`` of each service, and `name` is the
     measure. Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`),
-    and ``without_seed`` has it without each seed.
+    and ``without_seed`` has the percentile without each seed in turn.
     """
     systems = []
     for number, system in enumerate(results["systems"]):

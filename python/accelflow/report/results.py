@@ -72,9 +72,9 @@ class ServiceResult:
     is the share of the operations of each kind that a full queue turned away. Older files lack some
     of these; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
 
-    Of several seeds, times, rates and shares are means, and counts are sums. `intervals` then has
-    the interval of each mean by its name, such as ``p99_us`` or ``spent_us.queueing``, and
-    `without_seed` the mean and the P99 without each seed in turn.
+    With several seeds, times, rates and shares are means over the seeds, and counts are sums.
+    `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
+    ``spent_us.queueing``, and `without_seed` the mean and the P99 without each seed in turn.
     """
 
     service: str
@@ -167,7 +167,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
     samples: pa.Table | None = None
 
     def parts(self) -> dict[str, ServiceResult]:
-        """The services by name."""
+        """Return the services by name."""
         return {result.service: result for result in self.services}
 
     def __repr__(self) -> str:
@@ -177,7 +177,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
-        """The comparison with this system alone."""
+        """Return the comparison with this system alone."""
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
@@ -233,7 +233,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return next((result.saturated for result in self.services if result.saturated), None)
 
     def service(self, name: str) -> ServiceResult | None:
-        """The result of the service called `name`, if it took part."""
+        """Return the result of the service called `name`, if it took part."""
         return next((result for result in self.services if result.service == name), None)
 
     def _mean(self, statistic: str) -> float | None:
@@ -324,7 +324,7 @@ class Comparison(Viewed, Named[SystemResult]):
         return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
-        """The comparison itself."""
+        """Return the comparison itself."""
         return self
 
     @property
@@ -345,7 +345,7 @@ class Comparison(Viewed, Named[SystemResult]):
         return [chip for chip in dict.fromkeys(s.chip for s in self.systems) if chip is not None]
 
     def system(self, orchestrator: str, chip: str | None = None) -> SystemResult | None:
-        """The system with this orchestrator, if it took part: on `chip`, or on the first."""
+        """Return the system with this orchestrator, if it took part: on `chip`, or on the first."""
         return next(
             (
                 system
@@ -357,7 +357,7 @@ class Comparison(Viewed, Named[SystemResult]):
 
 
 def system_id(system: Mapping[str, Any]) -> str:
-    """The name of `system`, an object of the schema, in a comparison."""
+    """Return the name of `system`, an object of the schema, in a comparison."""
     return _id(str(system["orchestrator"]), system.get("chip"))
 
 
@@ -366,7 +366,7 @@ def _id(orchestrator: str, chip: str | None) -> str:
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean of `values`; None if there are none, or if one of them is None."""
+    """Return the mean of `values`; None if there are none, or if one of them is None."""
     present = [value for value in values if value is not None]
     return math.fsum(present) / len(present) if present and len(present) == len(values) else None
 

@@ -15,7 +15,7 @@ __all__ = ["services_table", "systems_table"]
 
 
 def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
-    """A row for each system: latency, requests served in time, utilisation and bottleneck."""
+    """Return the table of systems: latency, requests in time, utilisation and bottleneck."""
     columns = [
         Column(name="System"),
         Column(name="Mean", unit="us", form="number"),
@@ -62,7 +62,7 @@ def _ours(systems: Sequence[SystemResult]) -> frozenset[int]:
 
 
 def services_table(comparison: Comparison) -> Table:
-    """A row for each service under each system."""
+    """Return a table with a row for each service under each system."""
     pairs = [
         (system, result)
         for name in comparison.service_names

@@ -12,7 +12,7 @@ __all__ = ["pooled_percentile"]
 
 
 def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> float:
-    """The percentile of all responses of `rows`, by nearest rank, in us.
+    """Return the percentile of all responses of `rows`, by nearest rank, in us.
 
     The engine uses the same method for one simulation. `rows` has a service's result in each
     simulation: the number of responses ``completed``, and the longest of them, ``tail_us``.

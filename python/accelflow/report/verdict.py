@@ -116,7 +116,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def within_slo(system: SystemResult) -> tuple[float, float] | None:
-    """Requests per second answered within their SLO, and their share of all requests.
+    """Return requests per second answered within their SLO, and their share of all requests.
 
     None if no service has an SLO. A request without an answer counts as late.
     """
@@ -136,7 +136,7 @@ def core_use(system: SystemResult) -> float:
 
 
 def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
-    """The busiest kind of accelerator and its utilisation; None if no accelerator was used."""
+    """Return the busiest kind of accelerator and its utilisation; None if none was used."""
     names = dict.fromkeys(
         name for result in system.services for name in result.accelerator_utilization
     )

@@ -83,5 +83,5 @@ BUDGETS: Mapping[str, Budget] = {
 
 
 def budget(name: str) -> Budget:
-    """The budget called `name`. Raises InputError for an unknown name."""
+    """Return the budget called `name`. Raises InputError for an unknown name."""
     return BUDGETS[one_of("budget", name, BUDGETS)]

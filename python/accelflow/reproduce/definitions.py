@@ -78,8 +78,8 @@ class Cell:
 class Row:
     """A figure to compare with a reported one; `also` are other definitions of it.
 
-    A ratio or a reduction compares `measure` at `of` with `to_measure` at `to`, if that is not the
-    same measure. `target` is the key of the reported figure. A row of a user's workload has none:
+    A ratio or a reduction compares `measure` at `of` with `to_measure` (if empty, `measure`) at
+    `to`. `target` is the key of the reported figure. A row of a user's workload has none:
     its key begins with ``own.``, and `unit` is its unit.
     """
 
@@ -185,7 +185,7 @@ class Definition:
 
 
 def names() -> list[str]:
-    """The names of all experiments: tables and figures by number, then the others."""
+    """Return the names of all experiments: tables and figures by number, then the others."""
     files = resources.files("accelflow.experiments").iterdir()
     found = [file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")]
     return sorted(set(found) - {"notes", "paper-targets", "reasons", "uncovered"}, key=_rank)
@@ -200,7 +200,7 @@ def _rank(name: str) -> tuple[int, int, str]:
 
 
 def load(name: str) -> Definition:
-    """The experiment called `name`. Raises InputError for an unknown name."""
+    """Return the experiment called `name`. Raises InputError for an unknown name."""
     one_of("experiment", name, names())
     file = resources.files("accelflow.experiments").joinpath(f"{name}.toml")
     return parse(name, file.read_text(encoding="utf-8"))

@@ -46,7 +46,7 @@ def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
 
 
 def saturated(row: Row, cells: Cells) -> list[str]:
-    """The systems of `row` that were saturated in at least one run."""
+    """Return the systems of `row` that were saturated in at least one run."""
     found = [
         system
         for point, system in places_of(row)
@@ -56,13 +56,13 @@ def saturated(row: Row, cells: Cells) -> list[str]:
 
 
 def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate | None:
-    """`measure` of one service of one system."""
+    """Return `measure` of one service of one system, a jackknife over `runs`, one for each seed."""
     rows = _rows(runs, service)
     return jackknife(lambda kept: _value(measure, rows, kept), len(rows))
 
 
 def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
-    """The mean of `measure` over the services of one system."""
+    """Return the mean of `measure` over the services of one system, a jackknife over `runs`."""
     return jackknife(lambda kept: _of_system(measure, runs, kept), len(runs))
 
 
@@ -73,7 +73,7 @@ def of_row(row: Row, cells: Cells, point: str = "", other: str = "") -> Estimate
 
 
 def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
-    """The figure of `row` of each service by itself."""
+    """Return the figure of `row` for each service by itself."""
     runs = cells[places_of(row)[0]]
     return {name: _of_services(row, cells, [name], []) for name in runs[0]}
 
@@ -86,7 +86,7 @@ def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimat
 def difference_of_systems(
     measure: str, cells: Cells, first: Place, second: Place
 ) -> Estimate | None:
-    """A measure of the second system, less that of the first.
+    """Return a measure of the second system, less that of the first.
 
     For the interval (jackknife over seeds) both leave out the same seeds, so that variation
     which they share cancels.
@@ -99,7 +99,7 @@ def difference_of_systems(
 
 
 def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
-    """The second measure of one system, less the first."""
+    """Return the second measure of one system, less the first."""
     return _difference(
         lambda kept: _of_system(first, runs, kept),
         lambda kept: _of_system(second, runs, kept),
@@ -137,7 +137,10 @@ def too_little(row: Row, cells: Cells, point: str = "") -> str:
 
 
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
-    """Return the fewest and the most requests of simulations at `places`."""
+    """Return the smallest and the largest number of requests of a service in one run.
+
+    Runs are those at `places`, pairs of a point and a system. Both are 0 without runs.
+    """
     found = [
         service["run"]["requests"]
         for place in places

@@ -78,7 +78,7 @@ class ExperimentResult:
 
 
 def of_table(definition: Definition, table: Table) -> ExperimentResult:
-    """The outcome of an experiment that needs no simulation."""
+    """Return the outcome of an experiment that needs no simulation."""
 
     def computed(row: Row) -> Finding:
         value = table.figures.get(row.measure)
@@ -99,7 +99,7 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
 
 
 def of_cells(definition: Definition, cells: Cells, budget: Budget) -> ExperimentResult:
-    """The outcome of simulations."""
+    """Return the outcome of an experiment from its simulations."""
     shown = tuple(_shown(definition, cells))
     fewest, most = requests_of(cells, cells)
     if not most:  # searches that found nothing

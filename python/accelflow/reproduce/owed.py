@@ -1,4 +1,4 @@
-"""The cases of an experiment, and the SLOs that they owe their services."""
+"""The cases of an experiment, and the SLOs of their services."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Case = tuple[Point, str, int]
 
 
 def cases_of(definition: Definition, budget: Budget) -> list[Case]:
-    """All points, systems and seeds."""
+    """Return all combinations of points, systems and seeds."""
     return [
         (point, system, seed)
         for point, system in product(definition.points, definition.systems)
@@ -28,7 +28,7 @@ def cases_of(definition: Definition, budget: Budget) -> list[Case]:
 
 
 def called_by_clients(services: Services) -> Services:
-    """The services that clients call; those that only other services call answer no requests."""
+    """Return the services that clients call, without those that only other services call."""
     return {
         name: row
         for name, row in services.items()
@@ -43,10 +43,10 @@ def owed_us(
     budget: Budget,
     cases: Sequence[Case],
 ) -> Plan[list[dict[str, float]]]:
-    """The SLO of each service in each case, in us: a multiple of its unloaded mean response time.
+    """Return the SLO in us of each service and case, a multiple of its mean time on an idle server.
 
-    It is the same at all points, that of the point which the SLO names: a server with fewer or
-    slower elements has the same SLO. The scenario chooses the system.
+    The idle server is that of the point that `slo` names. So all points have the same SLO, also
+    those with fewer or slower elements. The scenario chooses the system.
     """
     named = next(point for point in definition.points if point.label == slo.point)
 

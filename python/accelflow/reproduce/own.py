@@ -89,7 +89,7 @@ class OwnScenario:
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """The simulation of one system at one point."""
+        """Return the simulation of one system at one point."""
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
@@ -135,7 +135,7 @@ class OwnScenario:
         return factor
 
     def to_dict(self) -> dict[str, Any]:
-        """The scenario as one object for JSON."""
+        """Return the scenario as one object for JSON."""
         return {
             "workload": self.name,
             "workload_sha256": self.sha256,

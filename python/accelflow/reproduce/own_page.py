@@ -27,7 +27,7 @@ def own_markdown(
     budget: Budget,
     left_out: Mapping[str, str],
 ) -> str:
-    """The page, equal for equal outcomes; `left_out` has experiments that make no sense for it."""
+    """Return the page; `left_out` has the experiments that do not apply to the workload."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     lines = [f"# The paper's experiments with {scenario.name}", ""]
     for paragraph in _about(scenario, budget):

@@ -23,7 +23,7 @@ __all__ = ["markdown"]
 
 
 def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
-    """The page, equal for equal outcomes."""
+    """Return the page, equal for equal outcomes."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     body = [
         *largest(findings),

@@ -24,7 +24,7 @@ MOST_AT_ONCE = 4
 
 
 def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """The simulations of an experiment."""
+    """Return the plan of an experiment's simulations."""
     if definition.long_run:
         most = max(budget.most_requests, budget.requests * 4)
         budget = replace(budget, requests=budget.requests * 4, most_requests=most)

@@ -70,7 +70,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
 
 
 def setup_of(definition: Definition) -> dict[str, Any]:
-    """The systems, settings and points of an experiment as one object for JSON."""
+    """Return the systems, settings and points of an experiment as one object for JSON."""
     return {
         "systems": [system for system in definition.systems if system],
         "settings": dict(definition.setup),

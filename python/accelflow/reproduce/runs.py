@@ -32,7 +32,7 @@ Progress = Callable[[int, int], object]
 
 
 def identity(experiment: simulation.Scenario) -> str:
-    """A hash of everything that the results of `experiment` depend on.
+    """Return a hash of everything that the results of `experiment` depend on.
 
     A parameter set to its default counts as not set.
     """
@@ -96,7 +96,7 @@ class Runner:
             future.cancel()
 
     def result(self, experiment: simulation.Scenario) -> Services:
-        """The results of a simulation that :meth:`run` has run."""
+        """Return the results of a simulation that :meth:`run` has run."""
         return self._known[identity(experiment)]
 
     def _simulate(self, key: str, experiment: simulation.Scenario) -> None:

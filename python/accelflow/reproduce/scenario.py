@@ -58,16 +58,19 @@ class Setting(Protocol):
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """The simulation of one system at one point."""
+        """Return the simulation of one system at one point."""
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of `service`, whose mean response time on an idle server is `idle_us`."""
 
     def due(self, factor: float) -> float:
-        """Return the multiple of its idle time after which a request is late, if not `factor`."""
+        """Return the multiple of the idle response time after which a request is late.
+
+        It is `factor`, unless the setting has its own.
+        """
 
     def to_dict(self) -> dict[str, Any]:
-        """The choices as one object for JSON."""
+        """Return the choices as one object for JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +100,7 @@ class Scenario:
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """The simulation of one system at one point."""
+        """Return the simulation of one system at one point."""
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
@@ -128,7 +131,7 @@ class Scenario:
         return UNLOADED_RPS
 
     def owed_us(self, _service: str, idle_us: float, factor: float) -> float:
-        """`factor` times the mean response time on an idle server, `idle_us`."""
+        """Return `factor` times the mean response time on an idle server, `idle_us`."""
         return factor * idle_us
 
     def due(self, _factor: float) -> float:
@@ -151,11 +154,11 @@ class Scenario:
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
     def choices(self) -> dict[str, Any]:
-        """The value of every choice, by its name."""
+        """Return the value of every choice by its name, without `config`."""
         return {name: value for name, value in vars(self).items() if name != "config"}
 
     def to_dict(self) -> dict[str, Any]:
-        """The scenario as one object for JSON, in which an unset `deadline_factor` is left out."""
+        """Return the scenario as one object for JSON, without a default `deadline_factor`."""
         found = self.choices()
         if self.deadline_factor == _DEADLINE_FACTOR:
             del found["deadline_factor"]
@@ -173,13 +176,13 @@ class Scenario:
 
 
 def check_systems(cohort: str, slo_system: str) -> None:
-    """Raise InputError if `cohort` or `slo_system` is not the name of such a system."""
+    """Raise InputError if `cohort` or `slo_system` is not the name of an allowed system."""
     one_of("cohort", cohort, _COHORTS)
     one_of("slo_system", slo_system, [OWN, *(system for system, _ in simulation.systems())])
 
 
 def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) -> dict[str, Any]:
-    """The fields of a simulation that an experiment sets at `point`, on a server with `config`."""
+    """Return the fields of a simulation that `setup` and `point` set, on a server with `config`."""
     own = {**setup.get("config", {}), **point.settings.get("config", {})}
     whole = {**config, **_sped_up(config, point.speedup_factor), **own}
     return {**setup, **point.settings, "config": dict(sorted(whole.items()))}
@@ -215,7 +218,7 @@ def read_scenario(path: Path) -> Scenario:
         one_of(f"{path}: scenario: key", key, sorted(known))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number != isinstance(known[key], float) or not (number or isinstance(value, str)):
-            kind = "a number" if isinstance(known[key], float) else "a text"
+            kind = "a number" if isinstance(known[key], float) else "a string"
             raise refused(f"{path}: scenario.{key}", value, f"must be {kind}")
         chosen[key] = float(value) if number else value
     scenario = replace(default, **chosen, config=simulation.settings(tree, path))

@@ -33,29 +33,29 @@ class Section:
         return self._content.pop(key, default)
 
     def string(self, key: str, default: str | None = None) -> str:
-        """The text of `key`."""
-        return str(self._typed(key, str, "a text", default))
+        """Return the string of `key`."""
+        return str(self._typed(key, str, "a string", default))
 
     def number(self, key: str, default: float | None = None) -> float:
-        """The number of `key`."""
+        """Return the number of `key`."""
         return float(self._typed(key, (int, float), "a number", default))
 
     def flag(self, key: str) -> bool:
-        """Whether `key` is true; false if it is missing."""
+        """Return whether `key` is true; false if it is missing."""
         value = self.take(key, False)
         if not isinstance(value, bool):
             raise refused(f"{self.place}.{key}", value, "must be true or false")
         return value
 
     def strings(self, key: str) -> list[str]:
-        """The list of texts of `key`."""
+        """Return the list of strings of `key`."""
         value = self.take(key)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise refused(f"{self.place}.{key}", value, "must be a list of texts")
+            raise refused(f"{self.place}.{key}", value, "must be a list of strings")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
-        """The text of `key`, which must be one of `allowed`."""
+        """Return the text of `key`, which must be one of `allowed`."""
         return one_of(f"{self.place}.{key}", self.string(key, default), map(str, allowed))
 
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Section:
         return Section(content, f"{self.place}.{key}")
 
     def tables(self, key: str) -> list[Section]:
-        """The list of tables of `key`; empty if it is missing."""
+        """Return the list of tables of `key`; empty if it is missing."""
         content = self.take(key, [])
         if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
             raise refused(f"{self.place}.{key}", content, "must be a list of tables")

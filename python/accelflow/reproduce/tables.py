@@ -188,7 +188,7 @@ def _fig1(inputs: Inputs) -> Table:
 
 
 def breakdown(spent: Mapping[str, Mapping[str, float]], categories: Mapping[str, str]) -> Table:
-    """The times `spent` in ns, by service and category, as shares.
+    """Return a table of the times `spent` (in ns, by service and category) as shares.
 
     `categories` maps the categories to show to their figures, the means of the shares.
     """

@@ -35,8 +35,8 @@ class Statement:
 
     `holds` is None if it cannot be decided, because a figure could not be computed or a difference
     is within its interval. Figures that are equal for every seed have no order, so the statement
-    does not hold. `found` are our figures, in words. `also` is the same statement by
-    other definitions.
+    does not hold. `found` are our figures, in words. `also` is the same statement by other
+    definitions.
     """
 
     says: str

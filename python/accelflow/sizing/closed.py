@@ -47,7 +47,7 @@ class Overheads:
     manager_ns: float = 0.0
 
     def of(self, row: Mapping[str, Any]) -> float:
-        """The core time of one request with the demands `row`."""
+        """Return the core time in ns of one request with the demands `row`."""
         sent = row["operations"].get("TCP", {}).get("count", 0) - row["received"]
         counts = {
             "operation": _operations(row),
@@ -263,7 +263,7 @@ def closed_form(
 
 
 def idle_mean_us(plan: Plan, demands: Mapping[str, Any]) -> dict[str, float]:
-    """The response time of each service on an idle server with AccelFlow, in us."""
+    """Return each service's mean response time on an idle server with AccelFlow, in us."""
     over = overheads(plan, "accelflow") or Overheads(core_ns={})
     alone = {row["service"]: _serial_ns(row, over, bare=False) for row in demands["services"]}
     return {name: time * 1e-3 for name, time in _with_calls(plan, alone).items()}

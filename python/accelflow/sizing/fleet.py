@@ -51,7 +51,7 @@ def server_w(
 
 
 def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> float:
-    """The cost of one server in a year."""
+    """Return the cost of one server in a year."""
     energy = watts * 1e-3 * _HOURS_PER_YEAR * plan.electricity.pue_ratio
     price = (plan.server.price + chip_price) / plan.server.lifetime_years
     return price + plan.server.overhead_per_year + energy * plan.electricity.price_per_kwh

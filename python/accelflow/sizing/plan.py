@@ -336,7 +336,7 @@ def _check_texts(plan: Plan) -> None:
             allowed = "must be left out, since a plan puts all services on each server"
             raise refused(place, service["server"], allowed)
     if not isinstance(plan.currency, str):
-        raise refused("currency", plan.currency, "must be a text")
+        raise refused("currency", plan.currency, "must be a string")
     systems = plan.systems
     texts = isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)
     if not texts or not systems:
@@ -404,7 +404,7 @@ def _small_share(plan: Plan) -> float:
 
 
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
-    """The core time and accelerator time of one request of each service, and the server's parts.
+    """Return the core and accelerator time of a request of each service, and the server's parts.
 
     Raises AccelflowError for a recording that does not fit.
     """

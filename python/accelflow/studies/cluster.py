@@ -66,10 +66,10 @@ def on_cluster(
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
     machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts according to its
-    configuration. It waits up to twelve hours for the first of these workers, since jobs may queue;
-    `say` gets a line about each wait. Raises InputError for any other `where`. Raises
-    AccelflowError if Dask is not installed, if the scheduler cannot be reached, for a worker with
-    code other than this process's, and if SLURM refuses the jobs or all of them end before the
+    configuration. It waits up to twelve hours for the first worker of SLURM or Kubernetes, since
+    jobs may queue. `say` gets a line about each wait. Raises InputError for any other `where`.
+    Raises AccelflowError if Dask is not installed, if the scheduler cannot be reached, for a worker
+    with code other than this process's, and if SLURM refuses the jobs or all of them end before the
     batches do.
     """
     distributed = _imported("distributed", "accelflow[cluster]")

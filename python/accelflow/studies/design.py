@@ -13,7 +13,7 @@ __all__ = ["number_of_points", "points"]
 
 
 def points(study: Study) -> Iterator[Mapping[str, Any]]:
-    """The points of `study`: a value by the name of each axis."""
+    """Yield the points of `study`: a value by the name of each axis."""
     if study.kind == "list":
         yield from study.points
     elif study.kind == "grid":
@@ -25,7 +25,7 @@ def points(study: Study) -> Iterator[Mapping[str, Any]]:
 
 
 def number_of_points(study: Study) -> int:
-    """The number of points of `study`."""
+    """Return the number of points of `study`."""
     if study.kind == "list":
         return len(study.points)
     if study.kind == "latin_hypercube":

@@ -28,7 +28,7 @@ class Tried(Look):
     value: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As an object of JSON."""
+        """Return an object for JSON."""
         return {"value": self.value} | super().to_dict()
 
 
@@ -67,7 +67,7 @@ def find(  # noqa: PLR0913 (options, by name)
     The range is halved until the two sides are adjacent whole numbers, or numbers within 2 % of
     each other. A value is simulated with four seeds. Their number is doubled while the interval of
     the worst measure contains the limit, up to the question's `most_seeds`. `workers` threads
-    simulate (default: one a core), or `runner` (:mod:`accelflow.studies.cluster`); neither
+    simulate (default: one per core), or `runner` (:mod:`accelflow.studies.cluster`); neither
     influences the answer. After `time_limit_s`, running simulations are abandoned, and the answer
     has the state of the search.
 

@@ -227,7 +227,7 @@ class Folder:
 
 
 def errors_of(rows: pa.Table) -> dict[str, str]:
-    """The reasons of simulations that failed, by key."""
+    """Return the reasons of simulations that failed, by key."""
     if "error" not in rows.column_names:
         return {}
     pairs = zip(rows["key"].to_pylist(), rows["error"].to_pylist(), strict=True)

@@ -51,7 +51,7 @@ class Look:
     seeds: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As an object of JSON."""
+        """Return an object for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 

@@ -48,7 +48,7 @@ class Design(Look):
     cost: float
 
     def to_dict(self) -> dict[str, Any]:
-        """As an object of JSON."""
+        """Return an object for JSON."""
         return {"values": dict(self.values), "cost": self.cost} | super().to_dict()
 
 
@@ -79,9 +79,10 @@ def optimize(  # noqa: PLR0913 (options, by name)
     """Search for the best design for `goal`; simulations are kept in the folder at `place`.
 
     `front.parquet` in the folder has a row for each design tried. `workers`, `runner` and
-    `time_limit_s` are as in :func:`accelflow.studies.find`. Raises InputError for axes that change
-    no cost and for a design that cannot be simulated, AccelflowError for a folder in use, if Optuna
-    is not installed, and for a time limit that passed before the first design was simulated.
+    `time_limit_s` are as in :func:`accelflow.studies.find`. Raises InputError for axes that do
+    not change the cost, and for a design that cannot be simulated. Raises AccelflowError for a
+    folder in use, if Optuna is not installed, and if the time limit expires before the first design
+    is simulated.
     """
     optuna = _imported()
     limit, run = TimeLimit(time_limit_s), runner_of(workers, runner)

@@ -50,7 +50,7 @@ class Points:
                 points._write()
 
     def rows(self, values: _Values, seeds: int) -> list[dict[str, Any]]:
-        """A row for each service of the point `values` with each of `seeds` seeds.
+        """Return a row for each service of the point `values` with each of `seeds` seeds.
 
         Raises InputError for a point that cannot be simulated, TimeUpError after the time limit.
         """

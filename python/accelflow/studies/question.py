@@ -39,11 +39,11 @@ _MOST_TRIALS: Final = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """The least (with `most`, the greatest) value of an axis that keeps all limits.
+    """A search for the least (with `most`, the greatest) value of an axis that meets all limits.
 
     `study` has the scenario, `name` is the axis, and `values` its range. `limits` bound measures of
     every service under `system`. With `slo`, the P99 of each service must also be within its SLO.
-    The limits must be easier to keep on one side of the range. Each value is simulated with up to
+    The limits must be easier to meet on one side of the range. Each value is simulated with up to
     `most_seeds` seeds, until the decision is clear.
     """
 

@@ -1,7 +1,7 @@
 """Jobs of SLURM whose workers simulate: what sbatch refuses, what waits, and what has ended.
 
-dask-jobqueue submits the jobs and withdraws them, but looks at them no more: it prints a refusal of
-sbatch as a traceback and goes on, and waits for jobs that have ended. Here they are looked at.
+dask-jobqueue submits and cancels the jobs, but does not watch them: if sbatch refuses one, it
+prints a traceback and goes on, and it waits for jobs that have ended. This module watches them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SQUEUE_S: Final = 20.0
 
 
 class Jobs:
-    """The jobs behind ``--cluster slurm:N``, and the cluster of Dask that they are workers of."""
+    """The jobs of ``--cluster slurm:N``, and the Dask cluster whose workers they are."""
 
     def __init__(self, jobqueue: Any, where: str, workers: int, say: Callable[[str], None]) -> None:
         """Submit jobs of dask-jobqueue (`jobqueue`) until they have `workers`.
@@ -59,7 +59,7 @@ class Jobs:
         self.cluster.scale(workers)
 
     def check(self) -> None:
-        """Say what the jobs wait for. Raises AccelflowError if no worker can come any more."""
+        """Report what the jobs wait for. Raises AccelflowError if all are refused or have ended."""
         asked = len(self.cluster.worker_spec)
         if self._refusals and len(self._refusals) < asked:
             self._say_once(f"sbatch refused {len(self._refusals)} of {asked} jobs: {self._reason}")
@@ -90,8 +90,8 @@ class Jobs:
         said = ", ".join(f"{count} {state}" for state, count in sorted(counts.items()))
         return (
             f"--cluster {self._where}: every job of SLURM has ended ({said}); the output of one is "
-            f"in {list(self._submitted.values())[-1]}. What is simulated is kept: the same command "
-            "goes on with the rest"
+            f"in {list(self._submitted.values())[-1]}. Completed simulations are kept; the same "
+            "command resumes"
         )
 
 
@@ -104,7 +104,7 @@ def _check_settings(where: str) -> None:
                 "(~/.config/dask/jobqueue.yaml)"
             )
     if shutil.which("sbatch") is None:
-        raise AccelflowError(f"--cluster {where}: sbatch, SLURM's command, is not found here")
+        raise AccelflowError(f"--cluster {where}: SLURM's command sbatch is not found here")
 
 
 def _setting(name: str, default: Any = None) -> Any:

@@ -105,7 +105,7 @@ class Study:
         return [axis.name for axis in self.axes]
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
-        """The scenario at `point`. Raises InputError for a file that cannot be read."""
+        """Return the scenario at `point`. Raises InputError for a file that cannot be read."""
         values = {**self.scenario, "seed": seed}
         config = dict(values.get("config", {}))
         if "chip" in point:

@@ -92,7 +92,10 @@ def sweep(  # noqa: PLR0913 (options, by name)
 
 
 def runner_of(workers: int | None, runner: Runner | None) -> Runner:
-    """`runner`, or else `workers` threads here. Raises InputError for a number out of range."""
+    """Return `runner`, or else one with `workers` threads on this machine.
+
+    Raises InputError for a number of threads that is out of range.
+    """
     count = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
     return runner or (lambda batches, limit: run_here(batches, limit, count))
 

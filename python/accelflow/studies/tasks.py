@@ -46,7 +46,7 @@ class Skipped:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As an object of JSON."""
+        """Return an object for JSON."""
         return {
             "point": self.point,
             "values": dict(self.values),

@@ -43,7 +43,7 @@ class Handle:
     """A trace that runs in the ensemble. Dropping it does not stop the trace."""
 
     def __init__(self, handle: _native.TraceHandle) -> None:
-        """Made by :meth:`Ensemble.enqueue` and :func:`enqueue_trace`."""
+        """Wrap a native handle; :meth:`Ensemble.enqueue` and :func:`enqueue_trace` do so."""
         self._handle = handle
 
     def done(self) -> bool:

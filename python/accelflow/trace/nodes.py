@@ -72,7 +72,7 @@ def trans(src: str, dst: str) -> Node:
 
 
 def transform(src: str, dst: str) -> Node:
-    """The same as :func:`trans`; the paper uses both names."""
+    """Return the same as :func:`trans`; the paper uses both names."""
     return trans(src, dst)
 
 

@@ -65,8 +65,8 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
     ``("cache_response", COLLECTION, KEY)`` the payload is the packets that T5 receives.
 
     With a `connection`, messages use its interface and state, and the payload of a trace that
-    begins with TCP is the bytes read from its socket. A trace that waits for a message receives
-    none.
+    begins with TCP is the bytes read from its socket. No peer answers: a trace that sends and then
+    waits for the response fails.
 
     Raises TraceError, with `reason`, `trace` and `step`, if the run fails. The payload is then
     unchanged, so the CPU can do the work: with `cpu_fallback`, no error is raised, and the result

@@ -21,7 +21,10 @@ _IN_WORDS: Mapping[str, str] = {
     "end": "end: notify the core",
 }
 
-LEGEND = "→ then   ⇢ next trace, from the trace memory   ● core is notified   ↩ on below the branch"
+LEGEND = (
+    "→ then   ⇢ next trace, from the trace memory   ● core is notified   "
+    "↩ continues below the branch"
+)
 
 
 def show(view: View) -> str:

@@ -43,7 +43,7 @@ class WaterfallRow:
 
 
 def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
-    """The rows of an object of schema ``accelflow.waterfall/1``, in the order of their beginnings.
+    """Return the rows of an object of schema ``accelflow.waterfall/1``, by ascending start.
 
     A trace that continues after others is one row. Application logic has a row for each phase. The
     pieces of an execution follow each other without a gap. After a gap, the same job number belongs

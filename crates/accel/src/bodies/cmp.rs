@@ -20,8 +20,8 @@ pub const DEFAULT_LEVEL: i32 = 1;
 /// The gzip level: the fastest, for the same reason.
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator. Compresses the payload with its codec, or with that of a gRPC call,
-/// and sets `job.packed`.
+/// The compression accelerator. Compresses the payload with the codec of a gRPC call if there is
+/// one, otherwise with its own codec, and sets `job.packed`.
 pub struct Cmp {
     codec: Codec,
     level: i32,
@@ -58,7 +58,8 @@ impl Cmp {
     /// Compresses `data`.
     ///
     /// # Errors
-    /// `too_large`; `corrupt_data` for an error of the codec's library.
+    /// `too_large` for `data` beyond [`Limits::max_message_bytes`]; `corrupt_data` for an error of
+    /// the codec's library.
     pub fn compress(&mut self, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         self.compress_with(self.codec, data)
     }

@@ -31,7 +31,7 @@ pub struct Dcmp {
 }
 
 impl Dcmp {
-    /// A decompression body with the given limits.
+    /// Creates a decompression body with the given limits.
     pub fn new(limits: Limits) -> Dcmp {
         Dcmp {
             zstd: None,

@@ -34,7 +34,8 @@ use crate::role::Role;
 ///   [`Record`] instead, if its type has no special JSON form. The facts are the message's
 ///   integers, enums and bools, `compressed` and `exception`.
 /// - Storage: converts a response (or, for a store, a request) to JSON. The facts are its numbers.
-/// - HTTP: extracts the body. The facts are `status` and `compressed`.
+/// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
+///   `method` of a request.
 #[derive(Debug)]
 pub struct Dser {
     schema: Arc<Schema>,
@@ -44,7 +45,7 @@ pub struct Dser {
 }
 
 impl Dser {
-    /// A deserialization body for the functions of `schema`.
+    /// Creates a deserialization body for the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Dser {
         Dser {
             schema,

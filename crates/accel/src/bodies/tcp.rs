@@ -19,7 +19,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// A TCP body with the given limits.
+    /// Creates a TCP body with the given limits.
     pub fn new(limits: Limits) -> Tcp {
         Tcp { limits }
     }

@@ -16,7 +16,7 @@ pub struct Encr {
 }
 
 impl Encr {
-    /// An encryption body with the given limits.
+    /// Creates an encryption body with the given limits.
     pub fn new(limits: Limits) -> Encr {
         Encr { limits }
     }
@@ -47,7 +47,7 @@ pub struct Decr {
 }
 
 impl Decr {
-    /// A decryption body with the given limits.
+    /// Creates a decryption body with the given limits.
     pub fn new(limits: Limits) -> Decr {
         Decr { limits }
     }

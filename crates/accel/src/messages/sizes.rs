@@ -5,7 +5,7 @@ use crate::role::Role;
 /// The sizes of one kind of message, in bytes, as framed Thrift binary including the frame length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
-    /// The name of the method whose message has the size.
+    /// The method whose messages were measured.
     pub method: &'static str,
     /// Request or response.
     pub role: Role,
@@ -36,8 +36,8 @@ const fn size(
 
 /// Sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's load
 /// generator scripts (commit 6ecb0970, wrk2) and one `uber-trace-id` in the carrier. They were
-/// serialized with thriftpy2's binary protocol in framed transport. The extremes are those of the
-/// sample; others are possible.
+/// serialized with thriftpy2's binary protocol in framed transport. Messages outside the range of
+/// the sample are possible.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

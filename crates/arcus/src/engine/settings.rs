@@ -18,8 +18,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Measures for `duration` after a warm-up of a tenth of it. Seed 1; the controller runs every
-    /// 100 us.
+    /// Creates settings that measure for `duration` after a warm-up of a tenth of it. Seed 1; the
+    /// controller runs every 100 us.
     pub fn lasting(duration: Time) -> Settings {
         Settings {
             warmup: duration / 10,

@@ -216,7 +216,7 @@ impl Accelerator {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`].
+    /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
     pub fn check(&self) -> Result<(), PlatformError> {
         self.curve.check()?;
         for egress in [Some(self.egress), self.call_egress].into_iter().flatten() {

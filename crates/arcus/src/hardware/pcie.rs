@@ -116,7 +116,8 @@ impl PcieConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`], which names the field.
+    /// [`PlatformError::OutOfRange`], with the field's name, for the first value that is not
+    /// allowed.
     pub fn check(&self) -> Result<(), PlatformError> {
         let power = |name, size: Bytes| {
             let good = size.get().is_power_of_two() && (64..=4096).contains(&size.get());

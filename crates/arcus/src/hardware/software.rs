@@ -58,7 +58,7 @@ impl SoftwareConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`].
+    /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
     pub fn check(&self) -> Result<(), PlatformError> {
         let period = self.period.as_us_f64();
         PlatformError::unless(period > 0.0, "software period", period, "above 0")?;

@@ -54,7 +54,7 @@ impl StorageConfig {
     /// Checks the values.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`].
+    /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
     pub fn check(&self) -> Result<(), PlatformError> {
         let counts = [
             ("storage.devices", self.devices),

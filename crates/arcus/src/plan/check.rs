@@ -44,8 +44,8 @@ pub struct CheckedPlan {
     pub platform: Platform,
     /// The flows in order.
     pub flows: Vec<PlannedFlow>,
-    /// The length and the seed of the runs. Times of the file are those of the measured time, which
-    /// begins when the first flows run evenly.
+    /// The length and the seed of the runs. Times of the file count from the beginning of the
+    /// measured time, after the warm-up.
     pub settings: Settings,
 }
 
@@ -85,7 +85,7 @@ impl CheckedPlan {
     /// A control plane without flows, with these profiles.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`].
+    /// [`PlatformError::OutOfRange`] if the plan's `oversubscription` is not from 1 to 100.
     pub fn manager(&self, profiles: ProfileTable) -> Result<Manager, PlatformError> {
         Manager::new(self.platform.clone())
             .with_profiles(profiles)
@@ -111,7 +111,7 @@ fn known_accelerators(file: &PlanFile) -> Result<Vec<String>, PlanError> {
             PlanError::of([&place[..], &keys(&[field])].concat(), refusal)
         };
         if known.contains(&own.name) {
-            let allowed = "must be of one accelerator only";
+            let allowed = "must differ from the names of other accelerators";
             let name = accelflow_parameters::quoted(&own.name);
             return Err(refuse(
                 "name",
@@ -385,7 +385,7 @@ impl FlowCheck<'_> {
         let Some(percent) = percent else {
             return match period_us {
                 Some(period) => {
-                    let allowed = "must be left out unless slo_percent says in how many";
+                    let allowed = "must be left out unless slo_percent is given";
                     let period = accelflow_parameters::number_text(period);
                     Err(self.refuse("slo_period_us", period, allowed))
                 }

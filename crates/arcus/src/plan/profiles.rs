@@ -91,7 +91,7 @@ pub struct TaggedCombination {
     traffic: Vec<TaggedTraffic>,
     /// The sum of the SLOs.
     pub asked_gbit_per_s: f64,
-    /// What the platform delivers in these proportions.
+    /// The rate that the platform delivers in the proportions of the SLOs.
     pub gbit_per_s: f64,
     /// The tag.
     pub tag: String,
@@ -162,7 +162,7 @@ impl ProfileFile {
     /// Reads a table from a JSON object.
     ///
     /// # Errors
-    /// [`PlanError`] for something else, and for another version of accelflow.
+    /// [`PlanError`] for a value that is not such a table, and for another version of accelflow.
     pub fn from_json(value: &Value, version: &str) -> Result<ProfileFile, PlanError> {
         let text = |field: &str| match value.get(field) {
             Some(Value::String(text)) => accelflow_parameters::quoted(text),
@@ -254,7 +254,7 @@ fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, P
             return refuse(
                 "flows",
                 format!("{flow:?}"),
-                "must be of the platform, with parts above 0",
+                "must have an engine of the platform, and message_bytes and permille above 0",
             );
         }
     }

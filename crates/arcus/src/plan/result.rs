@@ -8,7 +8,7 @@ use super::error::PlanError;
 use crate::control::{Availability, FlowStatus, LatencySlo, Periods, Runtime, Verdict};
 use crate::{Path, Platform, PlatformError, RunResult};
 
-/// A figure of both runs, by the names of the paper.
+/// A value of each of the two runs, which have the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ByRun<T> {
     /// With ARCUS.
@@ -38,7 +38,7 @@ pub struct PlanResult {
     pub admitted: Vec<AdmittedFlow>,
     /// The rejected flows.
     pub rejected: Vec<Rejected>,
-    /// What the run is too short to tell.
+    /// Promises for which the run is too short for a verdict.
     pub warnings: Vec<String>,
     /// Periods of the runtime, or of promises, in which a flow got less than its SLO.
     pub violations: u64,
@@ -156,7 +156,7 @@ pub struct AdmittedFlow {
     pub verdict: ByRun<&'static str>,
     /// Its rate while it was there; null if it never was.
     pub gbit_per_s: ByRun<Option<f64>>,
-    /// The same in messages.
+    /// Its messages per second while it was there; null if it never was.
     pub operations_per_s: ByRun<Option<f64>>,
     /// Promises beyond a mean rate.
     pub slo: Promises,

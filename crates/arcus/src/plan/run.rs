@@ -12,7 +12,7 @@ use crate::{Arrivals, Mechanism, PlatformError, simulate_with};
 /// admitted flows with and without shaping.
 ///
 /// # Errors
-/// [`PlanError`] for flows that cannot be, such as two of one name.
+/// [`PlanError`] for invalid flows, such as two of one name.
 pub fn plan(checked: &CheckedPlan, profiles: ProfileTable) -> Result<PlanResult, PlanError> {
     let settings = checked.settings;
     let mut manager = checked.manager(profiles)?;

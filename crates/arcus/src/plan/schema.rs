@@ -223,7 +223,8 @@ fn check_list(items: &[Value], schema: &Value, place: &Place) -> Result<(), Plan
     let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
     if (items.len() as u64) < least {
         let whole = Value::Array(items.to_vec());
-        return Err(place.refuse(&whole, format!("must have at least {least}")));
+        let noun = if least == 1 { "item" } else { "items" };
+        return Err(place.refuse(&whole, format!("must have at least {least} {noun}")));
     }
     let item_schema = &schema["items"];
     let tables = item_schema["type"] == "object";
@@ -237,8 +238,8 @@ fn check_list(items: &[Value], schema: &Value, place: &Place) -> Result<(), Plan
 fn of_items(schema: &Value) -> &'static str {
     let items = &schema["items"];
     match items["type"].as_str() {
-        _ if items.get("enum").is_some() || items.get("oneOf").is_some() => " of texts",
-        Some("string") => " of texts",
+        _ if items.get("enum").is_some() || items.get("oneOf").is_some() => " of strings",
+        Some("string") => " of strings",
         Some("number" | "integer") => " of numbers",
         Some("array") => " of pairs, each of bytes and a number above 0",
         _ => "",

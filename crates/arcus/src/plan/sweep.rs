@@ -13,7 +13,7 @@ use crate::control::{
 };
 use crate::{Path, Platform};
 
-/// What a sweep combines beside the flows of its plan.
+/// The options of a sweep: what it combines in addition to the flows of its plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOptions {
     /// Sizes of messages of tenants that are not known yet; empty to sweep the plan's flows only.
@@ -30,7 +30,7 @@ pub struct SweepOptions {
 /// combinations of the flows. `version` is written into the table.
 ///
 /// # Errors
-/// [`PlanError`] for more contexts or combinations than allowed, and for flows that cannot be.
+/// [`PlanError`] for more contexts or combinations than allowed, and for invalid flows.
 pub fn profile(
     plan: &CheckedPlan,
     options: &SweepOptions,

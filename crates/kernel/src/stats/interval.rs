@@ -10,7 +10,7 @@ pub struct ConfidenceInterval {
 }
 
 impl ConfidenceInterval {
-    /// Student's interval; `None` for fewer than two observations.
+    /// Computes Student's t interval; `None` for fewer than two observations.
     pub fn of(observations: &[f64]) -> Option<ConfidenceInterval> {
         let n = observations.len();
         if n < 2 {
@@ -30,7 +30,7 @@ impl ConfidenceInterval {
         (value - self.mean).abs() <= self.half_width
     }
 
-    /// Half width over mean; `None` for a mean of zero.
+    /// The half width divided by the absolute value of the mean; `None` for a mean of zero.
     pub fn relative_half_width(&self) -> Option<f64> {
         (self.mean != 0.0).then(|| (self.half_width / self.mean).abs())
     }

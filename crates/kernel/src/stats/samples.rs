@@ -33,12 +33,12 @@ const PARTS_PER_PERCENT: f64 = 1e6;
 const PARTS: u128 = 100_000_000;
 
 impl Samples {
-    /// No samples.
+    /// Creates empty samples, which are stored individually.
     pub fn new() -> Samples {
         Samples::default()
     }
 
-    /// No samples, and room for `count`.
+    /// Creates empty samples with room for `count`, which are stored individually.
     pub fn with_capacity(count: usize) -> Samples {
         Samples {
             kept: Kept::All(Vec::with_capacity(count)),
@@ -139,9 +139,9 @@ impl Samples {
         Some(Time::from_ps(value))
     }
 
-    /// The longest samples, `share` of all (rounded up), the longest first. Percentiles over
-    /// several runs can be computed from them. All samples for a share of 1 or more; none if
-    /// samples are counted in bins (see [`Samples::longest_bins`]).
+    /// The longest samples, the longest first. Their number is the fraction `share` of all samples,
+    /// rounded up; all for a share of 1 or more. Percentiles over several runs can be computed from
+    /// them. Empty if samples are counted in bins (see [`Samples::longest_bins`]).
     ///
     /// Reorders the samples, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
@@ -161,8 +161,9 @@ impl Samples {
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// The fewest top bins that together hold at least `share` of the samples, longest first: the
-    /// middle of each bin, and its number of samples. Empty if samples are kept individually.
+    /// The fewest top bins that together hold at least the fraction `share` of the samples: the
+    /// middle of each bin and its number of samples, longest first. Empty if samples are stored
+    /// individually.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {

@@ -16,7 +16,7 @@ pub struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// Level zero, observed from `now` on.
+    /// Starts an observation at `now`, with level zero.
     pub fn new(now: Time) -> TimeAverage {
         TimeAverage {
             level: 0,
@@ -82,8 +82,8 @@ impl TimeAverage {
     }
 }
 
-/// The busy time of a pool of servers, in server-seconds, of at most 213 days in all. Times given to
-/// one instance never decrease.
+/// The busy time of a pool of servers, summed over the servers: at most 213 days in all. Times
+/// given to one instance never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
@@ -112,8 +112,8 @@ impl BusyTime {
         self.sum = self.sum.wrapping_sub(now.as_ps());
     }
 
-    /// Counts one server less as busy from `now` on. Without a busy one that is a bug of the model:
-    /// debug builds panic, release builds do nothing.
+    /// Counts one server less as busy from `now` on. A call while no server is busy is a bug of the
+    /// model: debug builds panic, release builds do nothing.
     #[inline(always)]
     pub fn end(&mut self, now: Time) {
         debug_assert!(
@@ -133,7 +133,7 @@ impl BusyTime {
         self.charged += duration;
     }
 
-    /// The servers that are busy now, without charged ones.
+    /// The number of servers that are busy now, without the time added by [`BusyTime::charge`].
     #[inline]
     pub fn busy(&self) -> u64 {
         self.busy
@@ -149,15 +149,15 @@ impl BusyTime {
         };
     }
 
-    /// Server time spent until `now`.
+    /// The busy time until `now`, summed over the servers.
     pub fn total_at(&self, now: Time) -> Time {
         let until_now = self.busy.wrapping_mul(now.as_ps());
         let ps = self.sum.wrapping_add(until_now);
         Time::from_ps(ps.saturating_add(self.charged.as_ps()))
     }
 
-    /// The fraction of `servers` that was busy on average until `now`; `None` without servers or
-    /// if no time has passed.
+    /// The average fraction of `servers` that was busy until `now`, which may exceed 1 after
+    /// [`BusyTime::charge`]; `None` without servers or if no time has passed.
     pub fn utilisation_at(&self, now: Time, servers: u64) -> Option<f64> {
         let observed = now.saturating_sub(self.began).as_ps() as f64;
         let available = observed * servers as f64;

@@ -19,17 +19,17 @@ pub struct Offload {
     pub cycles_per_byte: f64,
     /// beta: 1 for a kernel whose work is linear in its input; above 0.
     pub complexity: f64,
-    /// o0.
+    /// o0: preparing one offload.
     pub setup: MeanCycles,
     /// The part of L that does not depend on the size.
     pub transfer: MeanCycles,
     /// The part of L for each byte.
     pub transfer_per_byte: MeanCycles,
-    /// Q.
+    /// Q: the wait of one offload in the accelerator's queue.
     pub queue: MeanCycles,
-    /// o1.
+    /// o1: one thread switch.
     pub thread_switch: MeanCycles,
-    /// A.
+    /// A: the accelerator's speed over the host's.
     pub acceleration: f64,
 }
 

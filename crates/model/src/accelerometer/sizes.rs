@@ -78,7 +78,7 @@ impl SizeCdf {
         self.moment(0.0, range)
     }
 
-    /// The quantile of the sizes: the share `share` of the offloads has at most this size.
+    /// The size in bytes that the share `share` (0 to 1) of the offloads does not exceed.
     pub fn quantile(&self, share: f64) -> f64 {
         let above = self.points.partition_point(|point| point.1 < share);
         let (to, upper) = self.points[above.min(self.points.len() - 1)];

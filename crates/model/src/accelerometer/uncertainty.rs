@@ -50,6 +50,8 @@ impl fmt::Display for Distribution {
 }
 
 impl Distribution {
+    /// Checks the numbers of the distribution. `place` is its name in the error.
+    ///
     /// # Errors
     /// [`Refusal`] unless the numbers are finite, in order, and not all the same.
     pub fn check(self, place: &str) -> Result<(), Refusal> {
@@ -115,27 +117,27 @@ impl Distribution {
 /// A number of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// C.
+    /// C: cycles of the host per second.
     HostCycles,
-    /// alpha.
+    /// alpha: the kernel's share of the host's cycles.
     KernelShare,
-    /// n.
+    /// n: offloads per second.
     Offloads,
-    /// o0.
+    /// o0: preparing one offload.
     Setup,
-    /// Q, where it is a mean.
+    /// Q: the wait in the queue, if it is given as a mean.
     Queue,
-    /// L, the part that does not depend on the size.
+    /// The part of L, moving one offload, that does not depend on the size.
     Transfer,
-    /// L, the part for each byte.
+    /// The part of L, moving one offload, for each byte.
     TransferPerByte,
-    /// o1.
+    /// o1: one thread switch.
     ThreadSwitch,
-    /// A.
+    /// A: the accelerator's speed over the host's.
     Acceleration,
-    /// C_b.
+    /// C_b: cycles of the host per byte.
     CyclesPerByte,
-    /// beta.
+    /// beta: the exponent of the size in the work.
     Complexity,
 }
 

@@ -5,8 +5,8 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use super::own;
 use crate::inputs::AreaInputs;
 
-/// Every input of the model: those of the processor, and for each accelerator its own sizes, such as
-/// `pes.TCP`, which are 0 where it has those of all, and -1 for instances.
+/// Every input of the model: those of the processor, and the sizes of each accelerator, such as
+/// `pes.TCP`, which are -1 if the accelerator has the sizes of all.
 pub const AREA: Table<AreaInputs> = Table::new(&[
     COMMON,
     own::PES,
@@ -333,7 +333,7 @@ const COMMON: &[Row<AreaInputs>] = &[
             "private_rpc_core_share",
             0.75,
             1e3,
-            "Cerebros, section 3.3, of Optimus Prime: an accelerator for each of 64 cores, over a core",
+            "Cerebros, section 3.3, of Optimus Prime: an accelerator for each of 64 cores, all over one core",
         ),
         get: |inputs| inputs.private_rpc_core_share,
         set: |inputs, value| inputs.private_rpc_core_share = value,

@@ -27,7 +27,7 @@ pub enum Notification {
     Check(Duration),
 }
 
-/// The end of a run.
+/// The result of a run that has ended, and its connections.
 #[derive(Debug)]
 pub struct Finished {
     /// The results, or the error that ended the run early.
@@ -119,7 +119,7 @@ impl TraceHandle {
         self.shared.done.load(Ordering::Acquire)
     }
 
-    /// Waits until the run has ended, and returns its end.
+    /// Waits until the run has ended, and returns its result.
     pub fn wait(self) -> Finished {
         self.wait_by(Notification::Wake, None);
         self.take().unwrap_or_else(taken)
@@ -154,15 +154,15 @@ impl TraceHandle {
         self.shared.lock().early.pop_front()
     }
 
-    /// Takes the end of the run. Returns `None` before the run ends, and after an earlier call has
-    /// taken it.
+    /// Takes the result of the run. Returns `None` before the run ends, and if an earlier call has
+    /// taken the result.
     pub fn take(&self) -> Option<Finished> {
         self.shared.lock().finished.take()
     }
 
     /// Calls `callback` when the run ends, or at once if it has ended. The callback runs on the
-    /// thread of the last accelerator and should be short. A panic in it is caught. A second
-    /// callback replaces the first.
+    /// thread that ends the run, usually that of the last accelerator, and should be short. A panic
+    /// in it is caught. A second callback replaces the first.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();
         if !self.is_done() {

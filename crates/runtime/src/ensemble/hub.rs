@@ -104,7 +104,7 @@ impl Hub {
         sum
     }
 
-    /// Whether an instance's input queue has room. Always false for custom accelerators, whose
+    /// Whether an instance's input queue has room. Always true for custom accelerators, whose
     /// steps cores do.
     pub(super) fn has_room(&self, accel: Accel) -> bool {
         let Some(instances) = self.instances.get(accel.index()) else {

@@ -45,10 +45,11 @@ impl fmt::Debug for Pools {
 }
 
 impl Pools {
-    /// Starts the workers. `make` is called once per worker and returns its bodies.
+    /// Starts the workers. `make` returns the bodies of all accelerators. It is called several
+    /// times, since each worker has its own body, and again to replace a body that panicked.
     ///
     /// # Errors
-    /// [`PoolError`].
+    /// [`PoolError`] for a size of 0, and if `make` fails or a thread cannot be started.
     pub fn start(
         settings: PoolSettings,
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
@@ -60,7 +61,7 @@ impl Pools {
     /// time from the step's arrival in the queue to its end.
     ///
     /// # Errors
-    /// [`PoolError`].
+    /// The errors of [`Pools::start`].
     pub fn start_observed(
         settings: PoolSettings,
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,

@@ -50,8 +50,8 @@ pub(super) fn work(
     }
 }
 
-/// The loop of a core's thread. It executes, with its own bodies, the steps for which no accelerator
-/// has room.
+/// The loop of a core's thread. It executes, with its own bodies, the steps for which no
+/// accelerator has room.
 pub(super) fn work_as_core(element: usize, mut bodies: Ensemble, dispatcher: &Dispatcher) {
     let hub = &dispatcher.hub;
     let (mut last, mut renewals) = (Tenant::default(), 0);

@@ -7,7 +7,7 @@ use super::error::MeasureError;
 use super::offloads::{NothingEnsemble, switch_ns};
 use crate::affinity::{on_core, usable_cores};
 
-/// The number of rounds, and of calls in a round.
+/// Options of a measurement: the number of rounds, and of calls in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
     /// Rounds, at least 1.
@@ -30,9 +30,9 @@ impl Default for MeasureOptions {
 pub struct SizeTimes {
     /// The bytes that the body reads.
     pub input_bytes: usize,
-    /// On the host's core.
+    /// The times on the host's core.
     pub host_ns: Vec<f64>,
-    /// On the core of the ensemble's workers.
+    /// The times on the core of the ensemble's workers.
     pub worker_ns: Vec<f64>,
 }
 
@@ -41,12 +41,13 @@ pub struct SizeTimes {
 pub struct MeasuredBody {
     /// The accelerator.
     pub accel: Accel,
-    /// Its times, for each of [`SIZES`].
+    /// The times of the body, for each of [`SIZES`].
     pub sizes: Vec<SizeTimes>,
-    /// o0, one for each round: the host's processor time to begin an offload and to take its result.
+    /// o0 of each round, in nanoseconds: the host's processor time to begin an offload and to take
+    /// its result.
     pub setup_ns: Vec<f64>,
-    /// L, one for each round: the rest of the time of an offload of nothing, for which the host
-    /// spins. It is the time to wake the worker and to pass the entry there and back.
+    /// L of each round, in nanoseconds: the rest of the time of an offload whose body does nothing,
+    /// while the host spins. In this time the worker is woken, and the entry passes there and back.
     pub transfer_ns: Vec<f64>,
 }
 
@@ -55,14 +56,17 @@ pub struct MeasuredBody {
 pub struct MeasuredBodies {
     /// The nine accelerators, in the order of [`Accel::ALL`].
     pub bodies: Vec<MeasuredBody>,
-    /// o1, one for each round: a switch between two threads of the host's core.
+    /// o1 of each round, in nanoseconds: the time of a switch between two threads of the host's
+    /// core.
     pub thread_switch_ns: Vec<f64>,
 }
 
-/// Measures the bodies, offloads and switches of this machine.
+/// Measures on this machine the times of the accelerators' software bodies, the cost of an offload,
+/// and the time of a switch between two threads.
 ///
 /// # Errors
-/// [`MeasureError`].
+/// [`MeasureError`] for a count of 0, for a process that may use only one core, and if threads, the
+/// ensemble or the messages cannot be created.
 pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError> {
     let (host, workers) = cores(options)?;
     let calls = options.calls as usize;
@@ -94,11 +98,12 @@ pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError>
 /// The cost of offloads of chains of accelerators that do nothing, one value for each round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChainCosts {
-    /// The accelerators of the chain.
+    /// The number of accelerators in the chain.
     pub steps: usize,
-    /// o0.
+    /// o0 of each round, in nanoseconds: the host's processor time.
     pub setup_ns: Vec<f64>,
-    /// L: the waking of each accelerator's worker.
+    /// L of each round, in nanoseconds: the rest of the time, in which each accelerator's worker is
+    /// woken.
     pub transfer_ns: Vec<f64>,
 }
 
@@ -106,7 +111,8 @@ pub struct ChainCosts {
 /// second.
 ///
 /// # Errors
-/// [`MeasureError`].
+/// [`MeasureError`] for a count of 0, for a process that may use only one core, and if threads or
+/// the ensemble cannot be created.
 pub fn measure_chains(
     options: &MeasureOptions,
     longest: usize,

@@ -8,19 +8,19 @@ use accelflow_workload::services::Chain;
 pub struct Answers {
     /// The seed of the message contents ([`accelflow_accel::messages`]).
     pub seed: u64,
-    /// The index of the message contents.
+    /// The index of the message contents among those of the seed.
     pub index: u64,
     /// The JSON document that reads return for every key; if empty, the JSON `{}`.
     pub document: Vec<u8>,
-    /// Reads of the cache.
+    /// The answer to reads of the cache.
     pub cache: CacheAnswer,
-    /// Reads of the database.
+    /// The answer to reads of the database.
     pub database: DatabaseAnswer,
     /// The exception with which writes fail; `None` if they succeed.
     pub write_exception: Option<String>,
-    /// Remote procedure calls.
+    /// The answer to remote procedure calls.
     pub rpc: RpcAnswer,
-    /// HTTP requests.
+    /// The answer to HTTP requests.
     pub http: HttpAnswer,
     /// The codec of compressed data.
     pub codec: Codec,

@@ -9,13 +9,14 @@
 //!
 //! Each round measures all services, so that slow changes of the machine affect all services alike.
 //! A round begins with a different service than the one before. It has new bodies, buffers and
-//! sockets, since their addresses are one cause of variation between runs.||In a round, a step's
-//! cost is the median over the samples of the medians over the repetitions. The recorded cost is
-//! the median over the rounds. The recording also has the sum of each service's steps per round,
-//! the distribution of each step's cost over all calls, and the share of the time in which the
-//! measuring thread had no core. Only the first [`WARM_UP_RUNS`] runs of each service in each round
-//! are dropped. Application logic is not part of this project, so its time is left open (`app_ns`
-//! is null).
+//! sockets, since their addresses are one cause of variation between runs.
+//!
+//! In a round, a step's cost is the median over the samples of the medians over the repetitions.
+//! The recorded cost is the median over the rounds. The recording also has the sum of each
+//! service's steps per round, the distribution of each step's cost over all calls, and the share of
+//! the time in which the measuring thread had no core. Only the first [`WARM_UP_RUNS`] runs of each
+//! service in each round are dropped. Application logic is not part of this project, so its time is
+//! left open (`app_ns` is null).
 
 mod clock;
 pub(crate) mod median;

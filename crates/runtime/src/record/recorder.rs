@@ -39,8 +39,8 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// The default options: 10 rounds, 32 samples and 8 repetitions, so 2,560 calls of every step.
-    /// Such a recording takes some seconds.
+    /// Creates options with the defaults: 10 rounds, 32 samples and 8 repetitions, so 2,560 calls
+    /// of every step. Such a recording takes some seconds.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
@@ -96,7 +96,8 @@ pub enum RecordError {
 /// each message sample and ends the recording by returning [`ControlFlow::Break`].
 ///
 /// # Errors
-/// [`RecordError`].
+/// [`RecordError`] for a count of 0, if `progress` ends the recording, if a service fails or its
+/// steps vary, and if sockets or bodies cannot be created.
 pub fn record(
     image: &Image,
     services: &[Service],

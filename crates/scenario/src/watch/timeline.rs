@@ -100,7 +100,7 @@ impl Checked {
             }
         }
         if written.requests == 0 {
-            let allowed = "must have a request: none of the run is in the window and the filters";
+            let allowed = "must have a request that arrives in the window and passes the filters";
             return Err(Refusal::new("timeline", "0 requests", allowed).into());
         }
         timeline.finish().map_err(engine)?;

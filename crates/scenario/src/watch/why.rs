@@ -13,7 +13,7 @@ use crate::check::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 
-/// Whose slow requests are explained.
+/// The slow requests to explain: a service and a percentile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyOptions {
     /// The name of the service.

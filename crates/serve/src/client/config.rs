@@ -51,7 +51,7 @@ impl FromStr for Address {
                 Ok(Address { host, port })
             }
             _ => {
-                let allowed = "must be host:port, with a port from 0 to 65535";
+                let allowed = "must be host:port, with a port from 0 to 65535; IPv6 in brackets";
                 Err(Refusal::new("address", quoted(text), allowed))
             }
         }
@@ -76,10 +76,10 @@ pub struct ClientConfig {
     /// The time limit of opening a connection, including its TLS handshake. The call's time limit
     /// also applies. Default 3 seconds.
     pub connect_timeout: Duration,
-    /// The largest number of open connections. Default 16.
+    /// The largest number of open connections; at least 1. Default 16.
     pub max_connections: usize,
-    /// The largest number of concurrent calls over one gRPC connection. The service may set a lower
-    /// limit. Default 100.
+    /// The largest number of concurrent calls over one gRPC connection; at least 1. The service may
+    /// set a lower limit. Default 100.
     pub calls_per_connection: usize,
     /// The largest number of calls that wait for a connection. Another call fails at once
     /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
@@ -150,7 +150,7 @@ impl ClientConfig {
 /// the connection may have caused the failure. See [`CallError::executed`](super::CallError).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
-    /// The largest number of attempts per call, including the first. Default 3.
+    /// The largest number of attempts per call, including the first; at least 1. Default 3.
     pub max_attempts: u32,
     /// The largest pause before the second attempt. Pauses are drawn uniformly from zero to a
     /// bound, which doubles with each attempt ("full jitter"). Default 10 ms.
@@ -158,8 +158,8 @@ pub struct RetryPolicy {
     /// The largest bound of a pause. Default 250 ms.
     pub max_delay: Duration,
     /// The number of retries that each call adds to the retry budget. Every retry takes one from
-    /// it. So retries add at most this share of requests, even if the service always fails. Default
-    /// 0.1.
+    /// it. So, beyond the initial budget, retries add at most this share of requests, even if the
+    /// service always fails. From 0 to 1. Default 0.1.
     pub budget_ratio: f64,
     /// The initial and largest retry budget, in retries. Default 10.
     pub budget_reserve: u32,

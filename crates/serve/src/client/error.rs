@@ -109,7 +109,8 @@ pub enum CallError {
         /// The system's error.
         error: io::Error,
     },
-    /// The connection was lost between request and response, or within the response.
+    /// The connection was lost after a part of the request was sent and before the response was
+    /// complete.
     #[error("{address}: the connection was lost before the response was complete: {why}")]
     Lost {
         /// The service.

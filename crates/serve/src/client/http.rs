@@ -92,7 +92,8 @@ impl HttpClient {
     /// Like [`HttpClient::set_traces`], with the present contents of the client's trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if the client has no trace file.
+    /// [`ServeError::OwnTraces`] if the client has no trace file, the file cannot be read, or its
+    /// traces do not fit the calls.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.channel.traces.reload()
     }
@@ -100,7 +101,7 @@ impl HttpClient {
     /// Sends a request and returns the response, whatever its status.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// [`CallError`] if the call fails before a valid response has arrived.
     pub fn request(&self, request: &HttpRequest<'_>) -> Result<HttpResponse, CallError> {
         self.request_with(request, &CallOptions::default())
     }
@@ -109,7 +110,7 @@ impl HttpClient {
     /// Methods that HTTP defines as idempotent may always be retried.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// The errors of [`HttpClient::request`].
     pub fn request_with(
         &self,
         request: &HttpRequest<'_>,

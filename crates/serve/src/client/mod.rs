@@ -1,4 +1,5 @@
-//! Clients of other services, which handlers call: Thrift, gRPC and HTTP/1.1 over traces T9 and T10.
+//! Clients of other services, which handlers call: Thrift and gRPC with traces T9 and T10, HTTP/1.1
+//! with T11 and T12.
 
 mod cancel;
 mod channel;

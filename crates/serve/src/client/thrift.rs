@@ -106,7 +106,8 @@ impl Client {
     /// Like [`Client::set_traces`], with the present contents of the client's trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if the client has no trace file.
+    /// [`ServeError::OwnTraces`] if the client has no trace file, the file cannot be read, or its
+    /// traces do not fit the calls.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.channel.traces.reload()
     }
@@ -115,7 +116,7 @@ impl Client {
     /// also retried if the connection is lost after the request was sent.
     ///
     /// # Errors
-    /// `unknown_service`, `unknown_method`.
+    /// `unknown_service` or `unknown_method` if the interface has no such function.
     pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
         let id = self.find(name)?;
         self.idempotent.insert(id.0);
@@ -126,7 +127,8 @@ impl Client {
     /// object. Returns the function's value as JSON text; empty for a void or oneway function.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// [`CallError`] if the service answers with an exception, or the call fails before a valid
+    /// response has arrived.
     pub fn call(&self, method: &str, arguments: &[u8]) -> Result<Vec<u8>, CallError> {
         self.call_with(method, arguments, &CallOptions::default())
     }
@@ -134,7 +136,7 @@ impl Client {
     /// Like [`Client::call`], with options such as a deadline and a handle for cancellation.
     ///
     /// # Errors
-    /// [`CallError`].
+    /// The errors of [`Client::call`].
     pub fn call_with(
         &self,
         method: &str,

@@ -22,11 +22,13 @@ pub struct ClientTraces {
     /// paper's T9 (for HTTP T11) without its error subtrace, and without Encr if there is no TLS.
     /// For gRPC: the message part `T9_grpc`, which has no continuation.
     pub call: Option<String>,
-    /// The trace that sends a compressed request. Default: `call` if that is given.
+    /// The trace that sends a compressed request. Default: `call` if that is given, else the
+    /// default of `call` with Cmp.
     pub call_compressed: Option<String>,
     /// The trace that sends a oneway request (Thrift). Default: T9 without its tail.
     pub oneway: Option<String>,
-    /// The trace that sends a compressed oneway request. Default: `oneway` if that is given.
+    /// The trace that sends a compressed oneway request. Default: `oneway` if that is given, else
+    /// the default of `oneway` with Cmp.
     pub oneway_compressed: Option<String>,
     /// The trace that receives the answer. Default: T10 (for HTTP T12), adapted in the same way.
     pub answer: Option<String>,

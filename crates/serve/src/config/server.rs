@@ -14,11 +14,12 @@ use super::time_limit::check_time_limit;
 /// The threads that do the work of accelerators. Results are the same for all choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// The connection's thread, which is fastest on a CPU.
+    /// The thread that has the message: the connection's or the caller's, or a handler thread. This
+    /// is fastest on a CPU.
     #[default]
     Inline,
-    /// Workers for each accelerator, with bounded queues, an overflow area and fallback to the
-    /// connection's thread, as in the paper's hardware.
+    /// Workers for each accelerator, with bounded queues, an overflow area and fallback to cores,
+    /// as in the paper's hardware.
     Ensemble(PoolSettings),
 }
 
@@ -52,8 +53,8 @@ pub struct ArenaSettings {
 }
 
 impl ArenaSettings {
-    /// Settings of an arena of `bytes`. Messages reserve four times their size for the decoded form
-    /// and do not wait, as in Cerebros (section 4.1).
+    /// Returns settings of an arena of `bytes`. Messages reserve four times their size for the
+    /// decoded form and do not wait, as in Cerebros (section 4.1).
     pub const fn of(bytes: usize) -> ArenaSettings {
         ArenaSettings {
             bytes,
@@ -94,8 +95,8 @@ pub enum Compression {
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// The largest number of open connections. Further ones are closed as soon as they are
-    /// accepted. Together with `limits.max_message_bytes` this bounds the server's memory. Default
-    /// 1,024.
+    /// accepted, unless an idle one can be closed instead (`evict_after`). Together with
+    /// `limits.max_message_bytes` this bounds the server's memory. Default 1,024.
     pub max_connections: usize,
     /// The largest number of open connections from one address (for IPv6, from one 64-bit network).
     /// Default `None`: a quarter of `max_connections`, so that one client cannot lock out all
@@ -129,19 +130,20 @@ pub struct Config {
     pub compression: Compression,
     /// The threads that do the work of accelerators. Default [`Execution::Inline`].
     pub execution: Execution,
-    /// The largest number of concurrent requests on a gRPC connection. Default 512, so that hundreds
-    /// of handlers that wait, such as coroutines, can run at once. Together, the windows of all
-    /// streams have room for 16 MiB; with more streams each has less.
+    /// The largest number of concurrent requests on a gRPC connection. Default 512, so that
+    /// hundreds of handlers that wait, such as coroutines, can run at once. Together, the windows
+    /// of all streams have room for 16 MiB; with more streams each has less.
     pub max_concurrent_streams: u32,
     /// The largest total size of unsent responses of one gRPC connection, in bytes. It includes
     /// responses in progress and those that the client has not read. A single response may be
     /// larger. Requests wait if their responses are not expected to fit. Default 64 MiB, 4 times
     /// the largest message.
     pub max_unsent_bytes: usize,
-    /// The number of threads that run gRPC requests. Up to 64 requests wait per thread. Default 64
-    /// (assumed), so that blocking handlers leave threads for others. With 0, each connection's
-    /// thread runs its requests one after the other. That saves two thread switches per request,
-    /// but handlers should not block.
+    /// The largest number of threads that run gRPC requests of any connection. As many again run
+    /// only requests of connections without a thread, and one per tenant those of tenants without
+    /// a thread. Up to 64 requests wait per thread. Default 64 (assumed), so that blocking handlers
+    /// leave threads for others. With 0, each connection's thread runs its requests one after the
+    /// other. That saves two thread switches per request, but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites the memory that the whole process frees, from the start of the
     /// server on. This includes memory of C libraries and of an interpreter, which no allocator in
@@ -153,8 +155,9 @@ pub struct Config {
     pub steering: Option<Steering>,
     /// Parts of an RPC processor, used in place of the RPC accelerator. Default none.
     pub rpc: RpcProcessor,
-    /// The address at which operators get metrics and recordings over HTTP. Default `None`. There
-    /// is no access control, so everyone who can reach the address gets answers.
+    /// The address at which operators get metrics and recordings over HTTP, and can reload the
+    /// traces. Default `None`. There is no access control, so everyone who can reach the address
+    /// can do this.
     pub admin: Option<SocketAddr>,
     /// Whether clients get the details of errors: the text of handlers' errors, traces and steps,
     /// and names of functions. Default false: clients get only a code and an id, and the log has

@@ -32,7 +32,7 @@ impl Telemetry {
     /// Checks the settings.
     ///
     /// # Errors
-    /// [`TelemetryError`].
+    /// [`TelemetryError`] for a ratio or an endpoint that is not allowed.
     pub fn check(&self) -> Result<(), TelemetryError> {
         if !(0.0..=1.0).contains(&self.sample_ratio) {
             return Err(TelemetryError::Ratio(self.sample_ratio));

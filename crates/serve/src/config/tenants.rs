@@ -115,7 +115,7 @@ pub enum TenantError {
     /// A name that is empty or used twice.
     #[error("tenant {number}: name = '{name}': must not be empty or the name of an earlier tenant")]
     Name {
-        /// Its place in the list, from 0.
+        /// The tenant's index in the list, from 0.
         number: usize,
         /// The name as given.
         name: String,
@@ -143,7 +143,7 @@ pub enum TenantError {
         due: Duration,
     },
     /// Too many tenants.
-    #[error("tenants = {0}: must be at most {max}", max = u16::MAX)]
+    #[error("tenants = {0}: must be below {max}", max = u16::MAX)]
     TooMany(usize),
     /// No tenant has this name.
     #[error("tenant = '{name}': must be one of {known}")]

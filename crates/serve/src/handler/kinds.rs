@@ -10,8 +10,10 @@ use crate::scope::{with_abandonment, with_carried, with_deadline};
 
 /// Answers the requests to one function.
 ///
-/// It is called from several threads concurrently. It may block, since each connection's thread
-/// waits only for its own handler. A panic is answered with INTERNAL_ERROR.
+/// It is called from several threads concurrently. It may block, but then occupies its thread: the
+/// connection's, one of [`Config::handler_threads`](crate::Config) for gRPC, or one of
+/// [`Steering::workers`](crate::Steering). A panic is answered with INTERNAL_ERROR, in gRPC with
+/// UNKNOWN.
 pub trait Handler: Send + Sync {
     /// Answers one request.
     ///

@@ -11,7 +11,8 @@ use super::returned::{Made, Returned, returned};
 use super::value::HandlerError;
 
 /// A promise to answer a request later, for a handler that returns before it has the answer
-/// ([`Request::later`](crate::Request::later)). If it is dropped, the client gets INTERNAL_ERROR.
+/// ([`Request::later`](crate::Request::later)). If it is dropped, the client gets INTERNAL_ERROR,
+/// in gRPC the status UNKNOWN.
 pub struct Promise {
     sender: oneshot::Sender<Kept>,
     waiting: Waiting,

@@ -29,8 +29,8 @@ pub struct Request<'a> {
     pub service: &'a str,
     /// The function.
     pub method: &'a str,
-    /// The JSON object of its arguments (`docs/message-conventions.md`). For a [`ValueHandler`] the
-    /// arguments may have another form; use [`Request::read`].
+    /// The function's arguments as a JSON object (`docs/message-conventions.md`). For a
+    /// [`ValueHandler`] they may have another form; use [`Request::read`].
     pub arguments: &'a [u8],
     /// The facts that the accelerators found in the message.
     pub facts: &'a Facts,
@@ -117,9 +117,9 @@ impl<'a> Request<'a> {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// Promises a later answer. The handler returns the second value now, and fulfils the promise
-    /// later. Meanwhile its thread can serve other requests, except with framed Thrift, which
-    /// answers the calls of a connection in order.
+    /// Promises a later answer. The handler returns the second value now, and keeps the promise
+    /// later ([`Promise::keep`]). Meanwhile its thread can serve other requests, except with framed
+    /// Thrift, which answers the calls of a connection in order.
     pub fn later(&self) -> (Promise, Returned) {
         let form = self.form().map(|form| form.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());

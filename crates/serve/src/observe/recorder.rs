@@ -92,7 +92,7 @@ struct Samples {
 /// A path that requests to a function have taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPath {
-    /// The number of requests that took it.
+    /// The number of requests that took this path.
     pub requests: u64,
     /// The phases, with medians of the latest requests.
     pub phases: Vec<RecordedPhase>,

@@ -1,7 +1,7 @@
 //! OpenTelemetry spans: one for each request, with one for each accelerator step and the handler.
 //!
-//! A server creates spans only if it has [`Telemetry`](crate::Telemetry). Spans of steps are created after the
-//! answer, from recorded times, and a request never waits for the exporter.
+//! A server creates spans only if it has [`Telemetry`](crate::Telemetry). Spans of steps are
+//! created after the answer, from recorded times, and a request never waits for the exporter.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

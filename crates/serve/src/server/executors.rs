@@ -89,8 +89,8 @@ impl Executors {
         Ok(executors)
     }
 
-    /// Runs one of `traces`. If an accelerator fails through no fault of the input, a core runs the trace
-    /// again with fresh software bodies (`cpu_fallback` in the paper's Listing 2).
+    /// Runs one of `traces`. If an accelerator fails through no fault of the input, a core runs the
+    /// trace again with fresh software bodies (`cpu_fallback` in the paper's Listing 2).
     pub(crate) fn run(
         &self,
         traces: &Arc<ServerImage>,

@@ -1,8 +1,8 @@
 //! The places of connections, with limits on their total number and their number per address.
 //!
 //! A client that has made one request and then nothing more would keep its place for the idle
-//! timeout, and a thousand such connections would lock everyone else out. If there is no place for a
-//! new connection, the one that has been idle longest is therefore evicted, if that was long enough.
+//! timeout, and a thousand such connections would lock everyone else out. So if there is no place
+//! for a new connection, the one that has been idle longest is evicted, if that was long enough.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

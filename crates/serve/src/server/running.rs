@@ -78,8 +78,8 @@ impl Running {
     /// time remains under its control.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`], and [`TenantError::Controlled`] for a limit in accelerator time on a
-    /// server with a control plane.
+    /// [`TenantError::Unknown`], and [`TenantError::Controlled`] for a limit in accelerator time on
+    /// a server with a control plane.
     pub fn reshape(&self, tenant: &str, shaping: Shaping) -> Result<(), TenantError> {
         let admission = &self.shared.admission;
         match &admission.tenants {
@@ -152,7 +152,8 @@ impl Running {
     /// Like [`Running::set_traces`], with the present contents of the trace file.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`], also if the server has no trace file.
+    /// [`ServeError::OwnTraces`] if the server has no trace file, the file cannot be read, or its
+    /// traces do not fit the server.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.shared.traces.reload()
     }
@@ -162,10 +163,11 @@ impl Running {
     /// Connections without TLS use traces that no service of the simulator has.
     ///
     /// The cost of TCP is that of its step plus the processor time of the system calls. The cost of
-    /// a handler is the wall time of its call.
+    /// a handler is the wall time of its call; if the handler started traces, it is the processor
+    /// time of its thread before, between and after them.
     ///
     /// # Errors
-    /// [`RecordingError`].
+    /// [`RecordingError`] if recording is off, or a function has had no successful request.
     pub fn recording(
         &self,
         services: &[(&str, &str)],
@@ -175,8 +177,8 @@ impl Running {
         self.shared.recording(services, machine, date)
     }
 
-    /// All paths that requests to `function` have taken, the most common one first. Empty without
-    /// recording, and for a function that was never called.
+    /// All paths that requests to `function` have taken, the most common one first. Empty if
+    /// recording is off or the function was never called.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))

@@ -88,7 +88,7 @@ impl Server {
     /// folders of `search`.
     ///
     /// # Errors
-    /// [`ServeError::Interface`], [`ServeError::Proto`].
+    /// [`ServeError::Interface`] or [`ServeError::Proto`] if a file cannot be read or is malformed.
     pub fn from_interface(path: &Path, search: &[PathBuf]) -> Result<Server, ServeError> {
         Ok(Server::speaking(Protocol::read(path, search)?))
     }
@@ -123,7 +123,7 @@ impl Server {
     }
 
     /// Sets the handler of `Service.method`, or of `method` if only one service has it. Calls of
-    /// functions without a handler are answered with UNKNOWN_METHOD.
+    /// functions without a handler are answered with UNKNOWN_METHOD, in gRPC with UNIMPLEMENTED.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function.
@@ -185,7 +185,7 @@ impl Server {
     /// does not fail.
     ///
     /// # Errors
-    /// [`FaultError`].
+    /// [`FaultError`] for a share outside 0 to 1, and for the step number 0.
     pub fn set_faults(&mut self, faults: &[Fault]) -> Result<(), FaultError> {
         self.faults = Faults::new(faults)?;
         Ok(())
@@ -194,7 +194,7 @@ impl Server {
     /// Sends spans of requests to a collector.
     ///
     /// # Errors
-    /// [`TelemetryError`].
+    /// [`TelemetryError`] for a ratio or an endpoint that is not allowed.
     pub fn set_telemetry(&mut self, telemetry: Telemetry) -> Result<(), TelemetryError> {
         telemetry.check()?;
         self.telemetry = Some(telemetry);
@@ -212,7 +212,8 @@ impl Server {
     /// clients' proven identities. Each tenant's traffic is shaped.
     ///
     /// # Errors
-    /// [`TenantError`] for tenants that cannot be distinguished.
+    /// [`TenantError`] for tenants that cannot be distinguished, too many tenants, and settings out
+    /// of range.
     pub fn set_tenants(&mut self, list: Vec<Tenant>) -> Result<(), TenantError> {
         check(&list)?;
         self.tenants = list;
@@ -264,8 +265,8 @@ impl Server {
         self.records = records;
     }
 
-    /// Runs every connection's thread within `scope`, for setup that handlers need once per thread.
-    /// `scope` must call its argument.
+    /// Runs every thread that serves connections or runs handlers within `scope`, for setup that
+    /// handlers need once per thread. `scope` must call its argument.
     pub fn set_thread_scope(
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
@@ -276,8 +277,8 @@ impl Server {
     /// Starts the server on `address`. It serves until [`Running::stop`].
     ///
     /// # Errors
-    /// [`ServeError::Listen`] if the address cannot be bound; [`ServeError`] if a setting is out of
-    /// range.
+    /// [`ServeError::Listen`] if the address cannot be bound, and the errors of
+    /// [`Server::start_on`].
     pub fn start(self, address: SocketAddr) -> Result<Running, ServeError> {
         let listener = TcpListener::bind(address);
         self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)

@@ -14,7 +14,7 @@ use crate::traces::slot::{Given, Slot};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The traces that a server receives requests and sends responses with.
+/// The traces with which a server receives requests and sends responses.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTraces {
     /// The source of the traces. They replace the default traces of the same names.

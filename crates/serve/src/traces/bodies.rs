@@ -22,7 +22,7 @@ impl fmt::Debug for OwnBodies {
 }
 
 impl OwnBodies {
-    /// The bodies that `make` gives.
+    /// Creates a factory that calls `make` for each executor.
     pub fn new(make: impl Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync + 'static) -> OwnBodies {
         OwnBodies(Some(Arc::new(make)))
     }
@@ -37,7 +37,7 @@ impl OwnBodies {
         names.collect()
     }
 
-    /// Gives `ensemble` these bodies, in the place of those of the same name.
+    /// Adds the bodies to `ensemble`. They replace bodies of the same name.
     pub fn equip(&self, ensemble: &mut Ensemble) {
         for body in self.make() {
             ensemble.add(body);

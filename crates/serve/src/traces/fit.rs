@@ -14,13 +14,14 @@ use super::source::trace_of;
 /// The layers of the messages of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// Whether the trace handles the connection's bytes, with TCP, and their records.
+    /// Whether the trace receives or sends the connection's bytes with TCP. If not, as in gRPC, it
+    /// begins or ends with messages.
     pub tcp: bool,
     /// Whether messages are in TLS records.
     pub tls: bool,
     /// Whether messages have the header of an RPC.
     pub rpc: bool,
-    /// Whether compression applies to the serialised message, as in gRPC.
+    /// Whether compression applies to the serialized message, as in gRPC.
     pub compresses_messages: bool,
 }
 

@@ -38,7 +38,8 @@ impl Stock<'_> {
     /// Checks that each root fits its task, and links the traces that the roots and `also` lead to.
     ///
     /// # Errors
-    /// [`TraceRefusal`].
+    /// [`TraceRefusal`] for a trace that is unknown, belongs to another service, does not fit its
+    /// task, or cannot be linked.
     pub fn link(&self, roots: &[Root<'_>], also: &[&str]) -> Result<Image, TraceRefusal> {
         let mut reached: Vec<Part> = Vec::new();
         for root in roots {

@@ -69,7 +69,7 @@ impl TraceSource {
     /// traces.
     ///
     /// # Errors
-    /// [`TraceRefusal::File`].
+    /// [`TraceRefusal::File`] if the file cannot be read or does not contain valid traces.
     pub fn from_file(path: &Path) -> Result<TraceSource, TraceRefusal> {
         let read = read(path).map_err(|why| TraceRefusal::File {
             path: path.to_owned(),

@@ -76,10 +76,10 @@ impl Engine {
     }
 
     /// Creates an executor for the traces of `image`, with `bodies` for custom accelerators.
-    /// `generation` is the number of both.
+    /// `generation` counts how often both have been replaced.
     ///
     /// # Errors
-    /// The errors of creating its bodies.
+    /// The errors of creating the executor's bodies.
     pub fn executor(
         &self,
         image: &Image,
@@ -104,8 +104,8 @@ impl Engine {
     }
 }
 
-/// Runs a client's traces one after another: in the server's ensemble of accelerators if it has one
-/// with room, otherwise on the calling thread.
+/// An executor of a client's traces, one after another: in the engine's ensemble if it has one with
+/// room, otherwise on the calling thread.
 #[derive(Debug)]
 pub struct EngineExecutor {
     /// With the bodies of the calling thread.
@@ -151,8 +151,9 @@ impl EngineExecutor {
         self.own.set_detail(self.detail());
     }
 
-    /// Takes the costs of the steps of the last run in nanoseconds, if they are recorded. In the
-    /// ensemble they include the wait in its queues.
+    /// Takes the costs of the steps since [`EngineExecutor::note`], in nanoseconds, if they are
+    /// recorded. In the ensemble they are the processor time of the workers, without the wait in
+    /// queues.
     pub fn take_costs(&mut self) -> Vec<f64> {
         let mut costs_ns = std::mem::take(&mut self.costs_ns);
         costs_ns.extend(self.own.bodies_mut().take());

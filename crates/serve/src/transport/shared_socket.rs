@@ -121,9 +121,9 @@ impl AsyncSocket {
         }
     }
 
-    /// Calls `work` on up to `most` bytes; `None` if it would block. If only a part of the bytes was
-    /// read or written, the socket is not ready any more: the next call waits for the system, where
-    /// it would only find that out. The runtime's own sockets do the same.
+    /// Calls `work` on up to `most` bytes; `None` if it would block. If only a part of the bytes
+    /// was read or written, the socket is not ready any more: the next call waits for the system,
+    /// where it would only find that out. The runtime's own sockets do the same.
     fn once(
         &self,
         interest: Interest,

@@ -1,9 +1,9 @@
 //! The control plane of a server whose accelerators are shared by tenants (ARCUS, section 4.3). It
 //! admits SLOs of tenants, called promises, and sets the rates of shapers.
 //!
-//! Capacity and rates are in accelerator seconds per second. A request uses its *time* of the
-//! server's *capacity*. As in the rest of this crate there is no clock; the caller counts the
-//! events of each period.
+//! The *capacity* of the server and the rates of tenants are in accelerator seconds per second. The
+//! *time* of a request is the accelerator time that it takes. As in the rest of this crate there is
+//! no clock; the caller counts the events of each period.
 //!
 //! * [`Slo`] is a promise: a rate that is met in a share of all periods, and a latency percentile.
 //! * [`ControlPlane`] admits or refuses promises, watches them, and adjusts the rates (Algorithm

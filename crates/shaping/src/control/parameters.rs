@@ -14,7 +14,7 @@ use super::numbers::{
 
 /// Every constant of the control plane that is not an input, with its source.
 ///
-/// The paper prints what its runtime does (Algorithm 1) and none of its numbers but the variance.
+/// The paper prints the runtime's algorithm (Algorithm 1), and of its constants only the variance.
 pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
     Row {
         parameter: Parameter {
@@ -63,7 +63,7 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         BEYOND,
         Provenance::Assumed,
         "misses that a promise allows before its verdict is known",
-        "One of few says nothing of a hundred.",
+        "One miss in a few samples does not show a share of one in a hundred.",
         |_| BEYOND,
     ),
     constant(

@@ -33,7 +33,7 @@ impl ControlSettings {
     /// Checks that the settings are in range.
     ///
     /// # Errors
-    /// [`ControlError::Setting`].
+    /// [`ControlError::Setting`] for the first setting out of range.
     pub fn check(&self) -> Result<(), ControlError> {
         let period = seconds(self.period);
         let most = "above 0 and at most 1";
@@ -97,7 +97,7 @@ impl ControlPlane {
         self.settings
     }
 
-    /// The PerFlowStatusTable, by tenant.
+    /// The status of each tenant, by its number: ARCUS's PerFlowStatusTable.
     pub fn tenants(&self) -> &[TenantStatus] {
         &self.tenants
     }
@@ -125,9 +125,9 @@ impl ControlPlane {
     /// Sets or replaces a tenant's promise (Algorithm 1, lines 7 to 10).
     ///
     /// # Errors
-    /// [`ControlError::NotAdmitted`] with the remaining capacity,
-    /// [`ControlError::LatencyImpossible`], [`ControlError::OutOfRange`]. The tenant then keeps its
-    /// current promise.
+    /// [`ControlError::OutOfRange`] for a value out of range, [`ControlError::LatencyImpossible`]
+    /// for a latency below that of idle accelerators, and [`ControlError::NotAdmitted`], with the
+    /// remaining capacity, if the promise does not fit. The tenant then keeps its current promise.
     ///
     /// # Panics
     /// If there is no such tenant.

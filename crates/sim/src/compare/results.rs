@@ -120,7 +120,7 @@ pub struct CalledResult {
 pub struct SystemResult {
     /// The identifier of the orchestrator.
     pub orchestrator: String,
-    /// In the order of the plan.
+    /// The results of each service, in the order of the plan.
     pub services: Vec<ServiceResult>,
     /// The utilization of its servers over time, if
     /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) is at least 2.

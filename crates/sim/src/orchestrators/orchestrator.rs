@@ -35,7 +35,7 @@ pub trait Orchestrator: Send + Sync {
     /// can fail or orders queues.
     ///
     /// # Errors
-    /// [`PolicyError`], which ends the simulation.
+    /// [`PolicyError`] if the session cannot begin; it ends the simulation.
     fn session(&self, _: &Simulated<'_>) -> Result<Option<Box<dyn Session>>, PolicyError> {
         Ok(None)
     }

@@ -56,7 +56,7 @@ pub struct UnknownOrchestrator {
 /// Finds an orchestrator of [`SYSTEMS`] by its identifier, or by the paper's spelling in any case.
 ///
 /// # Errors
-/// [`UnknownOrchestrator`].
+/// [`UnknownOrchestrator`] for a name that is neither.
 pub fn orchestrator(id: &str) -> Result<&'static dyn Orchestrator, UnknownOrchestrator> {
     let same = |o: &&&dyn Orchestrator| o.id() == id || o.paper_name().eq_ignore_ascii_case(id);
     let found = SYSTEMS.iter().find(same).copied();

@@ -16,16 +16,17 @@ use crate::config::Config;
 /// The decisions of one simulation. An [`Orchestrator`](super::Orchestrator) that keeps state
 /// begins a session for each simulation, so that simulations do not depend on one another.
 pub trait Session: Send {
-    /// The fixed properties, read once. With [`Session::orders_queues`] their policy has no effect.
+    /// Returns the fixed properties. A run reads them once. [`Properties::policy`] has no effect if
+    /// [`Session::orders_queues`] is true.
     ///
     /// # Errors
-    /// [`PolicyError`], which ends the simulation.
+    /// [`PolicyError`] if the policy fails; it ends the simulation.
     fn properties(&mut self) -> Result<Properties, PolicyError>;
 
     /// Decides who handles `completion`, and for how long.
     ///
     /// # Errors
-    /// [`PolicyError`], which ends the simulation.
+    /// [`PolicyError`] if the policy fails; it ends the simulation.
     fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError>;
 
     /// Whether [`Session::choose`] decides which entry leaves a queue next.
@@ -35,11 +36,11 @@ pub trait Session: Send {
     /// [`DispatchPolicy::Edf`](crate::config::DispatchPolicy::Edf).
     fn needs_deadlines(&self) -> bool;
 
-    /// The place in `waiting` of the entry that leaves `queue` next. `waiting` is in the order in
-    /// which the entries became ready and has at least one.
+    /// Chooses the entry that leaves `queue` next: returns its index in `waiting`, which is in the
+    /// order in which the entries became ready and has at least one.
     ///
     /// # Errors
-    /// [`PolicyError`], which ends the simulation.
+    /// [`PolicyError`] if the policy fails; it ends the simulation.
     fn choose(
         &mut self,
         queue: &QueueName,

@@ -236,7 +236,10 @@ impl Plan {
         let service = &mut self.services[service];
         let count = service.phases.len();
         let Some(phase_plan) = service.phases.get_mut(phase) else {
-            let allowed = format!("must be a phase, from 0 to {}", count.saturating_sub(1));
+            let allowed = format!(
+                "must be the number of a phase, from 0 to {}",
+                count.saturating_sub(1)
+            );
             let place = format!("services.{}.path", service.name);
             return Err(Refusal::new(place, phase, allowed));
         };
@@ -249,7 +252,7 @@ impl Plan {
             let place = format!("services.{}.path[{phase}]", service.name);
             let allowed = match count {
                 0 => "must not be named, as the phase is application time".to_owned(),
-                _ => format!("must be a chain, from 0 to {}", count - 1),
+                _ => format!("must be the number of a chain, from 0 to {}", count - 1),
             };
             Refusal::new(place, chain, allowed)
         })

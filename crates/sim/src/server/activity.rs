@@ -57,7 +57,7 @@ pub struct Activity {
     pub what: Deed,
 }
 
-/// A request, and one of its traces.
+/// The identity of an execution: a request, and its trace or application logic that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     /// Index of the service.

@@ -40,7 +40,7 @@ pub struct Seen {
 /// An event of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// It arrives.
+    /// The request arrives.
     Arrived,
     /// A phase of application logic has ended that took this core time.
     Application(Time),

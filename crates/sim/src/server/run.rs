@@ -15,10 +15,11 @@ use crate::plan::Plan;
 pub struct Limits {
     /// ARCUS's traffic shaper, in traces, in bytes or in both.
     pub flow: Option<FlowConfig>,
-    /// Registers of a bucket whose tokens are nanoseconds of accelerator time: the time that processing
-    /// elements work for the tenant's traces. When a trace starts it spends what traces with inputs of its
-    /// size took before, and when it has ended what is missing, or it gets back what it did not need. So
-    /// one limit holds for traces of any size, as in the server on bytes.
+    /// A token bucket whose tokens are nanoseconds of accelerator time: the time for which
+    /// processing elements work for the tenant's traces. A trace starts once it has paid its
+    /// predicted time, that of earlier traces with inputs of its size. When it ends, it pays the
+    /// time beyond the prediction or gets unused tokens back. So one limit holds for traces of any
+    /// size.
     pub time: Option<Registers>,
 }
 
@@ -29,7 +30,7 @@ pub struct Load {
     pub service: usize,
     /// The arrival process of its requests.
     pub arrivals: ArrivalProcess,
-    /// Requests in all.
+    /// Total number of requests, including the warm-up.
     pub requests: u64,
     /// Number of first requests that the statistics leave out.
     pub warmup: u64,

@@ -2,7 +2,7 @@
 
 use super::operand::Operand;
 
-/// A fact of the payload, as a predicate refers to it.
+/// A predicate's reference to a fact of the payload: the index and name of the fact, not its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// The index in the field table of the evaluated image or predicate.

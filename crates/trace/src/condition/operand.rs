@@ -78,7 +78,7 @@ impl Span {
 }
 
 impl<'a> Operand<'a> {
-    /// Parses the text of an operand; `None` if no [`Operand`] is displayed in this form.
+    /// Parses the name of a fact: the text that displays an [`Operand`]. `None` for any other text.
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));

@@ -22,7 +22,7 @@ pub fn is_workload_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Whether `name` is a valid name of a service: letters, digits, -, _ and points.
+/// Whether `name` is a valid name of a service: letters, digits, -, _ and dots.
 pub fn is_service_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len())
         && name
@@ -70,7 +70,7 @@ fn names(workload: &Workload) -> Result<(), Refusal> {
     for (index, service) in workload.services.iter().enumerate() {
         let (place, name) = (format!("services[{index}].name"), &service.name);
         if !is_service_name(name) {
-            let allowed = "must be 1 to 64 letters, digits, -, _ and points";
+            let allowed = "must be 1 to 64 letters, digits, -, _ and dots";
             return Err(Refusal::new(place, quoted(name), allowed));
         }
         let before = &workload.services[..index];

@@ -71,7 +71,8 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// Returns the waits `others`, overridden by the waits of the defaults.
+    /// Returns the remote waits of the workload: those in the file's section `defaults`, and for
+    /// traces without one there, those of `others`.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -398,8 +399,8 @@ impl Sizes {
         let refuse = |why: &dyn std::fmt::Display| {
             Refusal::new(
                 place,
-                "the distribution",
-                format!("must be possible: {why}"),
+                "as stated",
+                format!("must be a valid distribution: {why}"),
             )
         };
         let table = |points: &[(f64, Bytes)]| {

@@ -21,8 +21,8 @@ impl Document {
     /// their paths in the file.
     ///
     /// # Errors
-    /// [`FileError`] for a file that cannot be read or has other contents, and as
-    /// [`Document::check`].
+    /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,
+    /// and the errors of [`Document::check`].
     pub fn inlined(
         mut self,
         folder: &Path,
@@ -106,7 +106,7 @@ impl Files<'_> {
         let bytes = self.read(file, place)?;
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let allowed = format!("must be a text in UTF-8, which byte {at} is not");
+            let allowed = format!("must be text in UTF-8, which byte {at} is not");
             Refusal::new(place, quoted(file), allowed)
         })
     }

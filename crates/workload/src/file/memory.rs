@@ -21,8 +21,8 @@ impl Workload {
         let whole = |error: &dyn std::fmt::Display| {
             Refusal::new(
                 "traces",
-                "their memory",
-                format!("must be possible: {error}"),
+                "as stated",
+                format!("must form a valid trace memory: {error}"),
             )
         };
         let mut library = templates().map_err(|error| whole(&error))?;
@@ -216,8 +216,8 @@ impl Workload {
             }
             other => Refusal::new(
                 "services",
-                "their paths",
-                format!("must be possible: {other}"),
+                "as stated",
+                format!("must have valid paths: {other}"),
             ),
         }
     }

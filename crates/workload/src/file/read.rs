@@ -143,7 +143,7 @@ impl Reader<'_> {
                 Value::Number(finite)
             }
             Toml::Datetime(date) => {
-                let allowed = "must be a text, a number, true or false, not a date";
+                let allowed = "must be a string, a number, true or false, not a date";
                 return Err(self.refuse(path, &date.value().to_string(), allowed));
             }
             Toml::Array(array) => {

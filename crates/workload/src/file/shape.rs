@@ -355,7 +355,7 @@ fn in_words(kind: &str) -> &'static str {
     match kind {
         "object" => "a table",
         "array" => "a list",
-        "string" => "a text",
+        "string" => "a string",
         "boolean" => "true or false",
         "integer" => "a whole number",
         "number" => "a number",

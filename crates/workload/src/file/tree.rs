@@ -75,7 +75,8 @@ pub struct Printed {
     pub branching_share: f64,
 }
 
-/// The origin of an imported file. Findings are keys; their values are counts.
+/// Where an imported workload comes from: the files that were read, and what the import understood,
+/// guessed and dropped. The last three fields map a remark to how often it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -162,7 +163,7 @@ impl Defaults {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Its name: letters, digits, -, _ and points; unique in the file.
+    /// Its name: letters, digits, -, _ and dots; unique in the file.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))]
     pub name: String,
     /// The remote procedure that clients call; by default the name.

@@ -18,12 +18,12 @@ pub enum Arrivals {
         #[schemars(range(min = 100.0, max = 1e12))]
         dwell_us: f64,
     },
-    /// In bursts fitted to data.
+    /// Bursts fitted to data, by name.
     Preset {
         /// The name of the arrivals.
         preset: ArrivalsPreset,
     },
-    /// At given times: one of the two fields.
+    /// Arrivals at given times: exactly one of the two fields.
     Times {
         /// A CSV file with the column time_us, ascending, relative to this file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub enum Arrivals {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         times_us: Option<Vec<f64>>,
     },
-    /// Poisson arrivals at a rate that changes at given times: one of the two fields.
+    /// Poisson arrivals at a rate that changes at given times: exactly one of the two fields.
     Rates {
         /// A CSV file with the columns start_us and rate_rps, relative to this file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,8 @@ pub enum Sizes {
     FixedBytes(Size),
     /// Sizes whose logarithm is normally distributed.
     LogNormal(LogNormalBytes),
-    /// Probability and size in bytes, from probability 0 to 1; evenly spread between.
+    /// Pairs of a probability and a size in bytes, from probability 0 to 1; sizes are evenly spread
+    /// between the pairs.
     Quantiles(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Size)>),
     /// A CSV file with the columns size_bytes and count, relative to this file.
     HistogramFile(String),
@@ -96,7 +97,7 @@ pub struct LogNormalBytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizesPreset {
-    /// The messages of DeathStarBench's SocialNetwork; of that workload only.
+    /// The messages of DeathStarBench's SocialNetwork; only for that workload.
     SocialNetwork,
     /// Calls to Snappy in Google's fleet up to 64 KiB.
     Fleet,
@@ -122,14 +123,14 @@ pub enum MessageSizes {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "source", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Costs {
-    /// The paper's shares of the cost of TCP.
+    /// Costs derived from the shares of time that the paper prints and from the cost of TCP.
     Paper {
         /// The cost of a TCP operation on a core, in ns; by default 7000.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
         tcp_cost_ns: Option<f64>,
     },
-    /// A recording of `accelflow record`: one of the two fields.
+    /// A recording of `accelflow record`: exactly one of the two fields.
     Recording {
         /// Its file, relative to this file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,11 +177,11 @@ pub enum Costs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCost {
-    /// For each message, in ns.
+    /// The cost of a message, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub ns: f64,
-    /// For each byte of the message before compression, in ns.
+    /// The cost of each byte of the message before compression, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub ns_per_byte: f64,
@@ -221,7 +222,8 @@ pub enum Wait {
     ConstantUs(Duration),
     /// Times whose logarithm is normally distributed.
     LogNormal(LogNormalTime),
-    /// Probability and time in us, from probability 0 to 1; evenly spread between.
+    /// Pairs of a probability and a time in us, from probability 0 to 1; times are evenly spread
+    /// between the pairs.
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
     /// A CSV file with the columns time_us and count, relative to this file.
     HistogramFile(String),

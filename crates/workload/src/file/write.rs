@@ -4,11 +4,11 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use super::tree::Workload;
 
-/// The text of `workload` in canonical TOML: fields in the order of the format, phases and chains
-/// one a line. [`super::read`] reads the same workload from it.
+/// Returns `workload` as canonical TOML: fields in the order of the format, each phase and each
+/// chain on a line. [`super::read`] reads the same workload from it.
 ///
 /// # Errors
-/// A number beyond TOML's whole numbers, which no workload has that was read.
+/// If a whole number is too large for TOML, which is impossible in a workload that was read.
 pub fn write(workload: &Workload) -> Result<String, toml_edit::ser::Error> {
     let mut document = toml_edit::ser::to_document(workload)?;
     for key in ["printed", "origin", "defaults", "rates"] {

@@ -14,9 +14,9 @@ use crate::sizes::{MessagePlace, PayloadSizes};
 /// The stated cost of an operation on a core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedCost {
-    /// For each message, in ns.
+    /// The cost of a message, in ns.
     pub ns: f64,
-    /// For each byte of the message before compression, in ns.
+    /// The cost of each byte of the message before compression, in ns.
     pub ns_per_byte: f64,
     /// One standard error of the measured mean over the mean, if it was measured.
     pub relative_error: Option<f64>,

@@ -18,8 +18,8 @@ const PROBABILITIES: [f64; 22] = [
     0.99, 0.995, 0.998, 0.999, 1.0,
 ];
 
-/// The distribution of `samples` as a table of 22 quantiles, between which times are evenly spread,
-/// with the mean of the samples. `None` without samples.
+/// Returns the distribution of `samples` as a table of 22 quantiles, between which times are evenly
+/// spread, with the mean of the samples. The table is empty if there are no samples.
 ///
 /// The last point is not the longest sample. It is chosen such that the last interval has the mean
 /// of its samples, so that a single long sample does not weigh as much as half of the interval.

@@ -92,8 +92,8 @@ pub struct RecordedOutside {
 pub struct RecordedRequest {
     /// The number of such requests.
     pub count: u64,
-    /// By phase and chain of the service's path, by trace and field. Phases of application logic
-    /// have no chains.
+    /// The facts of the requests: by phase and chain of the service's path, then by trace and
+    /// field. Phases of application logic have no chains.
     pub facts: Vec<Vec<BTreeMap<String, BTreeMap<String, i64>>>>,
 }
 
@@ -366,7 +366,8 @@ impl Recording {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`RecordingError::Read`], and as for [`Recording::from_json`].
+    /// [`RecordingError::Read`] if the file cannot be read, and the errors of
+    /// [`Recording::from_json`].
     pub fn load(path: &Path) -> Result<Recording, RecordingError> {
         let text = std::fs::read_to_string(path).map_err(|error| RecordingError::Read {
             path: path.display().to_string(),
@@ -379,8 +380,9 @@ impl Recording {
     /// profile.
     ///
     /// # Errors
-    /// [`RecordingError::Json`], [`RecordingError::Format`], [`RecordingError::Version`],
-    /// [`RecordingError::Early`].
+    /// [`RecordingError::Json`] for text that is not the JSON of a recording,
+    /// [`RecordingError::Format`] for another format, [`RecordingError::Version`] for an unknown
+    /// version, and [`RecordingError::Early`] for a member that the version does not have.
     pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
         // The version is checked first: another version may have other members.
         #[derive(Deserialize)]

@@ -97,12 +97,12 @@ impl ServiceProfile {
             .flatten()
     }
 
-    /// The operation of accelerator `accel` in `trace`; `receives` distinguishes a TCP that
-    /// receives from one that sends.
+    /// Returns the operation of accelerator `accel` in `trace`; `receives` distinguishes a TCP that
+    /// receives from one that sends. `None` if the operation is not on the service's most common
+    /// path: see [`Profile::typical_cost`].
     ///
-    /// The traces of the paper call no accelerator twice this way; of a trace that does, this is
-    /// the first such call. `None` off the service's most common path: see
-    /// [`Profile::typical_cost`].
+    /// If the trace calls the accelerator more than once in this way, returns the first call. No
+    /// trace of the paper does.
     pub fn operation(
         &self,
         phase: usize,

@@ -166,8 +166,8 @@ impl RemoteWaits {
     /// T5: a get from redis (social_graph_redis_get, 72 us). T6: a find in MongoDB
     /// (social_graph_mongo_find, 276 us). T7: an insert into MongoDB (post_storage_mongo_insert,
     /// 242 us). T10: the median of the medians of the seven servers that ComposePost calls
-    /// (6, 7, 13, 269, 452, 542 and 1,434 us). Others, as T12, of which there is no measurement:
-    /// as T10. The spans include the remote side's own datacenter tax.
+    /// (6, 7, 13, 269, 452, 542 and 1,434 us). Others, such as T12, were not measured and have
+    /// the wait of T10. The spans include the remote side's own datacenter tax.
     pub fn social_network() -> RemoteWaits {
         let constant = |us| WaitDistribution::constant(Time::from_us(us));
         RemoteWaits {
@@ -202,7 +202,7 @@ impl RemoteWaits {
         self
     }
 
-    /// `time` for all waits: an assumption of the caller.
+    /// Creates the constant wait `time` for all messages, marked as an assumption of the user.
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),

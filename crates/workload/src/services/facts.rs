@@ -23,7 +23,8 @@ impl ChainFacts {
     /// Looks the names of `chain` up in `image`. `place` is for the message of an error.
     ///
     /// # Errors
-    /// [`ServiceError::UnknownTrace`] and [`ServiceError::UnknownField`].
+    /// [`ServiceError::UnknownTrace`] for a trace that `image` does not have, and
+    /// [`ServiceError::UnknownField`] for a field that no branch in `image` tests.
     pub fn resolve(
         chain: &Chain,
         place: &Place,

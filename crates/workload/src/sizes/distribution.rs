@@ -12,7 +12,7 @@ pub const MAX_SIZE: Bytes = Bytes(1 << 40);
 pub enum SizeDistribution {
     /// A fixed size.
     Fixed(Bytes),
-    /// Between the given quantiles, evenly spread.
+    /// Sizes that are evenly spread between given quantiles.
     Quantiles(QuantileTable),
     /// Sizes whose logarithm is normally distributed.
     LogNormal(LogNormal),

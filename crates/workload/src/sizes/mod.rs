@@ -1,8 +1,8 @@
 //! Sizes of messages.
 //!
-//! A [`SizeDistribution`] is a number or a table of quantiles; [`PayloadSizes`] has one for every
-//! message of a service, and draws from a hash of the request's number, so that all systems that
-//! are compared see the same requests.
+//! A [`SizeDistribution`] is a number, a table of quantiles or a log-normal distribution;
+//! [`PayloadSizes`] has one for every message of a service, and draws from a hash of the request's
+//! number, so that all systems that are compared see the same requests.
 //!
 //! | preset | median | mean | P99 | maximum | |
 //! |---|---|---|---|---|---|
@@ -15,8 +15,8 @@
 //! of KB: that is `Fleet`, in which 52 % of the messages are beyond the 2 KB of a queue entry. The
 //! fleet's calls come in buckets of powers of two, in which sizes are taken to be evenly spread:
 //! that puts the mean of `FleetWhole` 11 % above that of the calls (19.5 KB), and that of `Fleet` 5 %
-//! above that of the calls up to the cut (7.6 KB). SocialNetwork's own messages are smaller, but
-//! for timelines.
+//! above that of the calls up to the cut (7.6 KB). SocialNetwork's own messages are smaller,
+//! except for timelines.
 
 mod distribution;
 mod normal;

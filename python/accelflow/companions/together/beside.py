@@ -25,7 +25,7 @@ _Rounds = Mapping[tuple[str, str], list[dict[str, Any]]]
 def beside(
     measured: Mapping[str, Any], *, seed: int, replications: int, threads: int, requests: int
 ) -> dict[str, Any]:
-    """What was measured, with the simulator's and the closed form's figures beside it.
+    """Return the measurements, with the simulator's and the closed form's figures beside them.
 
     The simulator has the recording's costs, the same rates and one core, which executes traces as
     the live server's threads do; its other systems have AccelFlow's hardware, Cerebros's and

@@ -22,8 +22,9 @@ def closed(
 ) -> dict[str, float | None]:
     """Return mean and P99 of the other services, core time and capacity by the closed form.
 
-    ARCUS passes `promised_rps` of the tenant that floods, if it holds it. Times are in us and None
-    for a load at which a resource is always busy.
+    With ARCUS, at most `promised_rps` of the tenant that floods are served. Times are in us. Mean
+    and P99 are None for a load at which a resource is always busy, and all figures are None for a
+    system without a closed form.
     """
     rates = dict(plan.rates_rps)
     if system.held and promised_rps is not None:

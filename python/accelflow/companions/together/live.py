@@ -229,9 +229,9 @@ def measure(
     a core of its own, if there are two. Rounds of all situations alternate. `say` is called with
     the name of each stage.
 
-    Raises InputError for a program that cannot be started or is another one, and counts that are
-    not allowed. Raises AccelflowError for a program that ends, and for a machine without IPv6, by
-    which the tenant is told apart.
+    Raises InputError for a program that cannot be started or is not the server's, and for counts
+    that are not allowed. Raises AccelflowError for a program that ends, and for a machine without
+    IPv6, by which the tenant is told apart.
     """
     whole_number("rounds", rounds, 2, 1_000)
     if not 0.5 <= seconds <= 60.0:
@@ -279,7 +279,10 @@ def measure(
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What :func:`measure` returned, from the file at `path`. Raises InputError."""
+    """Read what :func:`measure` returned from the file at `path`.
+
+    Raises InputError if the file cannot be read or is something else.
+    """
     try:
         found = parse_json(read_text(path))
     except (OSError, ValueError, AccelflowError) as error:
@@ -288,7 +291,10 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(measured: Mapping[str, Any], path: Path) -> Path:
-    """Write what :func:`measure` returned to the file at `path`; returns it. Raises InputError."""
+    """Write what :func:`measure` returned to the file at `path`, and return the path.
+
+    Raises InputError if the file cannot be written.
+    """
     text = json.dumps(measured, indent=1) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -36,7 +36,7 @@ def _middle(found: _Value) -> float:
 
 
 def simulated_sentences(rows: Sequence[_Value], effects: Sequence[_Value]) -> Iterator[str]:
-    """What the simulated figures show."""
+    """Yield sentences on what the simulated figures show."""
     for effect in effects:
         if ", where " not in effect["added"]:
             yield _gain(effect["load"], effect["added"], effect["p99_ratio"])
@@ -60,7 +60,7 @@ def _gain(load: str, added: str, ratio: _Value | None) -> str:
 
 
 def interference(effects: Sequence[_Value]) -> Iterator[str]:
-    """Whether two additions disturb each other: the gain of one beside the other."""
+    """Yield sentences on whether two additions disturb each other: gains beside the other."""
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")
         if not where:
@@ -100,7 +100,7 @@ def _shared(rows: Sequence[_Value]) -> Iterator[str]:
 
 
 def live_sentences(live: _Value) -> Iterator[str]:
-    """What the live figures show beside the simulated ones."""
+    """Yield sentences on what the live figures show beside the simulated ones."""
     for effect in live["effects"]:
         if ", where " not in effect["added"]:
             yield _live_gain(effect)

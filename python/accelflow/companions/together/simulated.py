@@ -63,18 +63,18 @@ class Setup:
     scenario: Mapping[str, Any] = field(default_factory=dict)
 
     def rates(self, load: str) -> dict[str, float]:
-        """The rates of all services."""
+        """Return the rate of each service in requests per second."""
         rates = dict(self.rates_rps)
         rates[FLOODING] *= self.flood if LOADS[load] else 1.0
         return rates
 
     @property
     def promised_rps(self) -> float:
-        """The requests of the promise."""
+        """The rate that ARCUS promises to the tenant, in requests per second."""
         return self.promised * self.rates_rps[FLOODING]
 
     def plan(self, load: str, system: System) -> Plan:
-        """The server and its load as the closed form takes them."""
+        """Return the server and its load as input of the closed form."""
         config = {**self.scenario.get("config", {}), **system.config}
         return Plan(
             workload=self.workload,
@@ -84,7 +84,7 @@ class Setup:
         )
 
     def promise_s_per_s(self, system: System, seed: int) -> float:
-        """The promised accelerator time: that of the promised requests on an idle server."""
+        """Return the promised accelerator time in s/s: that of the promised rate when idle."""
         alone = replace(
             self.experiment("even", system, seed, _ALONE),
             services=(FLOODING,),
@@ -97,7 +97,7 @@ class Setup:
         return self.promised_rps * each_us * 1e-6
 
     def shaping(self, system: System, seed: int) -> dict[int, Shaping]:
-        """ARCUS's limit on the tenant, in accelerator time."""
+        """Return ARCUS's limit on the tenant's accelerator time; empty without ARCUS."""
         if not system.held:
             return {}
         promise = self.promise_s_per_s(system, seed)
@@ -107,7 +107,7 @@ class Setup:
     def experiment(
         self, load: str, system: System, seed: int, requests: int
     ) -> simulation.Scenario:
-        """The scenario of one run, without a limit on the tenant."""
+        """Return the scenario of one run, without a limit on the tenant."""
         config = {**self.scenario.get("config", {}), **system.config}
         return simulation.Scenario(
             **{
@@ -127,7 +127,7 @@ class Setup:
 
 
 def base_server() -> Setup:
-    """The paper's server with its mean rate of each service."""
+    """Return the paper's server with its mean rate of each service."""
     return Setup(
         rates_rps=dict.fromkeys(simulation.services(), simulation.PAPER_RATE_RPS),
         flood=_FLOOD,
@@ -196,7 +196,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def rows(setup: Setup, found: Runs) -> list[dict[str, Any]]:
-    """The rows of the page: means over the seeds beside the closed form."""
+    """Return the rows of the page: means over the seeds beside the closed form."""
     return [_row(setup, load, name, same) for (load, name), same in found.items()]
 
 
@@ -219,9 +219,10 @@ def _row(setup: Setup, load: str, name: str, same: list[dict[str, Any]]) -> dict
 
 
 def effects(found: Runs) -> list[dict[str, Any]]:
-    """What each addition does to the P99 of the others, alone and beside another.
+    """Return the effect of each addition on the P99 of the others, alone and beside another.
 
-    ``beside`` is the gain beside the other over the gain alone, None for AccelFlow's own.
+    ``beside_ratio`` is the gain beside the other addition over the gain alone; it is None for an
+    addition alone.
     """
     rows = []
     for load in LOADS:

@@ -15,10 +15,10 @@ __all__ = ["ALONE", "FLOODING", "LOADS", "PAIRS", "SYSTEMS", "System", "estimate
 
 @dataclass(frozen=True)
 class System:
-    """What a system is built of.
+    """The parts of a simulated system.
 
-    `accelerated` is AccelFlow's ensemble, `rpc` Cerebros in its RPC accelerator, and `held` ARCUS
-    before the tenant that floods.
+    `accelerated` has AccelFlow's ensemble, `rpc` has Cerebros in place of the RPC accelerator, and
+    with `held` ARCUS limits the tenant that floods.
     """
 
     accelerated: bool = True
@@ -64,12 +64,12 @@ _Run = Mapping[str, Any]
 
 
 def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
-    """The mean of `values` with half its 95 % interval, for JSON; None if one is missing."""
+    """Return the mean and half its 95 % interval for JSON; None if one of `values` is missing."""
     found = estimate(list(values))
     return None if found is None else Estimate.to_json(found)
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """A figure without an addition over that with it, for each pair of runs."""
+    """Return a figure without an addition over that with it, for each pair of runs."""
     pairs = [(old[key], new[key]) for old, new in zip(before, after, strict=True)]
     return [old / new if old and new else None for old, new in pairs]

@@ -7,8 +7,8 @@ use super::policy::BalancingPolicy;
 /// load is at its bound.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
-/// Zadimoghaddam, 2018): a core takes a message while its load stays at or below
-/// `bound` times the mean load, the message itself included.
+/// Zadimoghaddam, 2018): a core takes a message while its load stays at or below `bound` times the
+/// mean load, rounded up. Both loads include the message itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
     /// The bound. Default 1.25, as the authors report for their load balancer.

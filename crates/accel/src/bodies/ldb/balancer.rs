@@ -18,7 +18,7 @@ pub struct Ldb {
 }
 
 impl Ldb {
-    /// A load-balancing body that applies `policy` to `loads`.
+    /// Creates a load-balancing body that applies `policy` to `loads`.
     pub fn new(policy: Box<dyn BalancingPolicy>, loads: CoreLoads) -> Ldb {
         Ldb {
             policy,

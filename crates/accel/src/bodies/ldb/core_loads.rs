@@ -26,7 +26,7 @@ impl CoreLoads {
         }
     }
 
-    /// Writes the current loads to `into`.
+    /// Replaces the content of `into` by the current loads, one per core.
     pub fn snapshot(&self, into: &mut Vec<u32>) {
         into.clear();
         into.extend(self.0.iter().map(|load| load.load(Ordering::Relaxed)));

@@ -68,7 +68,7 @@ impl GrpcCall {
     /// Creates a request to send to the method `name`, found by [`Schema::find`].
     ///
     /// # Errors
-    /// `unknown_method`.
+    /// `unknown_method` for an unknown or ambiguous name.
     pub fn request(
         schema: Arc<Schema>,
         name: &str,
@@ -114,7 +114,7 @@ impl GrpcCall {
     /// Returns the method that is set, or else the method in the path.
     ///
     /// # Errors
-    /// `unknown_method`.
+    /// `unknown_method` if the schema does not have it.
     pub fn find(&self) -> Result<(MethodId, &Method), AccelError> {
         let id = match self.method {
             Some(id) => id,
@@ -124,7 +124,7 @@ impl GrpcCall {
             Some(method) => Ok((id, method)),
             None => Err(AccelError::UnknownMethod {
                 name: format!("method {}", id.0),
-                known: "the method belongs to another schema".to_owned(),
+                known: "a method of this schema; it belongs to another one".to_owned(),
             }),
         }
     }

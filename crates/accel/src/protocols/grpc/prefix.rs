@@ -61,7 +61,7 @@ pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelEr
 /// Writes a message with its prefix.
 ///
 /// # Errors
-/// `too_large`.
+/// `too_large` for a message beyond the limits.
 pub fn write_message(
     message: &[u8],
     compressed: bool,

@@ -83,7 +83,7 @@ impl HttpCall {
             let legal = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_graphic());
             if !legal && self.role == Role::Request {
                 let why = format!(
-                    "{name} = '{}': must not be empty or have spaces or control bytes",
+                    "{name} = '{}': must be one or more printable ASCII characters without spaces",
                     part.escape_default()
                 );
                 return Err(AccelError::BadHttp { at: 0, why });

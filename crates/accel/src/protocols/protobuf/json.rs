@@ -23,8 +23,8 @@ use crate::limits::Limits;
 /// Converts one message on the wire to JSON text. Unknown fields are skipped.
 ///
 /// # Errors
-/// Every error of bytes that are not a message of that type within the limits. Places are offsets
-/// in the message.
+/// An [`AccelError`] if the bytes are not one message of this type within the limits. Its places
+/// are byte offsets in the message.
 pub fn message_to_json(
     kind: &MessageDescriptor,
     bytes: &[u8],

@@ -18,7 +18,7 @@ use crate::role::Role;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct ProtoError {
-    /// The compiler's message, with place and reason.
+    /// The reason, with file, line and column if they are known.
     why: String,
 }
 
@@ -101,7 +101,7 @@ impl Schema {
     /// of `search`. Google's well-known types are built in.
     ///
     /// # Errors
-    /// [`ProtoError`] with the place.
+    /// [`ProtoError`] for a file that cannot be read, is invalid or declares no method.
     pub fn read(path: &Path, search: &[PathBuf]) -> Result<Schema, ProtoError> {
         // The compiler's message for a missing file would name folders only.
         std::fs::File::open(path).map_err(|error| ProtoError {
@@ -119,7 +119,7 @@ impl Schema {
     /// Reads an interface from a text, which may import only Google's well-known types.
     ///
     /// # Errors
-    /// [`ProtoError`] with the place.
+    /// [`ProtoError`] for a text that is invalid or declares no method.
     pub fn parse(text: &str) -> Result<Schema, ProtoError> {
         // The resolver must own its text.
         struct Owned(String);
@@ -187,7 +187,7 @@ impl Schema {
     /// Finds a method by the path of a request.
     ///
     /// # Errors
-    /// `unknown_service`, `unknown_method`.
+    /// `unknown_method`, also for an unknown service.
     pub fn find_path(&self, path: &str) -> Result<MethodId, AccelError> {
         if let Some(id) = self.by_path.get(path) {
             return Ok(*id);

@@ -40,7 +40,7 @@ pub struct StorageResponse {
     pub found: bool,
     /// Whether the cache stores this collection compressed.
     pub cache_compressed: bool,
-    /// The reason of a failure.
+    /// The reason for a failure; `None` if the operation succeeded.
     pub exception: Option<String>,
     /// The data of a successful read.
     pub data: Option<Stored>,

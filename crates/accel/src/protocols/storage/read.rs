@@ -74,7 +74,7 @@ pub(crate) fn read<'a>(
 /// Reads a request, as a store does.
 ///
 /// # Errors
-/// Every error of bytes that are not one request.
+/// An [`AccelError`] if the bytes are not one storage request within the limits.
 pub fn read_request(message: &[u8], limits: &Limits) -> Result<StorageRequest, AccelError> {
     #[derive(Deserialize)]
     struct Fields {

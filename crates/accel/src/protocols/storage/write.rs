@@ -10,10 +10,10 @@ use crate::limits::Limits;
 use crate::protocols::thrift::{CompactWriter, WireType, Writer};
 
 impl StorageResponse {
-    /// The response as a frame.
+    /// Encodes the response as a frame: a 4-byte length and the Thrift message.
     ///
     /// # Errors
-    /// `too_large`.
+    /// `too_large` for a response beyond the limits.
     pub fn encode(&self, limits: &Limits) -> Result<Vec<u8>, AccelError> {
         frame(limits, |writer| {
             writer.field(WireType::Struct, 2);

@@ -130,7 +130,7 @@ fn foreign(function: FunctionId) -> AccelError {
     let name = format!("function {}", function.0);
     AccelError::UnknownMethod {
         name,
-        known: "the function belongs to another schema".to_owned(),
+        known: "a function of this schema; it belongs to another one".to_owned(),
     }
 }
 
@@ -187,7 +187,7 @@ pub fn read_message(
 /// Writes a whole message: frame length, header and `body`.
 ///
 /// # Errors
-/// `too_large`.
+/// `too_large` for a message beyond the limits.
 pub fn write_message(
     call: &ThriftCall,
     body: &[u8],

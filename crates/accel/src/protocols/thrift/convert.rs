@@ -16,7 +16,7 @@ use crate::limits::Limits;
 /// objects, other maps arrays of pairs, enums integers.
 ///
 /// # Errors
-/// Every error of bytes that are not exactly one struct of the schema within the limits.
+/// An [`AccelError`] if the bytes are not exactly one struct of this type within the limits.
 pub fn struct_to_json(
     schema: &Schema,
     id: StructId,
@@ -33,7 +33,8 @@ pub fn struct_to_json(
 /// not written.
 ///
 /// # Errors
-/// `bad_json`, and every error of JSON that does not fit the schema.
+/// `bad_json` for text that is not JSON, or another [`AccelError`] for JSON that does not fit the
+/// schema.
 pub fn struct_from_json(
     schema: &Schema,
     id: StructId,

@@ -10,13 +10,13 @@ pub struct Losses {
     pub not_offloaded: f64,
     /// Waiting for the accelerator's own work.
     pub accelerator: f64,
-    /// o0.
+    /// o0: preparing offloads.
     pub setup: f64,
-    /// L.
+    /// L: moving data.
     pub transfer: f64,
-    /// Q.
+    /// Q: waiting in the queue.
     pub queue: f64,
-    /// o1.
+    /// o1: switching threads.
     pub thread_switches: f64,
 }
 
@@ -46,7 +46,7 @@ pub struct KernelResult {
     pub offloaded_share: f64,
     /// alpha scaled by cycles instead of offloads, if sizes are known.
     pub offloaded_share_by_cycles: Option<f64>,
-    /// n.
+    /// n: offloads per second.
     pub offloads: OffloadsPerSecond,
     /// The share of candidate offloads that go to the accelerator.
     pub lucrative_share: f64,
@@ -54,7 +54,7 @@ pub struct KernelResult {
     pub cycles_per_byte: Option<f64>,
     /// L, the mean over the offloads.
     pub transfer: MeanCycles,
-    /// Q.
+    /// Q: the mean wait in the accelerator's queue.
     pub queue: MeanCycles,
     /// The accelerator's utilisation, if Q comes from a queue.
     pub utilisation: Option<f64>,

@@ -6,8 +6,9 @@ use accelflow_parameters::Refusal;
 use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
-/// The largest factor by which the two sides may differ if all inputs are given. They are measured
-/// separately: for the paper's Feed1, the sizes in its text and 5.62 cycles per byte give 12.5 % of
+/// The largest factor between a kernel's given share of the host's cycles (alpha) and the share that
+/// follows from its offloads, sizes and cycles per byte, if all of these are given. The two are
+/// measured separately: for the paper's Feed1, the sizes in its text and 5.62 cycles per byte give 12.5 % of
 /// the host, but its profile has 15 %, a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;
 

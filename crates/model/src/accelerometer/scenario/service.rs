@@ -26,15 +26,16 @@ pub struct Kernel {
     /// Its offloads per second: n, or all candidates if [`Selection::Lucrative`] selects among
     /// them.
     pub offloads: OffloadsPerSecond,
-    /// o0.
+    /// o0: preparing one offload.
     pub setup: MeanCycles,
-    /// L.
+    /// L: moving one offload to the accelerator.
     pub transfer: Transfer,
-    /// o1.
+    /// o1: one thread switch.
     pub thread_switch: MeanCycles,
-    /// A. `None` if it is unknown; results that depend on it are then also unknown.
+    /// A: the accelerator's speed over the host's. `None` if it is unknown; results that depend on
+    /// it are then also unknown.
     pub acceleration: Option<f64>,
-    /// Q.
+    /// Q: the wait of one offload in the accelerator's queue.
     pub queue: Queueing,
     /// The kernel's cost on the host. Without it and without sizes, there is no break-even size.
     pub host_cost: HostCost,
@@ -56,9 +57,10 @@ pub struct Transfer {
 /// C_b g^beta: the cycles that the host needs for one offload of g bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// C_b. If `None`, it is derived from the share, the offloads and their sizes.
+    /// C_b: cycles per byte to the power of `complexity`. If `None`, it is derived from the share,
+    /// the offloads and their sizes.
     pub cycles_per_byte: Option<f64>,
-    /// beta.
+    /// beta: 1 for work that is linear in the size.
     pub complexity: f64,
 }
 

@@ -60,7 +60,8 @@ pub struct Measured {
     /// The mean wait of an offload in the accelerator's queue.
     pub mean_queue_cycles: f64,
     /// The share of time in which an element of the accelerator works; 0 without offloading. `None`
-    /// if the number of elements is unknown. Of several accelerators, that of the busiest one.
+    /// if the number of elements is unknown. With several accelerators, that of the
+    /// busiest one.
     pub utilisation: Option<f64>,
     /// The share of time in which a core is busy, including waits for the accelerator during which
     /// a thread keeps the core.

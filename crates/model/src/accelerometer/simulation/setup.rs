@@ -307,7 +307,7 @@ fn spread(scv: f64) -> Result<Spread, Refusal> {
     Err(Refusal::new(
         "queue.service_scv_ratio",
         scv,
-        "must be 0 or 1 for a simulation; give sizes for anything else",
+        "must be 0 (constant) or 1 (exponential) for a simulation; for other distributions give sizes",
     ))
 }
 

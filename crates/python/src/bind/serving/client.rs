@@ -169,7 +169,8 @@ fn counts(counts: PoolCounts) -> (usize, usize, usize) {
     (counts.open, counts.idle, counts.waiting)
 }
 
-/// A client of the functions that a `.thrift` file declares: T9 and T10.
+/// A client of the functions that a `.thrift` file declares. A call runs T9, which sends the
+/// request, and T10, which receives the response.
 #[pyclass(frozen, name = "Client", module = "accelflow._native")]
 pub(crate) struct PyClient {
     inner: Client,
@@ -177,7 +178,8 @@ pub(crate) struct PyClient {
 
 #[pymethods]
 impl PyClient {
-    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError.
+    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError for a file that
+    /// cannot be used and for a setting that is not allowed.
     #[new]
     #[pyo3(signature = (
         interface, address, *, include_dirs, protocol, tls, multiplexed, idempotent, bounds
@@ -285,12 +287,13 @@ impl PyClient {
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the trace file again, and replaces the traces. Raises AccelflowError.
+    /// Reads the trace file again, and replaces the traces. Raises AccelflowError for traces that
+    /// do not fit the calls, and if there is no trace file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
-    /// The numbers of connections, of those that are idle, and of calls that wait for one.
+    /// Returns the numbers of connections, of idle connections, and of calls that wait for one.
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
     }
@@ -301,7 +304,7 @@ impl PyClient {
     }
 }
 
-/// A client of the methods that a `.proto` file declares: T9 and T10 over HTTP/2.
+/// A client of the methods that a `.proto` file declares. A call runs T9 and T10 over HTTP/2.
 #[pyclass(frozen, name = "GrpcClient", module = "accelflow._native")]
 pub(crate) struct PyGrpcClient {
     inner: GrpcClient,
@@ -309,7 +312,8 @@ pub(crate) struct PyGrpcClient {
 
 #[pymethods]
 impl PyGrpcClient {
-    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError.
+    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError for a file that
+    /// cannot be used and for a setting that is not allowed.
     #[new]
     #[pyo3(signature = (interface, address, *, include_dirs, tls, idempotent, bounds))]
     fn new(
@@ -367,12 +371,13 @@ impl PyGrpcClient {
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the trace file again, and replaces the traces. Raises AccelflowError.
+    /// Reads the trace file again, and replaces the traces. Raises AccelflowError for traces that
+    /// do not fit the calls, and if there is no trace file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
-    /// The numbers of connections, of those that are idle, and of calls that wait for one.
+    /// Returns the numbers of connections, of idle connections, and of calls that wait for one.
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
     }
@@ -383,7 +388,7 @@ impl PyGrpcClient {
     }
 }
 
-/// A client of one HTTP/1.1 server: T11 and T12.
+/// A client of one HTTP/1.1 server. A request runs T11, its response T12.
 #[pyclass(frozen, name = "HttpClient", module = "accelflow._native")]
 pub(crate) struct PyHttpClient {
     inner: HttpClient,
@@ -391,7 +396,8 @@ pub(crate) struct PyHttpClient {
 
 #[pymethods]
 impl PyHttpClient {
-    /// Reads, for TLS, the certificates. Raises AccelflowError.
+    /// Reads the certificates if the client uses TLS. Raises AccelflowError for a file that cannot
+    /// be used and for a setting that is not allowed.
     #[new]
     #[pyo3(signature = (address, *, tls, codec, bounds))]
     fn new(
@@ -455,12 +461,13 @@ impl PyHttpClient {
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the trace file again, and replaces the traces. Raises AccelflowError.
+    /// Reads the trace file again, and replaces the traces. Raises AccelflowError for traces that
+    /// do not fit the calls, and if there is no trace file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
-    /// The numbers of connections, of those that are idle, and of calls that wait for one.
+    /// Returns the numbers of connections, of idle connections, and of calls that wait for one.
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
     }

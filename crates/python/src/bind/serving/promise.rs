@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 
 use crate::bind::serving::answer::{failure, returned};
 
-/// The promise of a coroutine's value. It is kept once; one that is dropped is answered with an error.
+/// The promise of a coroutine's value. Only the first answer counts. If the promise is dropped
+/// without one, the request is answered with an error.
 #[pyclass(frozen, name = "Promise", module = "accelflow._native")]
 pub(crate) struct PyPromise {
     inner: Mutex<Option<Promise>>,

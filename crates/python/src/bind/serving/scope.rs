@@ -93,7 +93,7 @@ impl PyRequest {
         (self.abandoned)()
     }
 
-    /// The pairs of name and value.
+    /// The call's metadata, as pairs of name and value.
     #[getter]
     fn metadata(&self) -> Vec<(String, Value)> {
         let pairs = self.metadata.iter();
@@ -102,7 +102,7 @@ impl PyRequest {
             .collect()
     }
 
-    /// The first value of a name; None if there is none.
+    /// The first value of the metadata called `name`; None if there is none.
     fn get(&self, name: &str) -> Option<Value> {
         self.metadata.get_all(name).next().map(Value::from)
     }
@@ -134,7 +134,8 @@ impl PyScope {
     }
 }
 
-/// The scope of the request that this thread handles; None if it has neither.
+/// The scope of the request that this thread handles; None if it handles none, or one with nothing
+/// to pass on.
 #[pyfunction]
 pub(crate) fn current_scope() -> Option<PyScope> {
     Scope::current().map(|inner| PyScope { inner })

@@ -44,8 +44,8 @@ enum State {
     Stopped,
 }
 
-/// A server of the functions that a `.thrift` file declares. Requests run T1, the handler, and T2
-/// or T3.
+/// A server of the functions that a `.thrift` file declares. A request runs T1, its handler, and
+/// then T2 or T3.
 #[pyclass(frozen, name = "Server", module = "accelflow._native")]
 pub(crate) struct PyServer {
     state: Mutex<State>,
@@ -206,7 +206,8 @@ impl PyLimits {
 
 #[pymethods]
 impl PyServer {
-    /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError.
+    /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError for a
+    /// file that cannot be used and for a setting that is not allowed.
     #[new]
     fn new(interface: PathBuf, settings: PySettings, error_log: Py<PyAny>) -> PyResult<PyServer> {
         let folders = &settings.include_dirs;
@@ -269,7 +270,9 @@ impl PyServer {
         let within = seconds("due_within_s", within_s)?;
         match &mut *self.lock() {
             State::New(server) => server.set_due_within(name, within).map_err(refused),
-            _ => Err(refused("handlers must be set before the server is started")),
+            _ => Err(refused(
+                "time limits must be set before the server is started",
+            )),
         }
     }
 
@@ -303,7 +306,8 @@ impl PyServer {
     }
 
     /// Listens on an IP address, or the address of a name, and returns the port. Port 0 lets the
-    /// system choose one. Raises AccelflowError.
+    /// system choose one. Raises AccelflowError if the server cannot start, and once it was started
+    /// or stopped.
     fn start(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<u16> {
         py.detach(|| {
             let address = looked_up("host", host, (host, port), "an IP address")?;
@@ -335,7 +339,7 @@ impl PyServer {
         })
     }
 
-    /// The operators' port; None if there is none.
+    /// The operators' port (`admin`); None if there is none, or the server is not running.
     fn admin_port(&self) -> Option<u16> {
         match &*self.lock() {
             State::Running(running) => running.admin_address().map(|address| address.port()),
@@ -343,7 +347,8 @@ impl PyServer {
         }
     }
 
-    /// Replaces a tenant's shaping while the server is running. Raises AccelflowError.
+    /// Replaces a tenant's shaping. Raises AccelflowError for an unknown tenant or a value that is
+    /// not allowed, and unless the server is running.
     fn reshape(&self, py: Python<'_>, tenant: &str, shaping: PyShaping) -> PyResult<()> {
         let shaping = tenants::shaping(tenant, &shaping)?;
         py.detach(|| match &*self.lock() {
@@ -352,7 +357,8 @@ impl PyServer {
         })
     }
 
-    /// Requests an SLO for a tenant while the server is running. Raises AccelflowError.
+    /// Requests an SLO for a tenant. Raises AccelflowError if it is refused or not allowed, for an
+    /// unknown tenant, and unless the server is running with a control plane.
     fn set_slo(&self, py: Python<'_>, tenant: &str, slo: PySlo) -> PyResult<()> {
         let slo = tenants::slo(tenant, &slo)?;
         py.detach(|| match &*self.lock() {
@@ -361,7 +367,8 @@ impl PyServer {
         })
     }
 
-    /// Removes a tenant's SLO. Returns whether it had one. Raises AccelflowError.
+    /// Removes a tenant's SLO. Returns whether it had one. Raises AccelflowError for an unknown
+    /// tenant, and unless the server is running with a control plane.
     fn remove_slo(&self, py: Python<'_>, tenant: &str) -> PyResult<bool> {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.remove_slo(tenant).map_err(refused),
@@ -370,7 +377,7 @@ impl PyServer {
     }
 
     /// The tenants' SLOs, use and results, and the remaining capacity, as JSON. Raises
-    /// AccelflowError.
+    /// AccelflowError unless the server is running with a control plane.
     fn slo_page(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| match &*self.lock() {
             State::Running(running) => Ok(running.slo_page()),

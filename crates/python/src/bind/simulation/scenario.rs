@@ -226,8 +226,8 @@ pub(crate) fn scenario_payloads(
     Ok(rows.into_iter().map(bytes).collect())
 }
 
-/// The time of each service on a core without accelerators, by category, in ns and as JSON. From
-/// the profile `paper`, with the cost of TCP on a core `tcp_cost_ns`.
+/// The time of each service on a core without accelerators, by category, in ns and as JSON, under
+/// the profile `paper` with the cost `tcp_cost_ns` of TCP on a core.
 #[pyfunction]
 pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::app_and_tax_times(Time::from_ns_f64(tcp_cost_ns));

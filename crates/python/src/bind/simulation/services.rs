@@ -24,16 +24,16 @@ pub(crate) fn workload_names() -> PyResult<Vec<WorkloadRow>> {
     accelflow_scenario::workloads().map_err(refused)
 }
 
-/// The names of the services of `workload`, a suite's name or a tree; for socialnetwork, in the paper's order. Raises
-/// AccelflowError for an unknown workload.
+/// The names of the services of `workload`, a suite's name or a tree; for socialnetwork, in the
+/// paper's order. Raises AccelflowError for an unknown workload.
 #[pyfunction]
 pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
     accelflow_scenario::service_names(workload).map_err(refused)
 }
 
 /// Returns for each service of `workload` the mean number of messages per request whose wait
-/// exceeds `timeout_us`. `remote` is the name of the waits. Raises AccelflowError for unknown
-/// names.
+/// exceeds `timeout_us`. `remote` chooses the waits, as the field `remote` of a scenario does.
+/// Raises AccelflowError for unknown names.
 #[pyfunction]
 pub(crate) fn timeouts_by_service(
     workload: &str,

@@ -46,10 +46,11 @@ impl PyConnection {
 
 #[pymethods]
 impl PyConnection {
-    /// A connection whose messages are of a `.thrift` interface. With secrets it has TLS 1.3: those
-    /// are its application traffic secrets, as SSLKEYLOGFILE has them, `read_record` and
-    /// `write_record` the numbers of the next records. With addresses, payloads are packets of
-    /// IPv4; without, the bytes that a socket gives. Raises TraceError for what cannot be used.
+    /// Creates a connection for messages of a `.thrift` interface. It uses TLS 1.3 if `read_secret`
+    /// and `write_secret` are given, the application traffic secrets as in an SSLKEYLOGFILE;
+    /// `read_record` and `write_record` are then the numbers of the next records. With the
+    /// addresses `local` and `peer`, payloads are IPv4 packets; without, the bytes that a socket
+    /// gives. Raises TraceError for an interface, secret or address that cannot be used.
     #[new]
     #[pyo3(signature = (
         interface, *, include_dirs=Vec::new(), read_secret=None, write_secret=None,
@@ -102,8 +103,8 @@ impl PyConnection {
     }
 
     /// Runs the trace `name` of `image` on `payload`, as `TraceExecutor.run` does, over this
-    /// connection. Raises TraceError. The connection is then unchanged, unless the run had sent a
-    /// message.
+    /// connection. Raises TraceError if a step fails. The connection is then unchanged, unless the
+    /// run had sent a message.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,

@@ -162,7 +162,8 @@ fn terms(given: &PyTerms) -> Result<Terms, Failure> {
 
 #[pymethods]
 impl PyEnsemble {
-    /// Starts the workers, with an LdB that balances over `cores` cores. Raises TraceError.
+    /// Starts the workers, with an LdB that balances over `cores` cores. Raises TraceError for a
+    /// setting that is not allowed, and if a thread cannot start.
     #[new]
     #[pyo3(signature = (settings, *, cores))]
     fn new(py: Python<'_>, settings: &Bound<'_, PyAny>, cores: usize) -> PyResult<PyEnsemble> {
@@ -260,7 +261,8 @@ impl PyEnsemble {
         Ok(self.open()?.small())
     }
 
-    /// Lets the runs end, and ends the workers.
+    /// Waits for the runs to end, except those that wait for a peer, which fail. Then ends the
+    /// workers.
     fn close(&self, py: Python<'_>) {
         let mut open = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let pools = open.take();
@@ -341,7 +343,7 @@ impl PyHandle {
     }
 
     /// Waits for the end of the run, for at most `timeout_s`, and returns its record. Raises
-    /// TraceError if it ended early, and TimeoutError.
+    /// TraceError if it ended early, and TimeoutError if it has not ended in time.
     #[pyo3(signature = (timeout_s=None))]
     fn wait(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Py<PyRun>> {
         let until = until(timeout_s)?;
@@ -352,7 +354,8 @@ impl PyHandle {
         self.result(py)
     }
 
-    /// Waits for the next execution that ends before the run. Returns None once the run has ended.
+    /// Waits for the next execution that ends before the run, for at most `timeout_s`. Returns None
+    /// once the run has ended. Raises TimeoutError if no execution has ended in time.
     #[pyo3(signature = (timeout_s=None))]
     fn next_arrival(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<PyArrival>> {
         let until = until(timeout_s)?;

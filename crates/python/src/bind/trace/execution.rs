@@ -71,7 +71,7 @@ impl PyExecutor {
 
 #[pymethods]
 impl PyExecutor {
-    /// An executor whose LdB balances over `cores` cores. Raises TraceError for none.
+    /// Creates an executor whose LdB balances over `cores` cores. Raises TraceError for 0 cores.
     #[new]
     #[pyo3(signature = (*, cores))]
     fn new(cores: usize) -> PyResult<PyExecutor> {
@@ -85,9 +85,9 @@ impl PyExecutor {
         Ok(executor)
     }
 
-    /// Runs the trace `name` of `image` on `payload`: without `call` on packets from the demo's
-    /// client, with it on JSON to be sent as that kind of message, or for a cache's response on
-    /// packets again. Raises TraceError, with the step, for the first step that fails.
+    /// Runs the trace `name` of `image` on `payload`. Without `call`, the payload is packets from
+    /// the demo's client; with it, JSON to send as that kind of message, or, for `cache_response`,
+    /// packets. Raises TraceError, with the step, for the first step that fails.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -117,9 +117,10 @@ impl PyExecutor {
     }
 
     /// Registers `body` for the custom accelerator that `kind` declares, in all executors and
-    /// ensembles, replacing an earlier one. It is a function of the payload and a dict of the
+    /// ensembles, replacing an earlier one. `body` is a function of the payload and a dict of the
     /// facts. It returns the new payload, or None to keep it, or a pair of that and a dict of the
-    /// facts that `kind` yields. If it raises, the run fails.
+    /// facts that `kind` yields. If it raises, the run fails. Raises TraceError if `kind` is one of
+    /// the nine accelerators.
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {

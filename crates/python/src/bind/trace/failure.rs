@@ -35,7 +35,7 @@ impl Failure {
     pub(crate) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
         let refusal = match known.collect::<Vec<&str>>() {
             known if known.is_empty() => {
-                Refusal::new("trace", quoted(name), "must be registered first; none is")
+                Refusal::new("trace", quoted(name), "must be registered; no trace is")
             }
             known => Refusal::unknown("trace", name, known),
         };

@@ -239,7 +239,7 @@ impl PyInstruction {
         &self.nibbles
     }
 
-    /// end, call, branch, trans, fork, scatter, join, tail, jump or continue.
+    /// The operation: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
     #[getter]
     fn operation(&self) -> &'static str {
         match self.inner {

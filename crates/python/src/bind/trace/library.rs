@@ -88,7 +88,11 @@ impl PyLibrary {
             _ => {}
         }
         if !is_name(name) {
-            let why = Refusal::new("service", quoted(name), "must be a valid name of a trace");
+            let why = Refusal::new(
+                "service",
+                quoted(name),
+                "must be letters, digits, '_', '+' or '-', starting with a letter",
+            );
             return Err(Failure::new("bad_name", why).into());
         }
         Ok(PyLibrary {
@@ -276,7 +280,7 @@ pub(crate) fn trace_check(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<Vec<String>
     Ok(warnings.iter().map(ToString::to_string).collect())
 }
 
-/// Name, what Table II says about it, and source of each template of the paper.
+/// The templates of the paper: name, description in Table II, and source of each.
 #[pyfunction]
 pub(crate) fn trace_templates() -> PyResult<Vec<(&'static str, &'static str, Vec<PyNode>)>> {
     let library = templates().map_err(Failure::from)?;

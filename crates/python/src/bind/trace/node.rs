@@ -97,7 +97,8 @@ pub(crate) fn wrap(nodes: &[Node]) -> Vec<PyNode> {
 
 #[pymethods]
 impl PyNode {
-    /// accelerator, branch, trans, fork, join, meet, tail, continue or notify.
+    /// The kind of the node: accelerator, branch, trans, fork, join, meet, tail, continue or
+    /// notify.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner {

@@ -1,8 +1,8 @@
 //! The thread that watches the sockets and timers of all gRPC connections.
 //!
 //! A runtime of its own would cost each connection three descriptors: two of epoll, and one that
-//! wakes it. So the connections' threads run their tasks themselves, and this thread wakes them when
-//! their sockets are ready. Threads of handlers wake a connection in the same way.
+//! wakes it. So the connections' threads run their tasks themselves, and this thread wakes them
+//! when their sockets are ready. Threads of handlers wake a connection in the same way.
 
 use std::io;
 use std::sync::Arc;

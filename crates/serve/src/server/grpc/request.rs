@@ -1,4 +1,5 @@
-//! A gRPC request on a worker: the message part of T1, the handler, and the message part of T2 or T3.
+//! A gRPC request on a worker: the message part of T1, the handler, and the message part of T2 or
+//! T3.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

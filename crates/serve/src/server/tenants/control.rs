@@ -1,5 +1,5 @@
-//! The control plane of a running server: promises to tenants, a thread that watches them, and the rates
-//! of their shapers.
+//! The control plane of a running server: promises to tenants, a thread that watches them, and the
+//! rates of their shapers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};

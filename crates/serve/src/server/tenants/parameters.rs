@@ -17,8 +17,8 @@ pub(super) const WORTH: f64 = 0.01;
 /// How soon requests that wait without a thread notice new registers.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// Every constant of tenants' shapers and of the control plane's thread, with its source. Those of the
-/// control plane itself are in [`accelflow_shaping::control::PARAMETERS`].
+/// Every constant of tenants' shapers and of the control plane's thread, with its source. Those of
+/// the control plane itself are in [`accelflow_shaping::control::PARAMETERS`].
 pub const PARAMETERS: &[Parameter] = &[
     constant(
         "shaping.clock",
@@ -46,14 +46,14 @@ pub const PARAMETERS: &[Parameter] = &[
         LEAST_REQUESTS,
         "requests",
         "a bucket of the control plane holds at least two promised requests",
-        "One could not pass at once if it is predicted to take longer than promised.",
+        "With room for one, a request predicted to take longer than promised would have to wait.",
     ),
     constant(
         "control.worth",
         WORTH,
         "",
         "smaller relative changes of a rate are not written",
-        "Half of arcus.control.worth: a write is a lock here, and no round trip over PCIe.",
+        "Half of arcus.control.worth: a write takes a lock here, not a round trip over PCIe.",
     ),
     constant(
         "control.looks_every_s",

@@ -6,9 +6,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The largest metadata of a call in bytes, counted as HTTP/2 counts headers: names and values, and
-/// 32 bytes for each field (RFC 9113, section 6.5.2). gRPC suggests this limit to servers (gRPC
-/// over HTTP2, "Requests").
+/// The largest size of a call's metadata in bytes, counted as HTTP/2 counts headers: names and
+/// values, and 32 bytes for each field (RFC 9113, section 6.5.2). gRPC suggests this limit to
+/// servers (gRPC over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
 
 /// The bytes that HTTP/2 counts for each field in addition.
@@ -83,7 +83,8 @@ impl Metadata {
     /// Adds text.
     ///
     /// # Errors
-    /// [`MetadataError`]. Nothing is then added.
+    /// [`MetadataError`] if the name or the text is not allowed, or the metadata would be too
+    /// large. Nothing is then added.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), MetadataError> {
         let header = own_name(name)?;
         if is_binary(&header) {
@@ -100,7 +101,8 @@ impl Metadata {
     /// Adds bytes. The name must end in `-bin`.
     ///
     /// # Errors
-    /// [`MetadataError`]. Nothing is then added.
+    /// [`MetadataError`] if the name is not allowed, or the metadata would be too large. Nothing is
+    /// then added.
     pub fn add_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), MetadataError> {
         let header = own_name(name)?;
         if !is_binary(&header) {

@@ -30,7 +30,7 @@ pub struct AcceleratorConfig {
     pub scratchpad: Bytes,
     /// Rate at which a scratchpad is wiped between tenants.
     pub wipe_bandwidth: Bandwidth,
-    /// Rate at which a scratchpad is then initialised for the next tenant.
+    /// Rate at which a wiped scratchpad is initialised for the next tenant.
     pub initial_bandwidth: Bandwidth,
     /// Size of the state that Ser and Dser load when an element switches to another service.
     pub service_state: Bytes,
@@ -59,7 +59,8 @@ pub struct AcceleratorConfig {
     pub rpc_reservation_ratio: f64,
     /// The time after which a sender repeats a message that found no memory.
     pub rpc_retry_after: Time,
-    /// The number of times that it does; the request is then terminated.
+    /// The largest number of times that a sender repeats such a message; after the last refusal the
+    /// request is terminated.
     pub rpc_retries: u64,
     /// Speedup of each accelerator over a core, by [`Accel::index`].
     pub speedup: [f64; Accel::MOST],

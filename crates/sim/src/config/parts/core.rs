@@ -73,7 +73,7 @@ pub enum Balancing {
 }
 
 impl Balancing {
-    /// By their numbers in `core.balancing`.
+    /// All policies, indexed by the numeric value of `core.balancing`.
     pub const ALL: [Balancing; 6] = [
         Balancing::LeastLoaded,
         Balancing::Random,
@@ -95,7 +95,7 @@ pub enum SoftwareBalancing {
 }
 
 impl SoftwareBalancing {
-    /// By their numbers in `core.software_balancing`.
+    /// Both, indexed by the numeric value of `core.software_balancing`.
     pub const ALL: [SoftwareBalancing; 2] = [SoftwareBalancing::Same, SoftwareBalancing::None];
 }
 
@@ -112,7 +112,7 @@ pub enum InterruptPolicy {
 }
 
 impl InterruptPolicy {
-    /// By their numbers in `core.interrupt_policy`.
+    /// All policies. The index of a policy is its number in the parameter `core.interrupt_policy`.
     pub const ALL: [InterruptPolicy; 3] = [
         InterruptPolicy::Queued,
         InterruptPolicy::First,
@@ -134,6 +134,6 @@ pub enum Looks {
 }
 
 impl Looks {
-    /// By their numbers in `core.notification`.
+    /// All choices. The index of a choice is its number in the parameter `core.notification`.
     pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
 }

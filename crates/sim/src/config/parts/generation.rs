@@ -37,8 +37,8 @@ impl Generation {
         }
     }
 
-    /// The performance of application logic relative to the base server, in instructions per
-    /// instruction at equal clocks.
+    /// Returns the performance of application logic relative to the base server, as the ratio of
+    /// instructions per cycle.
     ///
     /// Assumed, from what Intel is reported to have said about equal clocks (statements at
     /// launches, not found again): Broadwell 5.5 % above Haswell (2014), Skylake-SP 10 % above

@@ -9,17 +9,17 @@ pub struct NetworkConfig {
     pub dma_engines: usize,
     /// Time to program an engine.
     pub dma_setup: Time,
-    /// One hop of a chiplet's mesh.
+    /// Latency of one hop in a chiplet's mesh.
     pub hop: Cycles,
     /// Bytes per cycle that a mesh link moves.
     pub link_bytes: u64,
     /// Chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
     pub chiplets: usize,
-    /// Crossing between chiplets.
+    /// Latency of a crossing between chiplets.
     pub inter_chiplet: Cycles,
     /// Rate between chiplets.
     pub inter_chiplet_bandwidth: Bandwidth,
-    /// An accelerator notifying a core.
+    /// Latency of a notification from an accelerator to a core.
     pub notification: Cycles,
     /// Bytes of a queue entry in addition to the payload.
     pub entry_overhead: Bytes,

@@ -21,6 +21,6 @@ pub enum Heaps {
 }
 
 impl Heaps {
-    /// By their numbers in `payload.heaps`.
+    /// Both, indexed by the numeric value of `payload.heaps`.
     pub const ALL: [Heaps; 2] = [Heaps::OfCores, Heaps::OfServices];
 }

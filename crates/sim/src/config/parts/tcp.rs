@@ -25,6 +25,6 @@ pub enum Parking {
 }
 
 impl Parking {
-    /// By their numbers in `tcp.parking`.
+    /// All values, indexed by the numeric value of `tcp.parking`.
     pub const ALL: [Parking; 3] = [Parking::Traces, Parking::All, Parking::None];
 }

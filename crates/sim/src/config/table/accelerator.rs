@@ -279,7 +279,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 0.0,
             provenance: Provenance::Paper,
             source: "AccelFlow, section VI; Cerebros, MICRO 2021, section 4.2, for the other",
-            why: "AccelFlow's ensemble has Ser and Dser. Cerebros's pipelines take both tasks of a message. A central queue gives each operation to elements of its own kind; there, Ser and Dser only have that speed.",
+            why: "AccelFlow's ensemble has Ser and Dser. Cerebros's pipelines take both tasks of a message. With a central queue, each operation goes to an element of its own kind, so there Ser and Dser only get the speed of an RPC processor.",
         },
         get: |config| config.accelerator.rpc_processor as usize as f64,
         set: |config, value| config.accelerator.rpc_processor = RpcProcessor::ALL[value as usize],

@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 0.0,
             provenance: Provenance::Assumed,
             source: "AccelFlow, sections V.2 and VII.B.2",
-            why: "The dispatcher reads the trace memory at the end of a trace; the paper counts that among its 12 to 20 instructions (dispatcher.load_atm) and prints no latency. 0 leaves it at the instructions.",
+            why: "The dispatcher reads the trace memory at the end of a trace; the paper counts that among its 12 to 20 instructions (dispatcher.load_atm) and prints no latency. With 0, a read takes only these instructions.",
         },
         get: |config| config.atm.latency.as_ns_f64(),
         set: |config, value| config.atm.latency = Time::from_ns_f64(value),

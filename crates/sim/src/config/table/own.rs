@@ -146,7 +146,7 @@ pub(super) const MEAN_OPERATION: &[Row<Config>] = &rows!(
     Kind::number(0.0, 1_000_000_000.0),
     0.0,
     PRINTED,
-    "0 divides what the operation takes a core by the speedup, as the paper does. Another value is the time of every operation of this type, whatever its payload and whatever it takes a core; to load and to write back come on top.",
+    "With 0, the time of an operation is its time on a core divided by the speedup, as in the paper. Another value is the time of every operation of this type, whatever its payload and its time on a core; loading and writing back come on top.",
     mean_operation,
     Time::as_ns_f64,
     Time::from_ns_f64

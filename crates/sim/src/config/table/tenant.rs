@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 1.0,
             provenance: Provenance::Assumed,
             source: "ARCUS, section 4.2: a queue for each flow",
-            why: "ARCUS's messages belong to no request. In the order of asking, first traces of a flood take the tokens that later traces of requests before them wait for.",
+            why: "ARCUS's messages belong to no request. In the order of asking, first traces of a flood take the tokens for which later traces of earlier requests wait.",
         },
         get: |config| config.tenant.shaping_order as usize as f64,
         set: |config, value| config.tenant.shaping_order = ShapingOrder::ALL[value as usize],

@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 4.0,
             provenance: Provenance::Assumed,
             source: "no source",
-            why: "Concurrent walks of all IOMMUs together, so that more chiplets have no more.",
+            why: "Concurrent walks of all IOMMUs together, so that the number does not grow with the number of chiplets.",
         },
         get: |config| config.tlb.walkers as f64,
         set: |config, value| config.tlb.walkers = value as usize,

@@ -291,7 +291,7 @@ fn kind(value: &ConstantValue) -> &'static str {
     match value {
         ConstantValue::Integer(_) => "an integer",
         ConstantValue::Double(_) => "a number with a fraction",
-        ConstantValue::Text(_) => "a text",
+        ConstantValue::Text(_) => "a string",
         ConstantValue::Name(_) => "a name",
         ConstantValue::List(_) => "a list",
         ConstantValue::Map(_) => "a map",

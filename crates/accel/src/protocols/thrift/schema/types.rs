@@ -228,7 +228,7 @@ impl Schema {
         &self.structs[id.0]
     }
 
-    /// The struct called `name`.
+    /// The index of the struct called `name`.
     pub fn struct_id(&self, name: &str) -> Option<StructId> {
         self.struct_names.get(name).copied()
     }
