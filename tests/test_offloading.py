@@ -31,7 +31,6 @@ from accelflow.accelerometer.recorded import Recorded, read_recording, service_o
 from accelflow.accelerometer.rounds import over_rounds
 from accelflow.accelerometer.simulated import Run, simulate
 from accelflow.cli.deciding import measured_text
-from conftest import ROOT
 from offloads import EXAMPLES, INFERENCE, command, refusal
 
 # Histograms of bpftrace.
@@ -382,17 +381,6 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         simulate(INFERENCE, Run(seeds=0))
     with pytest.raises(InputError, match="own_work = 'even'"):
         simulate(INFERENCE, Run(own_work="even", seeds=1))
-
-
-def test_the_page_is_of_the_committed_results() -> None:
-    folder = ROOT / "docs" / "results" / "accelerometer"
-    result = json.loads((folder / "validation.json").read_text())
-    assert result["schema"] == validation.SCHEMA
-    assert set(result["sections"]) == set(validation.SECTIONS)
-    page = (folder / "validation.md").read_text()
-    for rows in result["sections"].values():
-        assert all(f"| {row['varied']} |" in page for row in rows)
-    assert f"| {validation.worst(result['sections']['nothing_waits']):.2f} |" in page
 
 
 # Micro-benchmarks.
