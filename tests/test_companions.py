@@ -268,7 +268,7 @@ def test_a_page_of_something_else_is_kept(tmp_path: Path) -> None:
     (tmp_path / "results-2.json").write_text("{")
     outcome = companions.run("accelerometer")
     names = {path.name for path in companions.write(outcome, tmp_path)}
-    drawn = ("table6", "fig16-18", "fig20", "fig15-22")
+    drawn = ("table6", "fig16-18", "fig20", "fig15-22", "fig1", "fig2-9", "fig3-7", "fig8-10")
     pictures = {f"{name}-3.{kind}" for name in drawn for kind in ("png", "svg")}
     assert names == {"comparison-3.md", "results-3.json"} | pictures
     assert (tmp_path / "comparison.md").read_text() == "mine"

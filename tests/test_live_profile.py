@@ -68,8 +68,12 @@ def test_the_page_compares_instructions_and_the_papers_shares() -> None:
     )
     # AES instructions replace many others.
     assert after < before / 2
-    text = "\n".join(live_server_lines(measured, "sizes.png"))
-    assert "](sizes.png)" in text
+    pictures = {"fig15-22": "sizes.png", "fig1": "one.png", "table6": "other.png"}
+    text = "\n".join(live_server_lines(measured, pictures))
+    assert "One machine was measured" in text
+    assert text.index("](one.png)") < text.index("](sizes.png)")
+    assert "other.png" not in text
+    assert "](" not in "\n".join(live_server_lines(measured, {}))
     assert f"| {100 * (after / before - 1):+.0f} % |" in text
     for row in beside_the_paper(measured):
         assert f"| {' | '.join(row)} |" in text

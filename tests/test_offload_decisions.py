@@ -10,7 +10,8 @@ from accelflow import InputError, accelerometer
 from accelflow.accelerometer.decisions import Goal, decide, parse_goal, seek
 from accelflow.accelerometer.files import read_question
 from accelflow.accelerometer.fleet import plan, read_fleet
-from offloads import EXAMPLES, INFERENCE, command, refusal
+from accelflow.accelerometer.service import Service
+from offloads import EXAMPLES, FEED1, INFERENCE, command, refusal
 
 
 def test_fig_20_side_by_side() -> None:
@@ -45,23 +46,37 @@ def test_slo_rules_out_what_throughput_would_choose() -> None:
     assert decide(replace(question, service=service))["best"] == "as given"
 
 
+#: A kernel with sizes, whose L may grow with them, and a rare one: an offload in ten seconds.
+SIZED = accelerometer.read(EXAMPLES / "feed1-compression.toml")
+RARE = replace(INFERENCE, kernels=[replace(INFERENCE.kernels[0], offloads_per_s=0.1)])
+
+
 @pytest.mark.parametrize(
-    ("parameter", "goal", "at_least"),
+    ("service", "parameter", "goal", "at_least"),
     [
-        ("acceleration_ratio", Goal("latency", 1.0), True),
-        ("offloads_per_s", Goal("speedup", 1.5), False),
-        ("setup_cycles", Goal("speedup", 1.9), False),
-        ("thread_switch_cycles", Goal("speedup", 1.5), False),
+        (INFERENCE, "acceleration_ratio", Goal("latency", 1.0), True),
+        (INFERENCE, "offloads_per_s", Goal("speedup", 1.5), False),
+        (INFERENCE, "setup_cycles", Goal("speedup", 1.9), False),
+        (INFERENCE, "thread_switch_cycles", Goal("speedup", 1.5), False),
+        (RARE, "setup_cycles", Goal("speedup", 1.5), False),
+        (FEED1, "transfer_cycles", Goal("speedup", 1.05), False),
+        (FEED1, "transfer_cycles", Goal("latency", 1.0), False),
+        (FEED1, "queue_cycles", Goal("speedup", 1.1), False),
+        (SIZED, "transfer_cycles", Goal("speedup", 1.05), False),
+        (SIZED, "transfer_cycles_per_byte", Goal("speedup", 1.05), False),
+        (SIZED, "transfer_cycles_per_byte", Goal("latency", 1.02), False),
     ],
 )
-def test_sought_value_is_the_border(parameter: str, goal: Goal, at_least: bool) -> None:
-    found = seek(INFERENCE, parameter, goal)
+def test_sought_value_is_the_border(
+    service: Service, parameter: str, goal: Goal, at_least: bool
+) -> None:
+    found = seek(service, parameter, goal)
     assert found.at_least is at_least
     assert found.value is not None
 
     def reached(value: float) -> bool:
-        kernel = replace(INFERENCE.kernels[0], **{parameter: value})
-        outcome = accelerometer.evaluate(replace(INFERENCE, kernels=[kernel]))
+        kernel = replace(service.kernels[0], **{parameter: value})
+        outcome = accelerometer.evaluate(replace(service, kernels=[kernel]))
         name = "speedup_ratio" if goal.of == "speedup" else "latency_reduction_ratio"
         return bool(outcome[name] >= goal.ratio)
 
@@ -99,6 +114,15 @@ def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
         seek(shared, "offloads_per_s", Goal("speedup", 1.1))
     with pytest.raises(InputError, match="encryption has the same offloads"):
         seek(shared, "offloads_per_s", Goal("speedup", 1.1), kernel="compression")
+    with pytest.raises(
+        InputError, match="must be acceleration_ratio, since encryption has no costs of its own"
+    ):
+        seek(shared, "transfer_cycles", Goal("speedup", 1.1), kernel="encryption")
+    with pytest.raises(
+        InputError,
+        match=r"compression\.sizes = left out: must be given, since transfer_cycles_per_byte is",
+    ):
+        seek(FEED1, "transfer_cycles_per_byte", Goal("speedup", 1.1))
     text = (EXAMPLES / "fig20.toml").read_text()
     for old, new, message in (
         ('name = "off the chip, Async"', "", "alternatives[2].name = left out: must be a string"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from accelflow.accelerometer.files import Question, Slo
-from accelflow.accelerometer.service import Kernel, Range, Service, central, evaluate
+from accelflow.accelerometer.service import Kernel, Number, Range, Service, central, evaluate
 from accelflow.errors import LEFT_OUT, InputError, refused
 
 #: The parameters that :func:`seek` can vary.
@@ -14,6 +14,7 @@ SOUGHT: Final = (
     "acceleration_ratio",
     "setup_cycles",
     "transfer_cycles",
+    "transfer_cycles_per_byte",
     "thread_switch_cycles",
     "queue_cycles",
     "offloads_per_s",
@@ -69,8 +70,9 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     The parameter belongs to `kernel`, which may be omitted if the service has one kernel. All other
     inputs keep their values, ranges their central value. A value with which the service cannot run,
     for example because an accelerator is overloaded, does not reach the goal. Raises InputError for
-    an unknown parameter or kernel, and for a number of offloads from which another input of the
-    service is computed.
+    an unknown parameter or kernel, for a number of offloads from which another input of the service
+    is computed, for a cost of a kernel that rides on another, and for a cost per byte without
+    sizes.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
@@ -109,8 +111,21 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
 
 
 def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
-    if parameter != "offloads_per_s":
-        return
+    if parameter == "offloads_per_s":
+        _check_sought_offloads(service, kernel)
+    elif parameter != "acceleration_ratio" and kernel.rides_on is not None:
+        raise refused(
+            "parameter",
+            parameter,
+            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: it rides on "
+            f"{kernel.rides_on}",
+        )
+    elif parameter == "transfer_cycles_per_byte" and kernel.sizes is None:
+        allowed = f"must be given, since {parameter} is sought; transfer_cycles needs none"
+        raise refused(f"{kernel.name}.sizes", LEFT_OUT, allowed)
+
+
+def _check_sought_offloads(service: Service, kernel: Kernel) -> None:
     if kernel.cycles_per_byte is not None and kernel.sizes is not None:
         raise refused(
             f"{kernel.name}.cycles_per_byte",
@@ -122,19 +137,28 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
         shared = ", ".join(riders) or str(kernel.rides_on)
         raise refused(
             "parameter",
-            parameter,
+            "offloads_per_s",
             f"must be another one, since {shared} has the same offloads",
         )
 
 
 def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, float]:
+    """The values of `parameter` between which its limit is; `service` has no ranges."""
     if parameter == "acceleration_ratio":
         return 1e-6, 1e6
     if parameter == "offloads_per_s" and kernel.all_offloads_per_s is not None:
         return 0.0, kernel.all_offloads_per_s
-    # No offload can cost more than all cycles of a second, and each costs one at least.
-    host = service.host_cycles_per_s
-    return 0.0, host.central if isinstance(host, Range) else float(host)
+    host = _value(service.host_cycles_per_s)
+    if parameter == "offloads_per_s":
+        # Each costs one cycle at least.
+        return 0.0, host
+    # No offload can cost more than all cycles of a second, or of the longer time between two.
+    rate = _value(kernel.offloads_per_s)
+    return 0.0, host / rate if 0 < rate < 1 else host
+
+
+def _value(number: Number) -> float:
+    return number.central if isinstance(number, Range) else float(number)
 
 
 def _border(reaches: Callable[[float], bool], best: float, worst: float) -> float:

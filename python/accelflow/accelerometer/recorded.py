@@ -62,6 +62,11 @@ class Recorded:
         """The core time of a request."""
         return self.rest_ns + math.fsum(each.cost_ns for each in self.operations)
 
+    @property
+    def request_sd_ns(self) -> float:
+        """The standard error of the core time, from those of all costs; the rest has none."""
+        return math.sqrt(math.fsum(each.cost_sd_ns**2 for each in self.operations))
+
 
 def read_recording(path: Path, service: str | None = None) -> Recorded:
     """Read `service` of the recording at `path`; `service` may be omitted if there is only one.
@@ -188,20 +193,26 @@ def service_of(
 
     The host is one core that runs nothing else. Its clock is `host_ghz`, or that of the recording's
     machine. `threading`, `placement`, `acceleration_ratio` and `costs` (such as `transfer_cycles`)
-    apply to all kernels, since a recording of software does not have them. Alpha is a range where
-    the recording has distributions. Raises InputError if no clock is known.
+    apply to all kernels, since a recording of software does not have them.
+
+    Alpha and n are ranges where the costs have errors: alpha is a cost over the total of a request,
+    and n a count over it. Their errors depend on each other, by the total, but the model draws each
+    range independently: an input is a number that can be measured and replaced alone, and inputs
+    have no place for a relation. So an interval of a gain is too wide where offloads cost little,
+    since a larger cost of one operation makes the others' shares smaller, and too narrow where
+    they cost as much as they save, since a smaller total makes every n larger.
+    Raises InputError if no clock is known.
     """
     clock = host_ghz if host_ghz is not None else _clock(recorded.machine)
     if not 0 < clock < math.inf:
         raise refused("host_ghz", clock, "must be above 0")
-    requests = 1e9 / recorded.request_ns
     kernels = [
         Kernel(
             name=each.accelerator,
             threading=threading,
             placement=placement,
             kernel_share_ratio=_share(each, recorded),
-            offloads_per_s=each.operations * requests,
+            offloads_per_s=_rate(each, recorded),
             acceleration_ratio=acceleration_ratio,
             sizes=_sizes(each),
             **costs,  # type: ignore[arg-type]
@@ -226,6 +237,13 @@ def _share(each: Measured, recorded: Recorded) -> Number:
     others = math.fsum(other.cost_sd_ns**2 for other in recorded.operations if other is not each)
     spread = math.sqrt(((1 - share) * each.cost_sd_ns) ** 2 + share**2 * others) / total
     return Range(mean=share, sd=spread) if spread > 0 else share
+
+
+def _rate(each: Measured, recorded: Recorded) -> Number:
+    """Return n of a core that does nothing else, with the relative error of a request's total."""
+    rate = each.operations * 1e9 / recorded.request_ns
+    spread = rate * recorded.request_sd_ns / recorded.request_ns
+    return Range(mean=rate, sd=spread) if spread > 0 else rate
 
 
 def _sizes(each: Measured) -> Sizes:

@@ -305,6 +305,14 @@ def grid(size: Size | None = None) -> dict[str, Any]:
     }
 
 
+def row(section: str, number: int, size: Size | None = None) -> dict[str, Any]:
+    """Return row `number` of `section`, or of ``waits``, as :func:`grid` has it at this size."""
+    size = size or Size()
+    if section == "waits":
+        return _wait(list(_waits(size))[number])
+    return _row(list(SECTIONS[section](size))[number])
+
+
 def _waits(size: Size) -> Iterator[Case]:
     """The queues of :func:`_queue` and :func:`_shared`, at three loads of the hosts."""
     for cases in (_queue, _shared):
@@ -333,8 +341,8 @@ def _simulated(case: Case) -> Mapping[str, Any]:
     service = Service(host_cycles_per_s=_HOST, kernels=[case.kernel, *case.others])
     found = simulate(service, case.run)
     (alone,) = [found["service"]] if case.others else found["kernels"]
-    row: Mapping[str, Any] = alone
-    return row
+    only: Mapping[str, Any] = alone
+    return only
 
 
 def _row(case: Case) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from accelflow.companions import case_studies
 from accelflow.companions.drawing import panels_figure, paper_line, paper_mark, percent
+from accelflow.companions.live_server_figures import profile_figures
 from accelflow.reproduce.pictures import PALETTE
 
 __all__ = ["figures"]
@@ -97,6 +98,7 @@ def figures(results: Mapping[str, Any]) -> Mapping[str, Figure]:
             columns=2,
             height=2.6,
         ),
+        **profile_figures(results["live_server"]["profiles"]),
     }
 
 

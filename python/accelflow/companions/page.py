@@ -70,7 +70,7 @@ def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
     if "ensemble" in outcome.results:
         body += _ensemble(outcome.results["ensemble"])
     if "live_server" in outcome.results:
-        body += live_server_lines(outcome.results["live_server"], pictures.get("fig15-22"))
+        body += live_server_lines(outcome.results["live_server"], pictures)
     body += [*definitions(outcome.findings), *whys(outcome.findings)]
     title = f"{_NAMES[outcome.paper]}'s results, ours beside the paper's"
     return page(title, outcome.findings, about, body)

@@ -1,15 +1,18 @@
 """Pictures of profiles in the form of the Accelerometer paper's: stacked shares, and IPC."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, FigureBase
 
 from accelflow.pictures import STYLE, plot, save
 from accelflow.profiles.categories import OTHER, PARTS, Leaf
+from accelflow.profiles.comparison import compare
 from accelflow.profiles.references import Reference, peak_ipc, references
 
 #: Okabe and Ito's palette, then the same once more with hatches: nine categories are the most.
@@ -26,6 +29,9 @@ _REST: Final = "#BBBBBB"
 
 _TITLES: Final = {"leaf": "leaf functions", "functionality": "functionalities"}
 
+#: The width of a picture in inches.
+_WIDTH_IN: Final = 7.0
+
 #: The shares that are written into their bar, in per cent.
 _WRITTEN: Final = 5.0
 
@@ -37,6 +43,23 @@ class _Bar:
     name: str
     shares: Mapping[str, float]
     remark: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture that stands alone or is a part of another, with its height in inches.
+
+    `draw` fills a figure or its part, which has the legend, and its axes.
+    """
+
+    height_in: float
+    draw: Callable[[FigureBase, Axes], None]
+
+    def alone(self) -> Figure:
+        """Return the picture as a figure of its own."""
+        figure, axes = plot(_WIDTH_IN, self.height_in)
+        self.draw(figure, axes)
+        return figure
 
 
 def write_plots(
@@ -63,12 +86,44 @@ def figures(
     `ipc-leaf` and `ipc-functionality` have the instructions per cycle of each category (Figs. 8 and
     10).
     """
-    found: dict[str, Figure] = {}
+    found: dict[str, Drawing] = {}
     for view, title in _TITLES.items():
         found[view] = _shares_of_first(compared["names"], compared[view], title)
         if all(each is not None for each in compared["ipc"]):
             found[f"ipc-{view}"] = _ipc(compared["names"], compared[view])
-    found["orchestration"] = _orchestration(breakdowns)
+    found |= _details(breakdowns)
+    return {name: drawing.alone() for name, drawing in found.items()}
+
+
+def characterised(
+    breakdowns: Mapping[str, Mapping[str, Any]], *, least_ipc: float = 0.0
+) -> dict[str, Drawing]:
+    """Draw `breakdowns` as the paper's Figs. 1 to 10 do its services; by the names of `figures`.
+
+    Other than in :func:`figures`, each profile has shares of its own cycles in all pictures, as
+    different services do. Categories whose IPC is below `least_ipc` in each profile are left out,
+    as those whose instructions were not counted.
+    """
+    found: dict[str, Drawing] = {}
+    for view, title in _TITLES.items():
+        bars = [
+            _Bar(name, {row["category"]: 100 * row["share_ratio"] for row in result[view]})
+            for name, result in breakdowns.items()
+        ]
+        found[view] = _stacked(bars, f"cycles by {title} (% of all)")
+        rows = compare(breakdowns)[view]
+        counted = [
+            row
+            for row in rows
+            if any((each["ipc"] or 0.0) >= least_ipc for each in row["profiles"])
+        ]
+        found[f"ipc-{view}"] = _ipc(list(breakdowns), counted)
+    return found | _details(breakdowns)
+
+
+def _details(breakdowns: Mapping[str, Mapping[str, Any]]) -> dict[str, Drawing]:
+    """Core work and orchestration, the parts of leaf categories, and who copies."""
+    found = {"orchestration": _orchestration(breakdowns)}
     for leaf in PARTS:
         bars = _parts(breakdowns, leaf)
         if bars:
@@ -87,7 +142,9 @@ def _look(place: int, category: str) -> dict[str, Any]:
     return {"facecolor": _COLORS[place % len(_COLORS)], "hatch": hatch}
 
 
-def _shares_of_first(names: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
+def _shares_of_first(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], title: str
+) -> Drawing:
     bars = [
         _Bar(
             name,
@@ -102,12 +159,15 @@ def _shares_of_first(names: Sequence[str], rows: Sequence[Mapping[str, Any]], ti
     return _stacked(bars, f"cycles by {title} (% of all{of})")
 
 
-def _stacked(bars: Sequence[_Bar], label: str) -> Figure:
+def _stacked(bars: Sequence[_Bar], label: str) -> Drawing:
+    return Drawing(1.7 + 0.45 * len(bars), partial(_draw_stacked, bars, label))
+
+
+def _draw_stacked(bars: Sequence[_Bar], label: str, figure: FigureBase, axes: Axes) -> None:
     """Draw `bars` below each other, with one legend for the shares that occur."""
     names = dict.fromkeys(name for bar in bars for name in bar.shares)
     used = [name for name in names if any(bar.shares.get(name) for bar in bars)]
     used.sort(key=lambda name: name in (OTHER, "unclassified"))
-    figure, axes = plot(7.0, 1.7 + 0.45 * len(bars))
     for place, bar in enumerate(bars):
         left = 0.0
         for number, name in enumerate(used):
@@ -134,10 +194,9 @@ def _stacked(bars: Sequence[_Bar], label: str) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.invert_yaxis()
     axes.set_xlabel(label)
-    return figure
 
 
-def _orchestration(breakdowns: Mapping[str, Mapping[str, Any]]) -> Figure:
+def _orchestration(breakdowns: Mapping[str, Mapping[str, Any]]) -> Drawing:
     """Draw core work beside orchestration, and the services of which the paper states both."""
     bars = []
     for name, result in breakdowns.items():
@@ -208,10 +267,15 @@ def _purposes(breakdowns: Mapping[str, Mapping[str, Any]]) -> list[_Bar]:
     ]
 
 
-def _ipc(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Figure:
+def _ipc(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Drawing:
+    return Drawing(3.0, partial(_draw_ipc, names, rows))
+
+
+def _draw_ipc(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], figure: FigureBase, axes: Axes
+) -> None:
     """Draw the IPC of each category, with half of the peak of the paper's processors."""
     used = [row for row in rows if any(each["ipc"] is not None for each in row["profiles"])]
-    figure, axes = plot(7.0, 3.0)
     width = 0.8 / len(names)
     for number, name in enumerate(names):
         places = [place + (number - (len(names) - 1) / 2) * width for place in range(len(used))]
@@ -226,4 +290,3 @@ def _ipc(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Figure:
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel("instructions per cycle")
     figure.legend(loc="outside upper center", ncols=min(4, len(names) + 1), frameon=False)
-    return figure

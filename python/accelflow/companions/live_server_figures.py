@@ -1,0 +1,74 @@
+"""Figs. 1 to 10 of the Accelerometer paper, of this project's live server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from accelflow.companions.live_server import LEAST_IPC
+from accelflow.profiles.plots import Drawing, characterised
+
+__all__ = ["profile_figures"]
+
+_WIDTH_IN: Final = 7.5
+
+#: Inches for the title of a part.
+_TITLE_IN: Final = 0.15
+
+#: The bars, by the names of the profiles.
+_BARS: Final = {
+    "before": "live server, no\nAES instructions",
+    "after": "live server,\nAES instructions",
+}
+
+#: The pictures, their parts by the names of drawings, and the parts' titles.
+_PARTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "fig1": {"orchestration": "Fig. 1: core work and orchestration"},
+    "fig2-9": {
+        "leaf": "Fig. 2: leaf functions",
+        "functionality": "Fig. 9: functionalities",
+    },
+    "fig3-7": {
+        "memory": "Fig. 3: memory",
+        "copies": "Fig. 4: who copies memory",
+        "kernel": "Fig. 5: kernel",
+        "synchronization": "Fig. 6: synchronization",
+        "c_libraries": "Fig. 7: C libraries",
+    },
+    "fig8-10": {
+        "ipc-leaf": "Fig. 8: IPC of leaf functions",
+        "ipc-functionality": "Fig. 10: IPC of functionalities",
+    },
+}
+
+
+def profile_figures(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
+    """Draw the `profiles` of :func:`accelflow.companions.live_server.live_server`, by name.
+
+    Bars of the paper are those whose shares its text has. A part without weight in each profile is
+    left out.
+    """
+    bars = {bar: profiles[name] for name, bar in _BARS.items()}
+    drawings = characterised(bars, least_ipc=LEAST_IPC)
+    return {
+        picture: _below_each_other(
+            {title: drawings[name] for name, title in titles.items() if name in drawings}
+        )
+        for picture, titles in _PARTS.items()
+    }
+
+
+def _below_each_other(drawings: Mapping[str, Drawing]) -> Figure:
+    """One figure of `drawings` by their titles, each with its own legend."""
+    heights = [_TITLE_IN + drawing.height_in for drawing in drawings.values()]
+    figure = Figure(figsize=(_WIDTH_IN, sum(heights)), layout="constrained")
+    FigureCanvasAgg(figure)
+    parts = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for part, (title, drawing) in zip(parts, drawings.items(), strict=True):
+        axes = part.subplots()
+        drawing.draw(part, axes)
+        axes.set_title(title, fontsize=9, loc="left")
+    return figure
