@@ -70,15 +70,25 @@ pub fn registers_for_bursts(
 ) -> Result<Registers, PlatformError> {
     let per_cycle = rate.tokens_per_s() / clock.frequency().as_hz() as f64;
     let good = per_cycle.is_finite()
-        && per_cycle * LONGEST_CYCLES as f64 >= 1.0 - RATE_ERROR
+        && per_cycle * f64::from(Registers::MAX) >= 1.0
         && per_cycle < f64::from(Registers::MAX) / (2.0 * LONGEST_CYCLES as f64);
     let value = rate.tokens_per_s();
-    PlatformError::unless(
-        good,
-        "rate in tokens/s",
-        value,
-        "from 1 token per 65536 cycles to 32767 tokens per cycle of the shaper",
-    )?;
+    let allowed = "from 1 token per 4294967295 cycles to 32767 tokens per cycle of the shaper";
+    PlatformError::unless(good, "rate in tokens/s", value, allowed)?;
+    let (refill, interval) = refill_and_interval(per_cycle);
+    let cost = match rate.unit() {
+        Unit::Bytes => largest.get().max(1),
+        Unit::Operations => 1,
+    } * u64::from(burst.max(1));
+    Ok(Registers::new(refill, refill + cost - 1, interval)?)
+}
+
+/// The refill in tokens and its interval in cycles for a rate of `per_cycle` tokens a cycle.
+fn refill_and_interval(per_cycle: f64) -> (u64, u64) {
+    if per_cycle * (LONGEST_CYCLES as f64) < 1.0 {
+        // A single token, whose interval is long enough to be precise.
+        return (1, (1.0 / per_cycle).round() as u64);
+    }
     let error = |interval: u64| {
         let exact = per_cycle * interval as f64;
         (exact.round().max(1.0) / exact - 1.0).abs()
@@ -89,9 +99,5 @@ pub fn registers_for_bursts(
     let close = intervals.find(|interval| error(*interval) <= RATE_ERROR);
     let interval = close.or_else(nearest).unwrap_or(SHORTEST_CYCLES);
     let refill = (per_cycle * interval as f64).round().max(1.0) as u64;
-    let cost = match rate.unit() {
-        Unit::Bytes => largest.get().max(1),
-        Unit::Operations => 1,
-    } * u64::from(burst.max(1));
-    Ok(Registers::new(refill, refill + cost - 1, interval)?)
+    (refill, interval)
 }

@@ -75,7 +75,7 @@ pub(crate) const LEAST_PERMILLE: u32 = 10;
 /// The shortest interval that the planner uses: that of the last row of Table 2, "long enough to be
 /// easily implemented".
 pub(crate) const SHORTEST_CYCLES: u64 = 64;
-/// The longest interval that the planner uses.
+/// The longest interval that the planner uses for a rate of at least one token in it.
 pub(crate) const LONGEST_CYCLES: u64 = 65_536;
 /// The largest relative deviation of the registers' rate from the one asked for, if an interval
 /// allows it.
