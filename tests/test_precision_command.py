@@ -46,7 +46,10 @@ def test_the_command_reaches_its_precision_and_says_how(tmp_path: Path):
     ("options", "message"),
     [
         (("--precision", "p98:2%"), "did you mean p99"),
-        (("--precision", "p99:2%", "--seeds", "3"), "seeds = 3: must be 5 at least"),
+        (
+            ("--precision", "p99:2%", "--seeds", "3"),
+            "seeds = 3: must be at least 5 with a precision",
+        ),
         (("--precision", "p99:2%", "--requests", "900"), "--requests = 900: must be left out"),
         (("--precision", "p99:2%", "--spans", "x"), "--spans = 'x': must be left out"),
         (("--precision", "p99:2%", "--samples", "x"), "--samples = 'x': must be left out"),

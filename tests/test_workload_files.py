@@ -235,7 +235,7 @@ def test_unknown_workloads_are_refused(tmp_path: Path) -> None:
         simulation.check(small(5))
     suite = tmp_path / "own.toml"
     suite.write_text(suite_text("serverless"))
-    with pytest.raises(InputError, match=r"own.toml:26:8: name = 'serverless': must be another"):
+    with pytest.raises(InputError, match=r"own.toml:26:8: name = 'serverless': must differ"):
         simulation.check(small(suite))
     with pytest.raises(InputError, match="workload = 'netflix': must be socialnetwork, "):
         suite_text("netflix")

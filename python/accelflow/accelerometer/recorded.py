@@ -22,7 +22,7 @@ from accelflow.findings import printed_figures
 
 #: The share of application logic where a recording does not have its time: the average that
 #: AccelFlow's paper states for its services (section III).
-APPLICATION_RATIO: Final = printed_figures()["accelflow.breakdown_nonacc.AppLogic"]
+APPLICATION_RATIO: Final = float(printed_figures()["accelflow.breakdown_nonacc.AppLogic"])
 
 
 @dataclass(frozen=True)

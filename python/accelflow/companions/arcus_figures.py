@@ -170,7 +170,7 @@ def _fig6(report: Mapping[str, Any]) -> Figure:
 def _percentiles(report: Mapping[str, Any], *, section: str, label: str) -> Figure:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for key, row in _rows(report).items():
-        if key.startswith(f"{section}."):
+        if key.startswith(f"{section}.") and row["percentile"] is not None:
             groups.setdefault(f"{row['percentile']:g}th", []).append(row)
 
     def draw(axes: Axes) -> None:
