@@ -108,7 +108,7 @@ def energy(
 
     The result has watts by part (``power_w``), completed requests per second, joules per request,
     their part beyond idle and leakage (``dynamic_joules_per_request``), and requests per joule,
-    which is performance per watt. All are for one second of the measured window. Services that
+    which is performance per watt. All are averages over the measured window. Services that
     share a server share its watts. If each service has its own server, all servers count.
 
     The number of dispatches follows from the operations per request in the results. The moved bytes

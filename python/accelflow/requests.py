@@ -45,9 +45,10 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that keeps this request's deadline and trace on any thread.
 
-    It also keeps the tenant's terms and limit. For a coroutine function it is a coroutine function.
-    Outside handlers, and for requests without any of these, `work` is returned unchanged. Raises
-    InputError for generator functions, whose work is spread over several calls.
+    It also keeps the tenant, its priority, and its limit on concurrent chains. For a coroutine
+    function it is a coroutine function. Outside handlers, and for requests without any of these,
+    `work` is returned unchanged. Raises InputError for generator functions, whose work is spread
+    over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise refused("work", work, "must not be a generator function")

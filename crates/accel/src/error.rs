@@ -105,7 +105,7 @@ pub enum AccelError {
     },
     /// Two segments overlap in their sequence numbers but are not identical.
     #[error(
-        "segment at byte {at} (sequence number {found}) overlaps data up to {expected}; only exact duplicates may"
+        "segment at byte {at} (sequence number {found}) overlaps data up to {expected}; only exact duplicates are allowed"
     )]
     SegmentOverlap {
         /// Offset of the packet.

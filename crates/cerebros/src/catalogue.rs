@@ -60,7 +60,7 @@ pub struct FunctionDescription {
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 
-/// A service.
+/// One of the paper's five services: its cores, its working set and its functions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDescription {
     /// The paper's abbreviation.

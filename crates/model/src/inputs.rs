@@ -1,6 +1,6 @@
 //! The inputs of the area model and of the power model.
 
-/// The accelerators in the order of section VI.
+/// The names of the nine accelerators, in the order of AccelFlow, section VI.
 pub const ACCELERATORS: [&str; 9] = [
     "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
 ];

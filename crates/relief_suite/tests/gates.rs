@@ -223,7 +223,7 @@ fn impossible_settings_are_refused() {
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(1, 0)),
-        "graphs = 0: must be above the warm-up's 0"
+        "graphs = 0: must be above the graphs of the warm-up, 0"
     );
     let mut without = Platform::default();
     without.units[Kind::Isp.index()] = 0;

@@ -155,7 +155,7 @@ impl Outcome {
     }
 }
 
-/// The end of one execution, which notifies the core.
+/// The result that one execution of a run delivers to the core when it ends.
 #[derive(Debug)]
 pub struct Arrival {
     /// The trace that ended.

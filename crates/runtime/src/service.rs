@@ -44,7 +44,7 @@ pub enum PhaseRun {
 }
 
 impl PhaseRun {
-    /// The chains of this phase: none for a CPU phase.
+    /// The outcomes of this phase's chains; empty for a CPU phase.
     pub fn chains(&self) -> &[Outcome] {
         match self {
             PhaseRun::Cpu => &[],

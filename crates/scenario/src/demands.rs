@@ -65,7 +65,8 @@ pub struct OperationDemand {
     pub accelerator_ns: f64,
 }
 
-/// One chain, from its start to its end, without any waiting for others.
+/// What one chain needs: operations, their times, and the median waits for remote sides. Waits for
+/// simulated services are not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
     /// Number of its operations.

@@ -309,7 +309,7 @@ def switch_ns(trips: int) -> float:
 
 
 def processor_flags(word: str = "flags") -> set[str]:
-    """Return the processor's flags, listed after `word`."""
+    """Return the processor's flags: those in /proc/cpuinfo after `word`."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

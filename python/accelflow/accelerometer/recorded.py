@@ -225,7 +225,7 @@ def service_of(
 def _clock(machine: str) -> float:
     found = re.search(r"(\d+(?:\.\d+)?)\s*GHz", machine)
     if found is None:
-        allowed = f"must be given, since the recording's machine, {machine!r}, names no clock"
+        allowed = f"must be given, since the recording's machine, {machine!r}, states no GHz"
         raise refused("host_ghz", LEFT_OUT, allowed)
     return float(found[1])
 

@@ -45,7 +45,7 @@ class _Warmup(click.ParamType[int | str]):
     name = "N|mser5"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number, or the name of the rule."""
+        """Return the value of the option: a number of requests, or ``mser5``."""
         if value == _MSER5 or isinstance(value, int):
             return value
         if isinstance(value, str) and value.isdecimal():

@@ -140,7 +140,7 @@ class Days:
             )
 
     def read_memory(self, table: CsvTable) -> None:
-        """Count rows of memory, which workloads do not use."""
+        """Count the rows of a table of memory use as left out: workloads do not use them."""
         for row in table.rows():
             self.report.dropped("rows of memory", "left out: not part of a workload", row.place)
 

@@ -45,9 +45,9 @@ class Figure:
     def verdict(self) -> str:
         """Return the verdict on the paper's figure: ``agrees``, ``off`` or ``undecided``.
 
-        It depends on the interval, and on whether the run has enough rates of bursty arrivals. The
-        many readings have short runs, so their percentiles may have fewer responses beyond them
-        than the page of the reproduction requires.
+        It depends on the interval, and on whether bursty arrivals had enough different rates.
+        Unlike on the page of the reproduction, it does not depend on the number of responses beyond
+        a percentile, since these runs are short.
         """
         few = rates_shortage(self.finding.lacking)
         return str(replace(self.finding, lacking=few).verdict)
@@ -85,7 +85,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Tried:
-    """A reading other than the default, with the figure of each row by experiment."""
+    """The results under one reading other than the default: ``figures[experiment][row]``."""
 
     choice: Choice
     reading: Reading
@@ -94,7 +94,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Readings:
-    """The results of all readings; `default` has the figure of each row by experiment."""
+    """The results under all readings of the paper: ``default[experiment][row]`` is a figure."""
 
     definitions: tuple[Definition, ...]
     choices: tuple[Choice, ...]

@@ -59,7 +59,10 @@ def other_experiment(comparison: Comparison) -> str | None:
         (comparison.workload != _WORKLOAD, f"the workload is {comparison.workload}"),
         (any(names != _SERVICES for names in ran), "some of the eight services are left out"),
         (comparison.profile != "paper", f"costs are those of the profile {comparison.profile}"),
-        (not _has_paper_rate(comparison), f"the rate is not {_RATE_RPS:,.0f} a second of each"),
+        (
+            not _has_paper_rate(comparison),
+            f"the rate is not {_RATE_RPS:,.0f} requests a second of each service",
+        ),
         (kind not in _ARRIVALS, f"arrivals are {kind or 'unknown'}"),
         (bool(comparison.chips), "several chips are compared"),
         (source.get("config", "") not in ({}, _SAME_SERVER), "parameters of the server are set"),

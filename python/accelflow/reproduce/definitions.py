@@ -314,7 +314,7 @@ def _settings(table: Section) -> Mapping[str, Any]:
             raise refused(
                 f"{table.place}.rates",
                 LEFT_OUT,
-                f"must be one of {rates}, since arrivals = '{PRODUCTION}' have each service's rate",
+                f"must be one of {rates}: arrivals = '{PRODUCTION}' give each service its rate",
             )
     simulation.check(simulation.Scenario(**checked))
     return found

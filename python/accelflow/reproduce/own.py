@@ -111,7 +111,7 @@ class OwnScenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The inputs of experiments without a simulation."""
+        """The workload, rates and parameters for experiments that simulate nothing."""
         return simulation.Scenario(
             workload=self.workload,
             recording=self.recording,

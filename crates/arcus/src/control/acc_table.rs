@@ -13,7 +13,7 @@ pub struct AccEntry {
     pub instances: Vec<usize>,
 }
 
-/// The name, in requests, of the route to the storage without an accelerator.
+/// The name that a request gives to go straight to the storage, through no accelerator.
 pub const STORAGE: &str = "storage";
 
 /// The entries for every accelerator of the platform by name. Accelerators of the same name are

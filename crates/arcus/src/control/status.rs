@@ -125,7 +125,7 @@ impl FlowStatus {
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// The capacity that the promise uses, in gigabits per second.
+    /// The promised rate, in gigabits per second; 0 for a flow without a promise.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }

@@ -190,8 +190,7 @@ impl ProfileFile {
     /// [`PlanError`] for a table of another platform, and for entries that do not fit it.
     pub fn table(&self, plan: &CheckedPlan) -> Result<ProfileTable, PlanError> {
         if self.platform != ProfiledPlatform::of(plan) {
-            let message =
-                "profiles: must be of the plan's platform: run `accelflow arcus profile` again";
+            let message = "profiles: must be those of the plan's platform: run `accelflow arcus profile` again";
             return Err(PlanError::of(Vec::new(), message));
         }
         let sizes = self.sizes.iter().copied().map(Bytes).collect();

@@ -51,7 +51,8 @@ pub struct MeasuredBody {
     pub transfer_ns: Vec<f64>,
 }
 
-/// The measurements of the machine.
+/// The result of [`measure`]: the times of the nine accelerators' software bodies, and of a switch
+/// between threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBodies {
     /// The nine accelerators, in the order of [`Accel::ALL`].

@@ -9,7 +9,7 @@ pub const MAX_INTEGER_BYTES: u16 = 8;
 /// The most bytes of a text that a condition compares.
 pub const MAX_TEXT_BYTES: usize = 64;
 
-/// An operand that a condition reads from an accelerator's output. Its text is the name of a fact.
+/// An operand that a condition reads from an accelerator's output. As text, such as `hit` or `out[4:6]`, it is the name of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand<'a> {
     /// An integer field that a body has extracted: `hit`.

@@ -54,7 +54,7 @@ impl ShareKind {
         })
     }
 
-    /// The name that the paper gives the part.
+    /// The paper's name for this kind of work.
     pub const fn name(self) -> &'static str {
         match self {
             ShareKind::Tcp => "TCP",
@@ -137,7 +137,9 @@ pub enum PaperProfileError {
         value: f64,
     },
     /// An operation of a custom accelerator without a cost.
-    #[error("cost of {name} = left out: must be stated, since the paper prints no share of it")]
+    #[error(
+        "cost of {name} = left out: must be stated, since the paper prints no share of time for it"
+    )]
     Kind {
         /// The accelerator's name.
         name: String,

@@ -163,7 +163,9 @@ PROOFS: Final = (
             / (1 - f["tail_over_relief_5k"])
         ),
         quantity="RELIEF's P99 at 5 kRPS over its mean on an idle server, at least",
-        rests_on=("What is not orchestration takes both systems as long on an idle server.",),
+        rests_on=(
+            "What is not orchestration takes equally long in both systems on an idle server.",
+        ),
         rows=("orchestration_overhead.RELIEF_unloaded",),
     ),
     Proof(
@@ -202,7 +204,9 @@ PROOFS: Final = (
         formula="cycles = 1.5 us x (1 - 10 %) / 10 % x 2.2 % / (1 - 2.2 %) / 18 x 2.4 GHz",
         bound=lambda f: _dispatcher_us(f) * 1e3 / f["instructions"] * f["clock_ghz"],
         quantity="cycles of 2.4 GHz for an instruction of a dispatcher",
-        rests_on=("What is not orchestration takes both systems as long on an idle server.",),
+        rests_on=(
+            "What is not orchestration takes equally long in both systems on an idle server.",
+        ),
         gives=("a dispatcher's clock, which is not printed", "what is counted as orchestration"),
         rows=("orchestration_overhead.AccelFlow_unloaded",),
     ),

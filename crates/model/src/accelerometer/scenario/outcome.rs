@@ -3,7 +3,8 @@
 use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 
-/// The shares that costs add to the host's time, relative to its time without offloading.
+/// What keeps a kernel from its ideal speedup, by cause: time that stays on the host, or that
+/// offloading adds. Each is a share of the host's time without offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// The part of the kernel that stays on the host because offloading it would not pay.

@@ -93,7 +93,7 @@ pub(crate) fn energy_model(request: &str) -> PyResult<String> {
     let power = power(&request.area, &request.power)?;
     let hardware = Hardware::of_system(&request.system).ok_or_else(|| {
         AccelflowError::new_err(format!(
-            "system = '{}': must be a system with known hardware",
+            "system = '{}': must be a built-in system, whose hardware the energy model knows",
             request.system
         ))
     })?;
