@@ -266,7 +266,7 @@ fn a_table_of_something_else_is_refused() {
     let file = ProfileFile::from_json(&table, VERSION).unwrap();
     let text = file.table(&other).unwrap_err().message;
     assert!(
-        text.starts_with("profiles: must be of the plan's platform"),
+        text.starts_with("profiles: must be those of the plan's platform"),
         "{text}"
     );
 }
