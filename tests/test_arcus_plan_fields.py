@@ -364,7 +364,7 @@ def test_closed_clients_obey_littles_law(clients: int, think_us: float) -> None:
         there_us = flow["slo"]["latency"]["got_us"][run] + think_us
         there = flow["operations_per_s"][run] * there_us * 1e-6
         assert there == pytest.approx(clients, rel=within)
-    # One after the other, or as many as the accelerator serves.
+    # The clients' rate without waits, and at most the accelerator's.
     alone = clients / (latency_us(PACED, 50) + think_us)
     expected = min(alone, 1 / SERVICE_US) * 1e6
     assert flow["operations_per_s"]["Host_noTS"] == pytest.approx(expected, rel=0.01)

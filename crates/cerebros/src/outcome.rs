@@ -75,7 +75,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// The mean of `time` over the requests, in picoseconds; zero if there are none.
+    /// The mean of `time` over the requests, in picoseconds; 0 without requests.
     pub fn mean(&self, time: Time) -> f64 {
         ratio(time.as_ps() as f64, self.requests)
     }

@@ -59,7 +59,7 @@ class OperationRules:
 
     @classmethod
     def read(cls, path: Path | None) -> OperationRules:
-        """Return the rules in the file `path`, or the built-in ones if it is None.
+        """Return the rules of the file `path`; without a path, the built-in rules.
 
         Raises InputError for a file that cannot be read or has no valid rules.
         """

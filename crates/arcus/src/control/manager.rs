@@ -112,7 +112,8 @@ impl Manager {
     /// that are tagged [`Tag::SloViolating`] are avoided; of the others, the one with the most
     /// remaining capacity is chosen. On each route messages are cut to the smallest segments that
     /// cost no accelerator more than 3 % of its rate. If no route is then SLO-Friendly, messages
-    /// stay whole, which is cheapest for accelerators. The routes of all flows are classified anew.
+    /// stay whole: the accelerators then lose none of their rate. All flows get new tags for their
+    /// routes.
     ///
     /// # Errors
     /// [`PlatformError::NotAdmitted`], with the remaining capacity, for an SLO that does not fit;

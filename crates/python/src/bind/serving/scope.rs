@@ -102,7 +102,7 @@ impl PyRequest {
             .collect()
     }
 
-    /// The first value of the metadata called `name`; None if there is none.
+    /// The first value of the metadata called `name`; None if the request has no such metadata.
     fn get(&self, name: &str) -> Option<Value> {
         self.metadata.get_all(name).next().map(Value::from)
     }

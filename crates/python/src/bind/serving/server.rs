@@ -339,7 +339,7 @@ impl PyServer {
         })
     }
 
-    /// The operators' port (`admin`); None if there is none, or the server is not running.
+    /// The number of the operators' port; None without `admin`, and while the server does not run.
     fn admin_port(&self) -> Option<u16> {
         match &*self.lock() {
             State::Running(running) => running.admin_address().map(|address| address.port()),
