@@ -232,6 +232,18 @@ fn a_table_may_be_swept_before_there_are_flows() {
 }
 
 #[test]
+fn a_rate_that_no_register_holds_is_refused_with_its_flow() {
+    let slow = flow(json!({"slo_gbit_per_s": null, "slo_operations_per_s": 0.01}));
+    let checked = CheckedPlan::from_json(&json!({"flow": [slow]})).unwrap();
+    let profiles = ProfileTable::new(checked.platform.clone());
+    let text = plan(&checked, profiles).unwrap_err().message;
+    assert!(
+        text.starts_with("flow 'a': rate in tokens/s = 0.01: must be from"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_table_of_something_else_is_refused() {
     let checked = CheckedPlan::from_json(&json!({"flow": [flow(json!({}))]})).unwrap();
     let options = SweepOptions {

@@ -76,7 +76,11 @@ fn register(
             let command = Command::Register(Box::new(request), flow.arrivals);
             later.push((flow.from, command));
         } else if let Err(error) = manager.register(request) {
-            rejected.push(Rejected::of(error)?);
+            let unnamed = matches!(error, PlatformError::OutOfRange { .. });
+            rejected.push(Rejected::of(error).map_err(|error| match unnamed {
+                true => PlanError::of(Vec::new(), format!("flow '{}': {error}", flow.request.name)),
+                false => error,
+            })?);
             continue;
         }
         later.extend(flow.until.map(|until| (until, release)));
