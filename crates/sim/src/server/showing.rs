@@ -262,12 +262,18 @@ impl<'r> Engine<'r> {
         };
         let mut deeds = self.changed_tasks(&mut watching);
         deeds.extend(self.changed_dispatchers(&mut watching));
-        let lengths = &mut watching.lengths;
-        for (queue, length) in self.queue_lengths(&watching.units, now) {
-            if lengths.insert(queue, length).unwrap_or(0) != length {
+        let Watching { units, lengths, .. } = &mut *watching;
+        let mut place = 0;
+        self.for_each_queue(units, now, |queue, length| {
+            if place == lengths.len() {
+                lengths.push(0);
+            }
+            if lengths[place] != length {
+                lengths[place] = length;
                 deeds.push((None, Deed::Length(queue, length)));
             }
-        }
+            place += 1;
+        });
         self.watching = Some(watching);
         for (of, what) in deeds {
             self.show_deed(of, now, what);
@@ -316,24 +322,22 @@ impl<'r> Engine<'r> {
         deeds
     }
 
-    fn queue_lengths(&self, units: &[Unit], now: Time) -> Vec<(Queue, usize)> {
-        let mut lengths = vec![
-            (Queue::Dma, self.dma.backlog()),
-            (Queue::Manager, self.manager.backlog(now)),
-        ];
+    /// Calls `each` with every queue and its length, in the same order in every call.
+    fn for_each_queue(&self, units: &[Unit], now: Time, mut each: impl FnMut(Queue, usize)) {
+        each(Queue::Dma, self.dma.backlog());
+        each(Queue::Manager, self.manager.backlog(now));
         for unit in units {
             let station = self.ensemble.station(*unit);
-            let dispatcher = Queue::Dispatcher(unit.name());
-            lengths.push((Queue::Input(unit.name()), station.backlog()));
-            lengths.push((dispatcher, station.dispatcher.backlog()));
+            each(Queue::Input(unit.name()), station.backlog());
+            each(Queue::Dispatcher(unit.name()), station.dispatcher.backlog());
         }
         if self.manager.is_central() {
-            let waiting = |accel| (Queue::Central(accel), self.manager.waiting(accel));
-            lengths.extend(Accel::ALL.map(waiting));
+            for accel in Accel::ALL {
+                each(Queue::Central(accel), self.manager.waiting(accel));
+            }
         }
-        let cores =
-            (0..self.cores.count()).map(|core| (Queue::Core(core), self.cores.waiting(core)));
-        lengths.extend(cores);
-        lengths
+        for core in 0..self.cores.count() {
+            each(Queue::Core(core), self.cores.waiting(core));
+        }
     }
 }

@@ -1,9 +1,7 @@
 //! The observer of a server, and the last state that it was shown.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
-use crate::server::activity::Queue;
 use crate::server::observer::Observer;
 use crate::server::state::{JobId, Unit};
 
@@ -16,7 +14,8 @@ pub(crate) struct Watching<'r> {
     pub observer: &'r Shared<'r>,
     /// Whether it follows the hardware.
     pub follows: bool,
-    pub lengths: HashMap<Queue, usize>,
+    /// The lengths of queues, in the order of `Engine::for_each_queue`. It grows in the first call.
+    pub lengths: Vec<usize>,
     /// By core, the number of the task's start.
     pub tasks: Vec<Option<u32>>,
     /// By unit, the entry that its dispatcher handles.
@@ -37,7 +36,7 @@ impl<'r> Watching<'r> {
             server,
             follows: observer.borrow().follows_hardware(),
             observer,
-            lengths: HashMap::new(),
+            lengths: Vec::new(),
             tasks: vec![None; cores],
             dispatched: vec![None; units.len()],
             units,
