@@ -65,6 +65,10 @@ impl<'a> Run<'a> {
                 injection.add(Time::ZERO, flow.results)?;
             }
         }
+        let lanes = match mechanism {
+            Mechanism::Panic { .. } => flows.len().max(1),
+            _ => 1,
+        };
         let states = flows.iter().zip(0..);
         let states = states.map(|(flow, number)| FlowState::new(flow, number, settings.seed));
         let mut states: Vec<FlowState> = states.collect();
@@ -83,7 +87,7 @@ impl<'a> Run<'a> {
             jobs: Slab::default(),
             up: Direction::new(&platform.pcie, 2 * engines),
             down: Direction::new(&platform.pcie, engines),
-            units: vec![Station::new(flows.len()); platform.accelerators.len()],
+            units: vec![Station::new(flows.len(), lanes); platform.accelerators.len()],
             compute: stream(3),
             reading: vec![Bytes(0); engines],
             leaving: vec![Bytes(0); engines],

@@ -143,7 +143,7 @@ impl Run<'_> {
         let state = *self.jobs.get(job);
         match self.route(&state).accelerators.get(state.stage).copied() {
             Some(unit) => {
-                self.units[unit].queue.push_back(job);
+                self.units[unit].queue.push(state.flow, job);
                 self.start_unit(now, unit);
                 Ok(())
             }
@@ -161,7 +161,7 @@ impl Run<'_> {
         if self.units[unit].busy {
             return;
         }
-        let Some((place, number)) = self.next_job(unit) else {
+        let Some((lane, number)) = self.next_job(unit) else {
             return;
         };
         let job = *self.jobs.get(number);
@@ -191,7 +191,7 @@ impl Run<'_> {
         let busy = accelerator.law.draw(busy, &mut self.compute);
         let latency = accelerator.latency;
         let station = &mut self.units[unit];
-        station.queue.remove(place);
+        station.queue.remove_front(lane);
         station.busy = true;
         station.virtual_time = station.virtual_time.max(station.finish[job.flow]);
         station.finish[job.flow] = station.virtual_time + job.data.get() as f64 / weight;
@@ -206,16 +206,15 @@ impl Run<'_> {
         self.at(now + busy + latency, Event::Computed(number));
     }
 
-    /// The job that an accelerator takes next, and its place in the queue: the first, or under PANIC,
+    /// The job that an accelerator takes next, and its lane in the queue: the first, or under PANIC,
     /// whose scheduler serves each unit, that of its policy. Jobs of a flow stay in order.
     fn next_job(&self, unit: usize) -> Option<(usize, u32)> {
+        let station = &self.units[unit];
         let Mechanism::Panic { order, .. } = self.mechanism else {
-            return self.units[unit].queue.front().map(|job| (0, *job));
+            let first = station.queue.fronts().next();
+            return first.map(|(lane, _, job)| (lane, job));
         };
-        let queue = self.units[unit].queue.iter().copied().enumerate();
-        let keyed = queue.map(|(place, number)| {
-            let flow = self.jobs.peek(number).flow;
-            let station = &self.units[unit];
+        let keyed = station.queue.fronts().map(|(flow, arrival, job)| {
             let key = match order {
                 Order::RoundRobin => 0.0,
                 Order::Priority => f64::from(self.flows[flow].spec.priority),
@@ -223,10 +222,10 @@ impl Run<'_> {
                     station.finish[flow].max(station.virtual_time)
                 }
             };
-            (key, place, number)
+            (key, arrival, flow, job)
         });
         let first = keyed.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        first.map(|(_, place, number)| (place, number))
+        first.map(|(_, _, flow, job)| (flow, job))
     }
 
     /// The output of an accelerator for a job. A digest belongs to the whole message, so its last

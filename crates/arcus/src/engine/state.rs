@@ -169,7 +169,7 @@ impl FlowState {
 /// An accelerator and its queue.
 #[derive(Clone, Debug)]
 pub(super) struct Station {
-    pub(super) queue: VecDeque<u32>,
+    pub(super) queue: Queue,
     pub(super) busy: bool,
     /// Bytes dispatched to it directly that have not started.
     pub(super) reserved: Bytes,
@@ -179,15 +179,52 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// An idle accelerator that `flows` flows share.
-    pub(super) fn new(flows: usize) -> Station {
+    /// An idle accelerator that `flows` flows share, with a queue of `lanes` lanes.
+    pub(super) fn new(flows: usize, lanes: usize) -> Station {
         Station {
-            queue: VecDeque::new(),
+            queue: Queue::new(lanes),
             busy: false,
             reserved: Bytes(0),
             finish: vec![0.0; flows],
             virtual_time: 0.0,
         }
+    }
+}
+
+/// The jobs that wait for an accelerator, in lanes: one for all flows, or one for each. Jobs of a
+/// lane stay in order, so that only the fronts of lanes are candidates.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    /// By lane, jobs with their number in the order of their arrivals.
+    lanes: Vec<VecDeque<(u64, u32)>>,
+    arrived: u64,
+}
+
+impl Queue {
+    fn new(lanes: usize) -> Queue {
+        Queue {
+            lanes: vec![VecDeque::new(); lanes],
+            arrived: 0,
+        }
+    }
+
+    /// Adds `job` of `flow` behind the others of its lane.
+    pub(super) fn push(&mut self, flow: usize, job: u32) {
+        let lane = flow % self.lanes.len();
+        self.lanes[lane].push_back((self.arrived, job));
+        self.arrived += 1;
+    }
+
+    /// The first job of each lane that has one: the lane, the number of the job's arrival, and the
+    /// job.
+    pub(super) fn fronts(&self) -> impl Iterator<Item = (usize, u64, u32)> {
+        let fronts = self.lanes.iter().enumerate();
+        fronts.filter_map(|(lane, jobs)| jobs.front().map(|&(arrival, job)| (lane, arrival, job)))
+    }
+
+    /// Removes the first job of `lane`.
+    pub(super) fn remove_front(&mut self, lane: usize) {
+        self.lanes[lane].pop_front();
     }
 }
 
