@@ -95,6 +95,21 @@ def test_every_file_of_rust_tests_is_run() -> None:
     assert left_out == []
 
 
+def test_programs_of_unit_tests_are_built_where_there_are_unit_tests() -> None:
+    # A library without unit tests would be compiled a second time for nothing; one whose tests are
+    # turned off would not run them.
+    wrong = []
+    for path in sorted([*ROOT.glob("crates/*/Cargo.toml"), *ROOT.glob("benches/*/Cargo.toml")]):
+        manifest = tomllib.loads(path.read_text())
+        if not (path.parent / "src/lib.rs").is_file():
+            continue
+        sources = (path.parent / "src").rglob("*.rs")
+        has_tests = any("#[test]" in source.read_text() for source in sources)
+        if manifest.get("lib", {}).get("test", True) != has_tests:
+            wrong.append(str(path.relative_to(ROOT)))
+    assert wrong == []
+
+
 def test_every_fuzz_target_has_its_program_and_its_row() -> None:
     properties = {path.stem for path in ROOT.glob("crates/fuzzing/src/targets/*.rs")} - {"mod"}
     programs = {
