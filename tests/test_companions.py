@@ -82,7 +82,10 @@ def test_arcus_experiments_have_the_units_and_ranges_of_the_targets(
     outcomes: Mapping[str, PaperResult],
 ) -> None:
     reports = outcomes["arcus"].results["reports"]
-    rows = {row["key"]: row for report in reports.values() for row in report["rows"]}
+    listed = [row for report in reports.values() for row in report["rows"]]
+    rows = {row["key"]: row for row in listed}
+    assert len(rows) == len(listed)
+    assert all(key.startswith("arcus.") for key in rows)
     reported = {key for key in targets() if key in rows}
     assert {key for key, row in rows.items() if row["paper"] is not None} == reported
     for key in reported:

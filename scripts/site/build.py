@@ -13,8 +13,8 @@ from stage import ROOT, stage
 
 def main() -> int:
     """Return 0 if there was no warning."""
-    # Document trees are millions of objects that live until the end. Looking for garbage among them took
-    # nearly half of the time.
+    # Document trees are millions of objects that live until the end. Looking for garbage among
+    # them took nearly half of the time.
     gc.disable()
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "out/site"
     stage(site / "source")

@@ -317,18 +317,3 @@ fn a_report_says_what_it_is_and_a_seed_gives_it_again() {
         ]
     );
 }
-
-#[test]
-fn keys_are_of_one_row_each() {
-    let reports = EXPERIMENTS.map(|experiment| report(experiment.name));
-    let mut keys: Vec<&str> = reports
-        .iter()
-        .flat_map(|report| &report.rows)
-        .map(|row| row.key.as_str())
-        .collect();
-    let count = keys.len();
-    keys.sort_unstable();
-    keys.dedup();
-    assert_eq!(keys.len(), count);
-    assert!(keys.iter().all(|key| key.starts_with("arcus.")), "{keys:?}");
-}

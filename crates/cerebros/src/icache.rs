@@ -28,13 +28,16 @@ impl InstructionCache {
         let index = block as usize % self.sets.len();
         let set = &mut self.sets[index];
         if let Some(place) = set.iter().position(|&held| held == block) {
-            set[..=place].rotate_right(1);
+            set.copy_within(..place, 1);
+            set[0] = block;
             return false;
         }
-        if set.len() == self.ways {
-            set.pop();
+        if set.len() < self.ways {
+            set.push(block);
         }
-        set.insert(0, block);
+        let last = set.len() - 1;
+        set.copy_within(..last, 1);
+        set[0] = block;
         true
     }
 
