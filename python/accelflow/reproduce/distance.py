@@ -1,4 +1,4 @@
-"""The distance of figures from the paper's rows marked ``fit``, and its standard error."""
+"""The distance of figures from the paper's rows that choose a scenario, and its standard error."""
 
 from __future__ import annotations
 
@@ -11,8 +11,14 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 
 
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings on rows marked ``fit``."""
-    return [finding for finding in findings if finding.use == "fit"]
+    """Return the findings whose distance chooses the scenario: those on sections marked ``fit``.
+
+    A row of another section that has informed one parameter (``fits``) is no check of the model any
+    more, but it does not enter the distance.
+    """
+    return [
+        finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits
+    ]
 
 
 def distance(rows: Mapping[str, float | None]) -> float:

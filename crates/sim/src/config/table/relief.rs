@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 130.0,
             provenance: Provenance::Assumed,
             source: "AccelFlow, section VII.A.1 counts 1.5 us",
-            why: "At 1.5 us of occupancy the manager saturates at 7.7 kRPS of CPost alone, below every load of the evaluation, and the tail is a property of the run's length. 0.13 us keeps it stable with all eight services on one server; set 1500 for the paper's sentence to the letter.",
+            why: "At 1.5 us of occupancy the manager saturates at 7.7 kRPS of CPost alone, below every load of the evaluation, and the tail is a property of the run's length. 0.13 us keeps it stable with all eight services on one server, and was chosen with the step Direct of Fig. 13 in view; set 1500 for the paper's sentence to the letter.",
         },
         get: |config| config.relief.occupancy.as_ns_f64(),
         set: |config, value| config.relief.occupancy = Time::from_ns_f64(value),
