@@ -270,3 +270,64 @@ fn kernels_that_share_a_line_must_describe_it_alike() {
         "{error}"
     );
 }
+
+/// 60 % of 100 B and 40 % of 400 B. The means are 220 B and 36.36 cycles a byte, so an offload of
+/// 100 B saves 3,181.8 cycles less 500 of transfer, and one of 400 B 12,727.3 less 500.
+fn two_sizes(hosts: f64, name: Option<&str>) -> Scenario {
+    let mut scenario = shared(hosts, Selection::Lucrative(Scaling::Cycles));
+    let kernel = &mut scenario.kernels[0];
+    let sizes = vec![(100.0, 0.6), (400.0, 1.0)];
+    kernel.sizes = Some(SizeCdf::new(sizes, Interpolation::Step).expect("a distribution"));
+    if let Queueing::Station { shared, .. } = &mut kernel.queue {
+        *shared = name.map(str::to_owned);
+    }
+    scenario
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+}
+
+/// A size whose offloads are too many with a shorter wait, and too few with a longer one: it pays
+/// exactly 0, and part of it goes.
+#[test]
+fn wait_and_selection_meet_where_a_size_pays_nothing() {
+    let saved = 4e8 / 11e6 * 7.0 / 8.0;
+    for name in [None, Some("device")] {
+        // All of both sizes would use 85 % and wait for longer than 100 B pay.
+        let outcome = two_sizes(34.0, name).evaluate().unwrap();
+        let kernel = &outcome.kernels[0];
+        let queue = 100.0 * saved - 500.0;
+        near(kernel.queue.0, queue);
+        // Only 400 B gain: 20,000 a second, of 2e9 cycles.
+        let gain = 2e4 * (400.0 * saved - 500.0 - queue) / 2e9;
+        near(outcome.speedup, 1.0 / (1.0 - gain));
+        near(kernel.speedup, outcome.speedup);
+        assert!(!kernel.pays_in_speedup.unwrap().contains(100.0));
+        assert!(kernel.pays_in_speedup.unwrap().contains(400.0));
+        // The accelerator needs 454.5 cycles for 100 B, and four times that for 400 B. By Pollaczek
+        // and Khinchine, 2 Q (1 - load) is the sum of each size's load times its time.
+        let (arrivals, time) = (34.0 * 5e4 / 2e9, 4e8 / 11e6 * 100.0 / 8.0);
+        let (many, rare) = (0.6 * arrivals * time, 0.4 * arrivals * 4.0 * time);
+        let part = (2.0 * queue * (1.0 - rare) - rare * 4.0 * time) / (many * (time + 2.0 * queue));
+        assert!(part > 0.0 && part < 1.0, "{part}");
+        near(kernel.lucrative_share, 0.4 + 0.6 * part);
+        near(kernel.utilisation.unwrap(), rare + many * part);
+
+        // Even 400 B alone would overload it.
+        let outcome = two_sizes(80.0, name).evaluate().unwrap();
+        let kernel = &outcome.kernels[0];
+        let queue = 400.0 * saved - 500.0;
+        near(kernel.queue.0, queue);
+        near(outcome.speedup, 1.0);
+        // rho / (1 - rho) of half a time of 1,818.2 cycles.
+        let waits = 2.0 * queue / (4.0 * time);
+        let busy = waits / (1.0 + waits);
+        near(kernel.utilisation.unwrap(), busy);
+        near(kernel.offloaded_share, busy * 8.0 / 80.0);
+        near(
+            kernel.lucrative_share,
+            0.4 * busy / (80.0 * 2e4 / 2e9 * 4.0 * time),
+        );
+    }
+}

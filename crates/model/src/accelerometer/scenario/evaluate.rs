@@ -4,7 +4,7 @@ use accelflow_parameters::Refusal;
 
 use super::outcome::{KernelResult, Limit, Losses, ScenarioResult};
 use super::service::{Kernel, Queueing, Scenario, Selection};
-use super::shared::{check_shared, lines};
+use super::shared::{SharedQueue, check_shared, lines};
 use super::solver::{Solver, missing};
 use crate::accelerometer::point::Point;
 use crate::accelerometer::quantity::CyclesPerSecond;
@@ -13,7 +13,8 @@ impl Scenario {
     /// Evaluates the scenario.
     ///
     /// Where queueing and selection depend on each other (waits decide which offloads pay, and
-    /// those decide the waits), the result is their unique common solution.
+    /// those decide the waits), the result is their unique common solution. If that is where one
+    /// size pays exactly 0, a part of the offloads of this size goes to the accelerator.
     ///
     /// # Errors
     /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an accelerator
@@ -50,13 +51,8 @@ fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
     }
     let waits = lines(scenario)?;
     for (kernel, line) in scenario.kernels.iter().zip(waits) {
-        let alone = line.map(|line| Kernel {
-            queue: Queueing::Mean(line.wait),
-            ..kernel.clone()
-        });
-        let (point, mut outcome) = evaluate(alone.as_ref().unwrap_or(kernel), host)
-            .map_err(|error| error.within(&kernel.name))?;
-        outcome.utilisation = line.map(|line| line.utilisation).or(outcome.utilisation);
+        let (point, outcome) =
+            evaluate(kernel, host, line).map_err(|error| error.within(&kernel.name))?;
         let (host_side, request_side) = kernel.design.coefficients();
         offloaded += outcome.offloaded_share;
         host_added += point.added(host_side);
@@ -96,7 +92,12 @@ impl Kernel {
     }
 }
 
-fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelResult), Refusal> {
+/// Evaluates `kernel` alone; if it shares a queue, with the wait in `line`.
+fn evaluate(
+    kernel: &Kernel,
+    host: CyclesPerSecond,
+    line: Option<SharedQueue>,
+) -> Result<(Point, KernelResult), Refusal> {
     kernel.check_relation(host)?;
     let (host_side, request_side) = kernel.design.coefficients();
     let solver = Solver::new(kernel, host);
@@ -106,7 +107,8 @@ fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelResu
             "the host waits for the accelerator",
         ));
     }
-    let (picked, queue) = solver.solve()?;
+    let crossing = line.map_or_else(|| solver.solve(), |line| Ok(line.crossing))?;
+    let (picked, queue) = (solver.picked(crossing)?, crossing.queue);
     let transfer = picked.transfer;
     let acceleration = kernel.acceleration.unwrap_or(f64::INFINITY);
     let point = Point {
@@ -132,13 +134,16 @@ fn evaluate(kernel: &Kernel, host: CyclesPerSecond) -> Result<(Point, KernelResu
     let ideal_speedup = 1.0 / (1.0 - kernel.share);
     let outcome = KernelResult {
         offloaded_share: picked.share,
-        offloaded_share_by_cycles: solver.share_by_cycles(picked.range),
+        offloaded_share_by_cycles: solver.share_by_cycles(&picked),
         offloads: picked.offloads,
         lucrative_share: picked.part,
         cycles_per_byte: solver.cycles_per_byte,
         transfer,
         queue,
-        utilisation: solver.station(&picked).map(|s| s.utilisation()),
+        utilisation: line.map_or_else(
+            || solver.station(&picked).map(|station| station.utilisation()),
+            |line| Some(line.utilisation),
+        ),
         pays_in_speedup: solver.pays(queue, true),
         pays_in_latency: knows_latency.then(|| solver.pays(queue, false)).flatten(),
         speedup,

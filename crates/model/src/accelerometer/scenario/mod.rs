@@ -1,5 +1,6 @@
 //! A service and the accelerators for its kernels.
 
+mod crossing;
 mod evaluate;
 mod outcome;
 mod relation;

@@ -2,16 +2,16 @@
 
 use accelflow_parameters::Refusal;
 
+use super::crossing::Crossing;
 use super::service::{Kernel, Queueing, Scenario};
 use super::solver::Solver;
-use crate::accelerometer::granularity::bisect;
 use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerCycle};
 use crate::accelerometer::queueing::{Approximation, Station};
 
 /// The wait in a queue that several kernels share, and the accelerator's utilisation.
 #[derive(Clone, Copy)]
 pub(super) struct SharedQueue {
-    pub wait: MeanCycles,
+    pub crossing: Crossing,
     pub utilisation: f64,
 }
 
@@ -51,36 +51,22 @@ fn name_of(kernel: &Kernel) -> Option<&str> {
 fn line_of(name: &str, scenario: &Scenario) -> Result<SharedQueue, Refusal> {
     let sharing = sharing(name, scenario);
     check_alike(&sharing)?;
-    let at = |wait: f64| merged(&sharing, scenario.host, MeanCycles(wait));
-    let wait_at = |wait: f64| -> Result<f64, Refusal> {
-        let (station, approximation) = at(wait)?;
+    let found = Crossing::find(|tried| {
+        let (station, approximation) = merged(&sharing, scenario.host, tried)?;
         Ok(station.mean_wait(approximation).0)
+    })?;
+    let Some(crossing) = found else {
+        let without = Crossing::at(MeanCycles(0.0));
+        let load = merged(&sharing, scenario.host, without)?.0.utilisation();
+        return Err(Refusal::new(
+            "queue.utilisation",
+            format!("{load:.4}"),
+            "must be below 1: the shared accelerator cannot keep up with its offloads",
+        ));
     };
-    // As for an unshared queue: with a longer wait fewer offloads pay, so there is exactly one
-    // crossing.
-    let first = wait_at(0.0)?;
-    let mut high = if first.is_finite() { first } else { 1.0 };
-    while wait_at(high)? > high {
-        high *= 2.0;
-        if !high.is_finite() {
-            let load = at(0.0)?.0.utilisation();
-            return Err(Refusal::new(
-                "queue.utilisation",
-                format!("{load:.4}"),
-                "must be below 1: the shared accelerator cannot keep up with its offloads",
-            ));
-        }
-    }
-    let crossing = if first == 0.0 {
-        0.0
-    } else {
-        bisect(0.0, high, |wait| {
-            wait_at(wait).is_ok_and(|next| next > wait)
-        })
-    };
-    let (station, approximation) = at(crossing)?;
+    let (station, _) = merged(&sharing, scenario.host, crossing)?;
     Ok(SharedQueue {
-        wait: station.mean_wait(approximation),
+        crossing,
         utilisation: station.utilisation(),
     })
 }
@@ -126,13 +112,13 @@ fn check_alike(sharing: &[&Kernel]) -> Result<(), Refusal> {
 fn merged(
     sharing: &[&Kernel],
     host: CyclesPerSecond,
-    wait: MeanCycles,
+    crossing: Crossing,
 ) -> Result<(Station, Approximation), Refusal> {
     let (mut rate, mut busy, mut squares) = (0.0, 0.0, 0.0);
     let (mut elements, mut approximation) = (1, Approximation::Kimura);
     for kernel in sharing {
         let solver = Solver::new(kernel, host);
-        let Some(station) = solver.station(&solver.pick(wait)?) else {
+        let Some(station) = solver.station(&solver.picked(crossing)?) else {
             continue;
         };
         if let Queueing::Station {

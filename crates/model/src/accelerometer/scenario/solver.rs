@@ -2,11 +2,11 @@
 
 use accelflow_parameters::Refusal;
 
+use super::crossing::Crossing;
 use super::service::{Kernel, Queueing, Scaling, Selection};
-use crate::accelerometer::granularity::{Lucrative, Offload, bisect};
+use crate::accelerometer::granularity::{Lucrative, Offload};
 use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 use crate::accelerometer::queueing::Station;
-use crate::accelerometer::sizes::SizeCdf;
 
 /// The offloads that go to the accelerator.
 pub(super) struct Picked {
@@ -15,6 +15,50 @@ pub(super) struct Picked {
     pub(super) offloads: OffloadsPerSecond,
     pub(super) share: f64,
     pub(super) transfer: MeanCycles,
+    work: Option<Work>,
+}
+
+/// Moments of g^beta over offloads, per candidate: their number, the sum and the sum of squares.
+#[derive(Clone, Copy)]
+struct Work {
+    share: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Work {
+    /// The squared coefficient of variation of g^beta.
+    fn scv(self) -> Option<f64> {
+        (self.sum > 0.0).then(|| (self.squares * self.share / (self.sum * self.sum) - 1.0).max(0.0))
+    }
+}
+
+impl Picked {
+    /// These offloads, and `part` of those that only `more` has.
+    fn and(self, more: &Picked, part: f64) -> Picked {
+        let between = |less: f64, more: f64| less + part * (more - less);
+        let offloads = between(self.offloads.0, more.offloads.0);
+        let moved = between(
+            self.offloads.0 * self.transfer.0,
+            more.offloads.0 * more.transfer.0,
+        );
+        Picked {
+            range: self.range,
+            part: between(self.part, more.part),
+            offloads: OffloadsPerSecond(offloads),
+            share: between(self.share, more.share),
+            transfer: if offloads > 0.0 {
+                MeanCycles(moved / offloads)
+            } else {
+                self.transfer
+            },
+            work: self.work.zip(more.work).map(|(less, more)| Work {
+                share: between(less.share, more.share),
+                sum: between(less.sum, more.sum),
+                squares: between(less.squares, more.squares),
+            }),
+        }
+    }
 }
 
 const EVERY: Lucrative = Lucrative {
@@ -37,46 +81,35 @@ impl<'k> Solver<'k> {
         }
     }
 
-    /// Returns the selected offloads and their wait in the queue.
-    pub(super) fn solve(&self) -> Result<(Picked, MeanCycles), Refusal> {
-        let at = |queue: f64| -> Result<(Picked, f64), Refusal> {
-            let picked = self.pick(MeanCycles(queue))?;
-            let wait = self.wait(&picked);
-            Ok((picked, wait.0))
-        };
-        let (picked, wait) = at(0.0)?;
+    /// Returns the wait in the queue, with which the offloads are selected.
+    pub(super) fn solve(&self) -> Result<Crossing, Refusal> {
         let depends = matches!(self.kernel.selection, Selection::Lucrative(_))
             && self.kernel.design.coefficients().0.interface > 0.0
             && matches!(self.kernel.queue, Queueing::Station { .. });
-        if !depends {
-            if wait.is_infinite() {
-                return Err(self.overload(&picked));
-            }
-            // A given mean or list of Q decides which offloads pay; a station's wait is solved for
-            // below.
-            let queue = MeanCycles(wait);
-            return Ok((self.pick(queue)?, queue));
-        }
-        // With a longer wait fewer offloads pay, and fewer offloads wait less. So the resulting
-        // wait decreases with the assumed wait, and there is exactly one crossing.
-        let mut high = if wait.is_finite() { wait } else { 1.0 };
-        while at(high)?.1 > high {
-            high *= 2.0;
-            if !high.is_finite() {
-                return Err(self.overload(&picked));
-            }
-        }
-        let wait_exceeds = |queue: f64| at(queue).is_ok_and(|(_, wait)| wait > queue);
-        let crossing = if wait == 0.0 {
-            0.0
+        let without = Crossing::at(MeanCycles(0.0));
+        let found = if depends {
+            Crossing::find(|tried| Ok(self.wait(&self.picked(tried)?).0))?
         } else {
-            bisect(0.0, high, wait_exceeds)
+            // A given mean or list of Q decides which offloads pay.
+            let wait = self.wait(&self.picked(without)?);
+            wait.0.is_finite().then(|| Crossing::at(wait))
         };
-        let (picked, wait) = at(crossing)?;
-        Ok((picked, MeanCycles(wait)))
+        match found {
+            Some(found) => Ok(found),
+            None => Err(self.overload(&self.picked(without)?)),
+        }
     }
 
-    pub(super) fn pick(&self, queue: MeanCycles) -> Result<Picked, Refusal> {
+    /// Returns the offloads that are selected at `crossing`.
+    pub(super) fn picked(&self, crossing: Crossing) -> Result<Picked, Refusal> {
+        let less = self.pick(crossing.queue)?;
+        if crossing.part == 0.0 {
+            return Ok(less);
+        }
+        Ok(less.and(&self.pick(crossing.below)?, crossing.part))
+    }
+
+    fn pick(&self, queue: MeanCycles) -> Result<Picked, Refusal> {
         let kernel = self.kernel;
         let (range, part) = match (kernel.selection, &kernel.sizes) {
             (Selection::All, _) => (EVERY, 1.0),
@@ -89,12 +122,13 @@ impl<'k> Solver<'k> {
                 return Err(missing("sizes", "selection is lucrative"));
             }
         };
+        let work = self.work(range);
         let offloads = match kernel.selection {
             Selection::Lucrative(_) => OffloadsPerSecond(part * kernel.offloads.0),
             _ => kernel.offloads,
         };
         let share = match kernel.selection {
-            Selection::Lucrative(Scaling::Cycles) => self.share_by_cycles(range).unwrap_or(0.0),
+            Selection::Lucrative(Scaling::Cycles) => self.share_of(work).unwrap_or(0.0),
             _ => kernel.share * part,
         };
         Ok(Picked {
@@ -103,6 +137,7 @@ impl<'k> Solver<'k> {
             part,
             offloads,
             share,
+            work,
         })
     }
 
@@ -124,10 +159,23 @@ impl<'k> Solver<'k> {
         Ok(mean * each)
     }
 
-    pub(super) fn share_by_cycles(&self, range: Lucrative) -> Option<f64> {
+    fn work(&self, range: Lucrative) -> Option<Work> {
         let sizes = self.kernel.sizes.as_ref()?;
         let beta = self.kernel.host_cost.complexity;
-        Some(self.kernel.share * sizes.moment(beta, range) / sizes.mean_power(beta))
+        Some(Work {
+            share: sizes.share(range),
+            sum: sizes.moment(beta, range),
+            squares: sizes.moment(2.0 * beta, range),
+        })
+    }
+
+    fn share_of(&self, work: Option<Work>) -> Option<f64> {
+        Some(self.kernel.share * work?.sum / self.kernel.mean_work()?)
+    }
+
+    /// alpha scaled by the cycles of the offloads, if sizes are known.
+    pub(super) fn share_by_cycles(&self, picked: &Picked) -> Option<f64> {
+        self.share_of(picked.work)
     }
 
     pub(super) fn pays(&self, queue: MeanCycles, in_speedup: bool) -> Option<Lucrative> {
@@ -179,18 +227,9 @@ impl<'k> Solver<'k> {
             arrivals: OffloadsPerSecond(hosts * picked.offloads.0) / self.host,
             service: service.unwrap_or(derived),
             service_scv: service_scv
-                .or_else(|| self.size_scv(picked.range))
+                .or_else(|| picked.work.and_then(Work::scv))
                 .unwrap_or(1.0),
         })
-    }
-
-    /// The squared coefficient of variation of g^beta over the offloads in `range`.
-    fn size_scv(&self, range: Lucrative) -> Option<f64> {
-        let sizes: &SizeCdf = self.kernel.sizes.as_ref()?;
-        let beta = self.kernel.host_cost.complexity;
-        let (share, first) = (sizes.share(range), sizes.moment(beta, range));
-        (first > 0.0)
-            .then(|| (sizes.moment(2.0 * beta, range) * share / (first * first) - 1.0).max(0.0))
     }
 
     fn overload(&self, picked: &Picked) -> Refusal {
