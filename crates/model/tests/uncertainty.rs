@@ -125,6 +125,32 @@ fn impossible_draws_are_counted_and_refused_if_there_are_no_others() {
 }
 
 #[test]
+fn a_bad_range_is_refused_with_the_name_of_its_kernel() {
+    let mut two = scenario();
+    let second = Kernel {
+        name: "b".to_owned(),
+        ..two.kernels[0].clone()
+    };
+    two.kernels.push(second);
+    let bad = |kernel, field| Uncertain {
+        kernel,
+        field,
+        distribution: Distribution::Uniform { min: 3.0, max: 2.0 },
+    };
+    for (input, place) in [
+        (bad(0, Field::Acceleration), "k.acceleration_ratio"),
+        (bad(1, Field::Acceleration), "b.acceleration_ratio"),
+        (bad(0, Field::HostCycles), "host_cycles_per_s"),
+    ] {
+        let error = sample(&two, &[input], 10, 1).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{place} = min 3, max 2: must have min below max")
+        );
+    }
+}
+
+#[test]
 fn quantiles_interpolate() {
     assert_eq!(quantile(&[], 0.5), None);
     assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.5), Some(2.0));

@@ -230,6 +230,16 @@ pub struct Uncertain {
     pub distribution: Distribution,
 }
 
+impl Uncertain {
+    /// `error` with the kernel's name in its place; C belongs to no kernel.
+    fn within(&self, scenario: &Scenario, error: Refusal) -> Refusal {
+        match scenario.kernels.get(self.kernel) {
+            Some(kernel) if self.field != Field::HostCycles => error.within(&kernel.name),
+            _ => error,
+        }
+    }
+}
+
 /// The results of many draws.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
@@ -259,7 +269,8 @@ pub fn sample(
     seed: u64,
 ) -> Result<Samples, Refusal> {
     for input in uncertain {
-        input.distribution.check(input.field.name())?;
+        let checked = input.distribution.check(input.field.name());
+        checked.map_err(|error| input.within(scenario, error))?;
     }
     for (number, kernel) in scenario.kernels.iter().enumerate() {
         check_independent(kernel, |field| is_uncertain(uncertain, field, number))
