@@ -150,7 +150,11 @@ impl KernelArguments {
             named("selection", &self.selection, &SELECTIONS)?,
             self.all_offloads_per_s,
         ) {
-            (true, _) => Selection::Lucrative(scaling),
+            (true, Some(all)) => {
+                let rule = "must be left out, since selection is lucrative";
+                return Err(Refusal::new("all_offloads_per_s", all, rule));
+            }
+            (true, None) => Selection::Lucrative(scaling),
             (false, Some(all)) => Selection::OutOf(OffloadsPerSecond(all)),
             (false, None) => Selection::All,
         };
