@@ -286,6 +286,30 @@ fn service(kernels: Vec<Kernel>) -> Scenario {
     }
 }
 
+/// These shares add up to 1, with a rounding error in either direction.
+#[test]
+fn shares_of_all_cycles_leave_nothing_but_for_rounding() {
+    for shares in [vec![0.05, 0.5, 0.15, 0.2, 0.1], vec![0.6, 0.3, 0.1]] {
+        assert_ne!(shares.iter().sum::<f64>(), 1.0);
+        let free = |share: &f64| Kernel {
+            offloads: OffloadsPerSecond(0.0),
+            ..kernel("kernel", *share)
+        };
+        let mut all = service(shares.iter().map(free).collect());
+        let outcome = all.evaluate().unwrap();
+        assert_eq!(outcome.ideal_speedup, f64::INFINITY);
+        // A tenth of the time, since A is 10.
+        assert!((outcome.speedup - 10.0).abs() < 1e-9, "{outcome:?}");
+        for kernel in &mut all.kernels {
+            kernel.acceleration = Some(f64::INFINITY);
+        }
+        assert_eq!(all.evaluate().unwrap().speedup, f64::INFINITY);
+        all.kernels[0].share += 1e-9;
+        let error = all.evaluate().unwrap_err();
+        assert_eq!(error.place, "sum of kernel_share_ratio");
+    }
+}
+
 #[test]
 fn several_accelerators_add_their_times() {
     let mut second = kernel("encryption", 0.2);

@@ -43,7 +43,6 @@ fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
     if scenario.kernels.is_empty() {
         return Err(Refusal::new("kernels", 0, "must be one or more"));
     }
-    let total: f64 = scenario.kernels.iter().map(|k| k.share).sum();
     let mut kernels = Vec::with_capacity(scenario.kernels.len());
     let (mut offloaded, mut host_added, mut request_added) = (0.0, 0.0, Some(0.0));
     for kernel in &scenario.kernels {
@@ -62,16 +61,32 @@ fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
         kernels.push(outcome);
     }
     check_total(scenario)?;
+    let offloaded = whole(offloaded);
     Ok(ScenarioResult {
         speedup: 1.0 / ((1.0 - offloaded) + host_added),
         latency_reduction: request_added.map(|added| 1.0 / ((1.0 - offloaded) + added)),
-        ideal_speedup: 1.0 / (1.0 - total),
+        ideal_speedup: 1.0 / (1.0 - total_share(scenario)),
         kernels,
     })
 }
 
+/// The largest difference from 1 of a sum of shares that is 1 but for rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// A sum of shares without its rounding, if it is of all cycles: what is left is exactly 0.
+fn whole(sum: f64) -> f64 {
+    if (sum - 1.0).abs() <= ROUNDING {
+        return 1.0;
+    }
+    sum
+}
+
+fn total_share(scenario: &Scenario) -> f64 {
+    whole(scenario.kernels.iter().map(|kernel| kernel.share).sum())
+}
+
 fn check_total(scenario: &Scenario) -> Result<(), Refusal> {
-    let total: f64 = scenario.kernels.iter().map(|k| k.share).sum();
+    let total = total_share(scenario);
     if total > 1.0 {
         return Err(Refusal::new(
             "sum of kernel_share_ratio",
