@@ -276,6 +276,7 @@ fn kernel(name: &str, share: f64) -> Kernel {
         },
         sizes: None,
         selection: Selection::All,
+        rides_on: None,
     }
 }
 

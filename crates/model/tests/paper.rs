@@ -46,6 +46,7 @@ fn scenario(row: &Row, threading: Threading, placement: Placement) -> Scenario {
             },
             sizes: None,
             selection: Selection::All,
+            rides_on: None,
         }],
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use accelflow_kernel::{Calendar, Priority, Samples, Stream};
+use accelflow_model::accelerometer::uncertainty::{Distribution, Field, Uncertain, tornado};
 use accelflow_model::accelerometer::{
     Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, MeanCycles,
     OffloadsPerCycle, OffloadsPerSecond, Placement, Queueing, Scaling, Scenario, Selection,
@@ -173,6 +174,7 @@ fn shared(hosts: f64, selection: Selection) -> Scenario {
             },
             sizes: Some(SizeCdf::new(sizes, Interpolation::Linear).expect("a distribution")),
             selection,
+            rides_on: None,
         }],
     }
 }
@@ -330,4 +332,109 @@ fn wait_and_selection_meet_where_a_size_pays_nothing() {
             0.4 * busy / (80.0 * 2e4 / 2e9 * 4.0 * time),
         );
     }
+}
+
+/// A share of 15 % and 9,000 offloads a second with an A of 20, and a rider with next to no share.
+fn carrier_and_rider(hosts: f64) -> Scenario {
+    let mut scenario = shared(hosts, Selection::All);
+    let carrier = &mut scenario.kernels[0];
+    (carrier.share, carrier.offloads) = (0.15, OffloadsPerSecond(9e3));
+    (carrier.acceleration, carrier.sizes) = (Some(20.0), None);
+    let rider = Kernel {
+        name: "encryption".to_owned(),
+        share: 1e-9,
+        transfer: Transfer::default(),
+        queue: Queueing::Mean(MeanCycles(0.0)),
+        rides_on: Some(carrier.name.clone()),
+        ..carrier.clone()
+    };
+    scenario.kernels.push(rider);
+    scenario
+}
+
+/// M/M/1 waits rho / (1 - rho) of the accelerator's time.
+fn exponential_wait(busy: f64, time: f64) -> f64 {
+    busy / (1.0 - busy) * time
+}
+
+#[test]
+fn an_offload_takes_as_long_as_all_kernels_that_share_it() {
+    let mut scenario = carrier_and_rider(18.0);
+    scenario.kernels[1].share = 0.06;
+    scenario.kernels[1].acceleration = Some(5.0);
+    let outcome = scenario.evaluate().unwrap();
+    // 0.15 / 20 and 0.06 / 5 of 2e9 cycles, in 9,000 offloads.
+    let busy = 18.0 * (0.0075 + 0.012);
+    near(outcome.kernels[0].utilisation.unwrap(), busy);
+    let time = 0.0195 * 2e9 / 9e3;
+    near(outcome.kernels[0].queue.0, exponential_wait(busy, time));
+    // A rider waits for nothing itself.
+    assert_eq!(outcome.kernels[1].queue.0, 0.0);
+    assert_eq!(outcome.kernels[1].utilisation, None);
+    // A shared queue counts it as well.
+    if let Queueing::Station { shared, .. } = &mut scenario.kernels[0].queue {
+        *shared = Some("device".to_owned());
+    }
+    let shared = scenario.evaluate().unwrap();
+    near(shared.kernels[0].queue.0, exponential_wait(busy, time));
+    near(shared.speedup, outcome.speedup);
+}
+
+/// Half of all offloads are half of the work, for the rider as well.
+#[test]
+fn a_carrier_and_its_riders_count_only_the_offloads_that_go() {
+    let mut scenario = carrier_and_rider(18.0);
+    for kernel in &mut scenario.kernels {
+        kernel.selection = Selection::OutOf(OffloadsPerSecond(18e3));
+    }
+    let time = 0.075 / 20.0 * 2e9 / 9e3;
+    let found = scenario.evaluate().unwrap().kernels[0].clone();
+    assert!((found.utilisation.unwrap() - 0.0675).abs() < 1e-7);
+    assert!((found.queue.0 / exponential_wait(0.0675, time) - 1.0).abs() < 1e-6);
+    scenario.kernels[1].share = 0.15;
+    let found = scenario.evaluate().unwrap().kernels[0].clone();
+    near(found.utilisation.unwrap(), 0.135);
+    near(found.queue.0, exponential_wait(0.135, 2.0 * time));
+}
+
+/// The time of an offload varies with A, with or without a rider.
+#[test]
+fn a_carriers_time_follows_its_inputs() {
+    let range = Uncertain {
+        kernel: 0,
+        field: Field::Acceleration,
+        distribution: Distribution::Uniform {
+            min: 4.0,
+            max: 36.0,
+        },
+    };
+    let both = carrier_and_rider(18.0);
+    let mut alone = both.clone();
+    alone.kernels.truncate(1);
+    let low = |scenario: &Scenario| {
+        let swings = tornado(scenario, &[range], 0.1);
+        let swing = swings.iter().find(|s| s.field == Field::Acceleration);
+        swing.unwrap().low.1.unwrap()
+    };
+    // At A = 4 the accelerator is busy for 18 x 0.15 / 4 of the time.
+    let queue = exponential_wait(0.675, 0.0375 * 2e9 / 9e3);
+    let expected = 1.0 / (0.85 + 0.0375 + 9e3 * (500.0 + queue) / 2e9);
+    near(low(&alone), expected);
+    assert!((low(&both) / expected - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_rider_needs_a_carrier_and_is_not_selected_by_size() {
+    let mut scenario = carrier_and_rider(1.0);
+    scenario.kernels[1].rides_on = Some("nothing".to_owned());
+    assert_eq!(
+        scenario.evaluate().unwrap_err().to_string(),
+        "encryption.rides_on = 'nothing': must be the name of a kernel that rides on no other"
+    );
+    let mut scenario = carrier_and_rider(1.0);
+    scenario.kernels[0].selection = Selection::Lucrative(Scaling::Cycles);
+    assert_eq!(
+        scenario.evaluate().unwrap_err().to_string(),
+        "encryption.selection = lucrative: must be all for kernels that share an offload"
+    );
 }

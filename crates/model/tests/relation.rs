@@ -35,6 +35,7 @@ fn scenario() -> Scenario {
             },
             sizes: Some(sizes.unwrap()),
             selection: Selection::All,
+            rides_on: None,
         }],
     }
 }

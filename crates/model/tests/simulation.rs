@@ -30,6 +30,7 @@ fn kernel(threading: Threading) -> Kernel {
         },
         sizes: None,
         selection: Selection::All,
+        rides_on: None,
     }
 }
 

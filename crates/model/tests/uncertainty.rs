@@ -27,6 +27,7 @@ fn scenario() -> Scenario {
             },
             sizes: None,
             selection: Selection::All,
+            rides_on: None,
         }],
     }
 }

@@ -31,6 +31,7 @@ impl Scenario {
         for kernel in &self.kernels {
             let checked = kernel.check(self.host);
             checked.map_err(|error| error.within(&kernel.name))?;
+            check_rider(kernel, self).map_err(|error| error.within(&kernel.name))?;
         }
         check_shared(self)?;
         check_total(self)
@@ -47,11 +48,12 @@ fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
     let (mut offloaded, mut host_added, mut request_added) = (0.0, 0.0, Some(0.0));
     for kernel in &scenario.kernels {
         check(kernel).map_err(|error| error.within(&kernel.name))?;
+        check_rider(kernel, scenario).map_err(|error| error.within(&kernel.name))?;
     }
     let waits = lines(scenario)?;
     for (kernel, line) in scenario.kernels.iter().zip(waits) {
         let (point, outcome) =
-            evaluate(kernel, host, line).map_err(|error| error.within(&kernel.name))?;
+            evaluate(kernel, scenario, line).map_err(|error| error.within(&kernel.name))?;
         let (host_side, request_side) = kernel.design.coefficients();
         offloaded += outcome.offloaded_share;
         host_added += point.added(host_side);
@@ -110,12 +112,13 @@ impl Kernel {
 /// Evaluates `kernel` alone; if it shares a queue, with the wait in `line`.
 fn evaluate(
     kernel: &Kernel,
-    host: CyclesPerSecond,
+    scenario: &Scenario,
     line: Option<SharedQueue>,
 ) -> Result<(Point, KernelResult), Refusal> {
+    let host = scenario.host;
     kernel.check_relation(host)?;
     let (host_side, request_side) = kernel.design.coefficients();
-    let solver = Solver::new(kernel, host);
+    let solver = Solver::new(kernel, scenario);
     if host_side.accelerator > 0.0 && kernel.acceleration.is_none() {
         return Err(missing(
             "acceleration_ratio",
@@ -217,6 +220,25 @@ fn check(kernel: &Kernel) -> Result<(), Refusal> {
     }
     check_queue(kernel)?;
     check_selection(kernel)
+}
+
+/// The offloads of a rider are those of its carrier, so neither is selected by size alone.
+fn check_rider(kernel: &Kernel, scenario: &Scenario) -> Result<(), Refusal> {
+    let Some(name) = &kernel.rides_on else {
+        return Ok(());
+    };
+    let mut kernels = scenario.kernels.iter();
+    let Some(carrier) = kernels.find(|other| other.name == *name && other.rides_on.is_none())
+    else {
+        let rule = "must be the name of a kernel that rides on no other";
+        return Err(Refusal::new("rides_on", format!("'{name}'"), rule));
+    };
+    let lucrative = |kernel: &Kernel| matches!(kernel.selection, Selection::Lucrative(_));
+    if lucrative(kernel) || lucrative(carrier) {
+        let rule = "must be all for kernels that share an offload";
+        return Err(Refusal::new("selection", "lucrative", rule));
+    }
+    Ok(())
 }
 
 fn check_selection(kernel: &Kernel) -> Result<(), Refusal> {

@@ -43,6 +43,17 @@ pub struct Kernel {
     pub sizes: Option<SizeCdf>,
     /// The selection of offloads that go to the accelerator.
     pub selection: Selection,
+    /// The name of another kernel whose offloads this one is part of. The accelerator works on both
+    /// in one offload, which waits in the queue of that kernel. The costs of this one should be 0.
+    pub rides_on: Option<String>,
+}
+
+impl Scenario {
+    /// The kernels that ride on `carrier`.
+    pub(super) fn riders<'s>(&'s self, carrier: &'s Kernel) -> impl Iterator<Item = &'s Kernel> {
+        let kernels = self.kernels.iter();
+        kernels.filter(|kernel| kernel.rides_on.as_deref() == Some(&carrier.name))
+    }
 }
 
 /// L, the cycles to move one offload.
@@ -77,7 +88,8 @@ pub enum Queueing {
         servers: u32,
         /// Hosts with the same load that share it.
         hosts: f64,
-        /// The mean time of an offload; if not given, the host's time for it over A.
+        /// The mean time of an offload; if not given, the host's time for it over A, with the times
+        /// of the kernels that ride on it.
         service: Option<MeanCycles>,
         /// The squared coefficient of variation of that time; if not given, that of the host's
         /// time for the offloaded sizes, or 1 without sizes.

@@ -5,7 +5,7 @@ use accelflow_parameters::Refusal;
 use super::crossing::Crossing;
 use super::service::{Kernel, Queueing, Scenario};
 use super::solver::Solver;
-use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerCycle};
+use crate::accelerometer::quantity::{MeanCycles, OffloadsPerCycle};
 use crate::accelerometer::queueing::{Approximation, Station};
 
 /// The wait in a queue that several kernels share, and the accelerator's utilisation.
@@ -52,19 +52,19 @@ fn line_of(name: &str, scenario: &Scenario) -> Result<SharedQueue, Refusal> {
     let sharing = sharing(name, scenario);
     check_alike(&sharing)?;
     let found = Crossing::find(|tried| {
-        let (station, approximation) = merged(&sharing, scenario.host, tried)?;
+        let (station, approximation) = merged(&sharing, scenario, tried)?;
         Ok(station.mean_wait(approximation).0)
     })?;
     let Some(crossing) = found else {
         let without = Crossing::at(MeanCycles(0.0));
-        let load = merged(&sharing, scenario.host, without)?.0.utilisation();
+        let load = merged(&sharing, scenario, without)?.0.utilisation();
         return Err(Refusal::new(
             "queue.utilisation",
             format!("{load:.4}"),
             "must be below 1: the shared accelerator cannot keep up with its offloads",
         ));
     };
-    let (station, _) = merged(&sharing, scenario.host, crossing)?;
+    let (station, _) = merged(&sharing, scenario, crossing)?;
     Ok(SharedQueue {
         crossing,
         utilisation: station.utilisation(),
@@ -111,13 +111,13 @@ fn check_alike(sharing: &[&Kernel]) -> Result<(), Refusal> {
 /// The kernels' stations as one: rates add, and so do the moments of the times, by rate.
 fn merged(
     sharing: &[&Kernel],
-    host: CyclesPerSecond,
+    scenario: &Scenario,
     crossing: Crossing,
 ) -> Result<(Station, Approximation), Refusal> {
     let (mut rate, mut busy, mut squares) = (0.0, 0.0, 0.0);
     let (mut elements, mut approximation) = (1, Approximation::Kimura);
     for kernel in sharing {
-        let solver = Solver::new(kernel, host);
+        let solver = Solver::new(kernel, scenario);
         let Some(station) = solver.station(&solver.picked(crossing)?) else {
             continue;
         };

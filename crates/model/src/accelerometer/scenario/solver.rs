@@ -3,7 +3,7 @@
 use accelflow_parameters::Refusal;
 
 use super::crossing::Crossing;
-use super::service::{Kernel, Queueing, Scaling, Selection};
+use super::service::{Kernel, Queueing, Scaling, Scenario, Selection};
 use crate::accelerometer::granularity::{Lucrative, Offload};
 use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 use crate::accelerometer::queueing::Station;
@@ -69,14 +69,18 @@ const EVERY: Lucrative = Lucrative {
 pub(super) struct Solver<'k> {
     kernel: &'k Kernel,
     host: CyclesPerSecond,
+    /// The accelerator's time for the kernels that ride on this one, as a share of C.
+    riding: f64,
     pub(super) cycles_per_byte: Option<f64>,
 }
 
 impl<'k> Solver<'k> {
-    pub(super) fn new(kernel: &'k Kernel, host: CyclesPerSecond) -> Solver<'k> {
+    pub(super) fn new(kernel: &'k Kernel, scenario: &'k Scenario) -> Solver<'k> {
+        let host = scenario.host;
         Solver {
             kernel,
             host,
+            riding: scenario.riders(kernel).map(accelerated).sum(),
             cycles_per_byte: cycles_per_byte(kernel, host),
         }
     }
@@ -216,7 +220,7 @@ impl<'k> Solver<'k> {
             return None;
         };
         let acceleration = self.kernel.acceleration.unwrap_or(f64::INFINITY);
-        let cycles = picked.share * self.host.0 / acceleration;
+        let cycles = (picked.share / acceleration + self.riding) * self.host.0;
         let derived = if picked.offloads.0 > 0.0 {
             MeanCycles(cycles / picked.offloads.0)
         } else {
@@ -240,6 +244,16 @@ impl<'k> Solver<'k> {
             "must be below 1: the accelerator cannot keep up with its offloads",
         )
     }
+}
+
+/// The accelerator's time for the offloads of `kernel`, which are not selected by size, as a share
+/// of C; 0 if it is unknown.
+fn accelerated(kernel: &Kernel) -> f64 {
+    let part = match kernel.selection {
+        Selection::OutOf(all) => kernel.offloads.0 / all.0,
+        Selection::All | Selection::Lucrative(_) => 1.0,
+    };
+    kernel.share * part / kernel.acceleration.unwrap_or(f64::INFINITY)
 }
 
 fn cycles_per_byte(kernel: &Kernel, host: CyclesPerSecond) -> Option<f64> {

@@ -65,6 +65,9 @@ pub(super) struct KernelArguments {
     sizes: Option<SizesArguments>,
     selection: String,
     scaling: String,
+    /// Absent: the kernel has offloads of its own.
+    #[serde(default)]
+    rides_on: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -177,6 +180,7 @@ impl KernelArguments {
             },
             sizes: self.sizes.as_ref().map(SizesArguments::cdf).transpose()?,
             selection,
+            rides_on: self.rides_on.clone(),
         })
     }
 }
