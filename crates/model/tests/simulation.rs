@@ -397,3 +397,61 @@ proptest! {
         prop_assert!(more <= predicted(&kernel).0 * 1.01);
     }
 }
+
+/// The clock counts 1.8e19 thousandths of a cycle.
+#[test]
+fn runs_that_outlast_the_clock_are_refused() {
+    let refused = |kernels: &[Kernel], with: Run| {
+        let error = simulate(&service(kernels), &with).expect_err("a refusal");
+        error.to_string()
+    };
+    let rare = Kernel {
+        offloads: OffloadsPerSecond(0.0003),
+        ..kernel(Threading::Sync)
+    };
+    // A request has 3 kernels of 1e9 / 0.0003 cycles, and the clock of 1.8e16 lasts for 2.2 times
+    // 8,000 requests, 6 times 8 threads' and 40.
+    let saturated = refused(std::slice::from_ref(&rare), RUN);
+    assert!(
+        saturated.starts_with("kernel.offloads_per_s = 0.0003: must be at least 2.89e-3 for 8000"),
+        "{saturated}"
+    );
+    let poisson = Run {
+        offered: Offered::Load(1e-7),
+        ..RUN
+    };
+    // 150,000 cycles a request, and as many requests but for the threads'.
+    let idle = refused(&[kernel(Threading::Sync)], poisson);
+    assert_eq!(
+        idle,
+        "load_ratio = 0.0000001: must be at least 1.44e-7 for 8000 requests: the simulated clock \
+         ends after 1.8e16 cycles"
+    );
+    let enough = Run {
+        offered: Offered::Load(1.5e-7),
+        ..RUN
+    };
+    let found = run(&kernel(Threading::Sync), enough);
+    assert!((found.requests_per_cycle * 1.5e5 / 1.5e-7 - 1.0).abs() < 0.05);
+    let several = refused(&[rare.clone(), rare], RUN);
+    assert!(
+        several.starts_with("offloads_per_s = 0.0006: must be"),
+        "{several}"
+    );
+}
+
+/// A rider has no offload of its own to simulate.
+#[test]
+fn a_kernel_that_rides_on_another_is_not_simulated() {
+    let rider = Kernel {
+        name: "rider".to_owned(),
+        share: 0.1,
+        rides_on: Some("kernel".to_owned()),
+        ..kernel(Threading::Sync)
+    };
+    let both = service(&[kernel(Threading::Sync), rider]);
+    assert_eq!(
+        simulate(&both, &RUN).expect_err("a refusal").to_string(),
+        "rider.rides_on = 'kernel': must be left out for a simulation: its carrier has the work of both"
+    );
+}

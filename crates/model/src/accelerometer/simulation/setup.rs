@@ -1,7 +1,7 @@
 //! Prepares a kernel and a run for the engine.
 
 use accelflow_kernel::Stream;
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_units::Time;
 
 use super::run::{Offered, Run, Spread};
@@ -12,6 +12,9 @@ use crate::accelerometer::sizes::SizeCdf;
 
 /// The largest number of requests, of hosts, and of threads of a host.
 const MOST: u32 = 1_000_000;
+
+/// The cycles after which the clock ends, which counts thousandths of them.
+const MOST_CYCLES: f64 = Time::MAX.as_ps() as f64 / 1_000.0;
 
 /// The inputs of the engine.
 pub(super) struct Setup {
@@ -92,8 +95,16 @@ impl Setup {
                 let rule = "must be above 0: without offloads there is nothing to simulate";
                 return Err(Refusal::new("offloads_per_s", rate, rule).within(&kernel.name));
             }
+            if kernel.rides_on.is_some() {
+                return Err(rider(kernel));
+            }
         }
         let all: f64 = rates.iter().sum();
+        check_clock(
+            scenario,
+            run,
+            f64::from(run.kernels_per_request) * host.0 / all,
+        )?;
         let mut found = Accelerators::new(run);
         let mut kernels = Vec::with_capacity(rates.len());
         for ((kernel, range), rate) in scenario.kernels.iter().zip(ranges).zip(&rates) {
@@ -158,6 +169,61 @@ fn check_counts(run: &Run) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+fn rider(kernel: &Kernel) -> Refusal {
+    let rule = "must be left out for a simulation: its carrier has the work of both";
+    let carrier = kernel.rides_on.as_deref().unwrap_or_default();
+    Refusal::new("rides_on", quoted(carrier), rule).within(&kernel.name)
+}
+
+/// Refuses a run that lasts longer than the clock can count. A host's own work and its kernels take
+/// `request_cycles` for a request.
+fn check_clock(scenario: &Scenario, run: &Run, request_cycles: f64) -> Result<(), Refusal> {
+    let most = longest_request(scenario, run);
+    let refuse = |place: &str, value: f64, least: f64| {
+        // The limit is shown with three digits, rounded up.
+        let least = 1.005 * least;
+        let rule = format!(
+            "must be at least {least:.2e} for {} requests: the simulated clock ends after \
+             {MOST_CYCLES:.1e} cycles",
+            run.requests
+        );
+        Err(Refusal::new(place, value, rule))
+    };
+    if request_cycles > most {
+        let all: f64 = scenario.kernels.iter().map(|k| k.candidates().0).sum();
+        let refused = refuse("offloads_per_s", all, all * request_cycles / most);
+        return refused.map_err(|error| match scenario.kernels.as_slice() {
+            [only] => error.within(&only.name),
+            _ => error,
+        });
+    }
+    match run.offered {
+        Offered::Load(load) if load > 0.0 && request_cycles / load > most => {
+            refuse("load_ratio", load, request_cycles / most)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The mean time between a host's requests with which the clock does not end before the run.
+fn longest_request(scenario: &Scenario, run: &Run) -> f64 {
+    let shared = scenario
+        .kernels
+        .iter()
+        .find_map(|kernel| match kernel.queue {
+            Queueing::Station { hosts, .. } => Some(hosts),
+            _ => None,
+        });
+    let at_a_time = match run.offered {
+        Offered::Saturated => 3.0 * f64::from(run.threads),
+        Offered::Load(_) => 0.0,
+    };
+    // With the warm-up. The sum of random times is more than twice its mean, and 40 times, with a
+    // probability below 1e-13.
+    let each = 1.1 * f64::from(run.requests) / shared.unwrap_or(f64::from(run.hosts)) + at_a_time;
+    MOST_CYCLES / (2.0 * each + 40.0)
 }
 
 /// A kernel with its share of the `cycles_each` that the host has for one of its kind.
