@@ -17,6 +17,34 @@ fn refusal(change: impl FnOnce(&mut Vec<RecordedStep>)) -> String {
 }
 
 #[test]
+fn values_are_checked_without_a_service_that_uses_them() {
+    let at = "service UniqId, phase 0, chain 0, step 2";
+    let refusal = |change: &dyn Fn(&mut RecordedStep)| {
+        let mut recording = recording();
+        assert!(recording.check().is_ok());
+        let RecordedPhase::Chains(chains) = &mut recording.services[6].phases[0] else {
+            panic!()
+        };
+        change(&mut chains[0].steps[2]);
+        recording.check().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refusal(&|step| step.cost_ns = -1.0),
+        format!("{at}: cost_ns = -1: must be from 0.001 to 1e12")
+    );
+    assert_eq!(
+        refusal(&|step| step.samples = 0),
+        format!("{at}: samples = 0: must be at least 1")
+    );
+    let falling = vec![(0.0, 5.0), (1.0, 3.0)];
+    let message = refusal(&|step| step.cost_quantiles_ns = falling.clone());
+    assert!(
+        message.starts_with(&format!("{at}: cost_quantiles_ns[1] = ")),
+        "{message}"
+    );
+}
+
+#[test]
 fn wrong_steps_are_named() {
     let at = "service UniqId, phase 0, chain 0, step 2";
     assert_eq!(

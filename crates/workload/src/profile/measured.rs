@@ -1,11 +1,10 @@
 //! Costs from a recording.
 
-use std::ops::RangeInclusive;
-
 use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
+use super::checks::{COSTS_NS, check_calibration, check_names, time};
 use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload, size_share_parameters};
 use super::number::{ProfileParameter, number};
 use super::paper::{PAPER_SHARES, ShareKind};
@@ -19,12 +18,6 @@ use super::services::{
 };
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
-
-/// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
-const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
-
-/// The most rounds that a calibration may have.
-const MAX_ROUNDS: usize = 1_000;
 
 /// The use of the times of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -117,47 +110,6 @@ fn check_header(recording: &Recording) -> Result<(), RecordingError> {
         return Ok(());
     }
     Err(RecordingError::Version(recording.version))
-}
-
-fn check_names(recording: &Recording) -> Result<(), RecordingError> {
-    let services = &recording.services;
-    for (index, recorded) in services.iter().enumerate() {
-        let name = &recorded.service;
-        if services[..index]
-            .iter()
-            .any(|recorded| recorded.service == *name)
-        {
-            return Err(RecordingError::DuplicateService(name.clone()));
-        }
-    }
-    Ok(())
-}
-
-fn check_calibration(recorded: &RecordedService) -> Result<(), RecordingError> {
-    let Some(calibration) = &recorded.calibration else {
-        return Ok(());
-    };
-    let wrong = |member, value, least, most| RecordingError::Calibration {
-        service: recorded.service.clone(),
-        member,
-        value,
-        least,
-        most,
-    };
-    let rounds = calibration.round_costs_ns.len();
-    if !(1..=MAX_ROUNDS).contains(&rounds) {
-        let most = MAX_ROUNDS as f64;
-        return Err(wrong("rounds of round_costs_ns", rounds as f64, 1.0, most));
-    }
-    let (least, most) = (*COSTS_NS.start(), *COSTS_NS.end());
-    let costs = calibration.round_costs_ns.iter();
-    if let Some(&cost) = costs.into_iter().find(|&cost| !COSTS_NS.contains(cost)) {
-        return Err(wrong("round_costs_ns", cost, least, most));
-    }
-    match calibration.waited_ratio {
-        Some(share) if !(0.0..=1.0).contains(&share) => Err(wrong("waited_ratio", share, 0.0, 1.0)),
-        _ => Ok(()),
-    }
 }
 
 fn missing(service: &Service, recording: &Recording) -> RecordingError {
@@ -490,20 +442,6 @@ impl Reader<'_> {
         }
         list
     }
-}
-
-fn time(ns: f64, samples: u64, member: &'static str, spot: &Spot) -> Result<Time, RecordingError> {
-    if !COSTS_NS.contains(&ns) {
-        return Err(RecordingError::Cost {
-            spot: spot.clone(),
-            member,
-            value: ns,
-        });
-    }
-    if samples == 0 {
-        return Err(RecordingError::NoSamples(spot.clone()));
-    }
-    Ok(Time::from_ns_f64(ns))
 }
 
 fn path_error(spot: Spot, expected: String, found: String) -> RecordingError {

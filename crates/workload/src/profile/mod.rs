@@ -5,6 +5,7 @@
 //! simulator derives the times on accelerators. [`Profile::parameters`] lists every number that a
 //! profile uses, with its origin.
 
+mod checks;
 mod cost;
 mod measured;
 mod number;

@@ -17,7 +17,8 @@ use crate::refused::refused;
 /// Raises AccelflowError if `text` is not a recording.
 #[pyfunction]
 pub(crate) fn check_recording(text: &str) -> PyResult<()> {
-    Recording::from_json(text).map(drop).map_err(failure)
+    let recording = Recording::from_json(text).map_err(failure)?;
+    recording.check().map_err(failure)
 }
 
 /// The data that the recording `text` lacks for simulations with its distributions, one sentence
