@@ -175,7 +175,11 @@ fn profile(
         }
         Costs::Own => {
             let tcp_cost_ns = resolved.tcp_cost_ns;
-            let workload = own.workload;
+            // The scenario's cost of TCP overrides those of single services, too.
+            let overridden = scenario
+                .tcp_cost_ns
+                .map(|_| own.workload.with_one_tcp_cost());
+            let workload = overridden.as_ref().unwrap_or(own.workload);
             let made = workload.profile(services, &all, image, sizes, &waits, tcp_cost_ns);
             made.map_err(|refusal| refusal.within("workload"))?
         }

@@ -75,6 +75,119 @@ fn ran(scenario: &Scenario) -> Value {
         .to_json()
 }
 
+/// A service without application logic, with `lines` before the services and `own` in the first.
+fn plain(lines: &str, services: &[(&str, &str)]) -> String {
+    let costs = "TCP = { ns = 1000 }, Encr = { ns = 1000 }, Decr = { ns = 1000 }, \
+                 RPC = { ns = 1000 }, Ser = { ns = 1000 }, Dser = { ns = 1000 }, \
+                 LdB = { ns = 1000 }, Cmp = { ns = 1000 }, Dcmp = { ns = 1000 }";
+    let mut text = format!(
+        "schema = \"accelflow.workload/1\"\nname = \"plain\"\n[defaults]\n\
+         sizes = {{ fixed_bytes = 100 }}\ncosts = {{ source = \"operations\", {costs} }}\n{lines}\n"
+    );
+    for (name, own) in services {
+        text += &format!(
+            "[[services]]\nname = \"{name}\"\n{own}\npath = [{{ trace = \"T1\", \
+             facts = {{ T1 = {{ compressed = 0 }} }} }}, {{ trace = \"T2\" }}]\n"
+        );
+    }
+    text
+}
+
+/// The offered rates of the services of a workload.
+fn offered(text: &str) -> Vec<f64> {
+    let found = ran(&shop(text));
+    let services = found["systems"][0]["services"].as_array().unwrap().clone();
+    let rates = services.iter().map(|service| &service["offered_rps"]);
+    rates.map(|rate| rate.as_f64().unwrap()).collect()
+}
+
+const RATES: &str = "arrivals = { process = \"rates\", rates = [[0, 1000], [100000, 3000]] }";
+
+#[test]
+fn a_table_of_rates_is_scaled_to_a_services_own_rate_whatever_others_have() {
+    // 400 requests of A alone: 100 in the first 100 ms, then 300 in as long again.
+    let alone = offered(&plain(RATES, &[("A", "")]))[0];
+    assert!((alone / 2_000.0 - 1.0).abs() < 0.2, "{alone}");
+    // B's rate scales the table of the defaults for B alone.
+    let both = offered(&plain(RATES, &[("A", ""), ("B", "rate_rps = 20.0")]));
+    assert!(both[0] > 1_500.0, "{both:?}");
+    assert!((both[1] / 20.0 - 1.0).abs() < 0.8, "{both:?}");
+}
+
+#[test]
+fn a_rate_beside_a_table_is_its_mean() {
+    for (text, place) in [
+        (
+            plain("", &[("A", &format!("rate_rps = 100\n{RATES}"))]),
+            "services[0]",
+        ),
+        (
+            plain(&format!("rate_rps = 100\n{RATES}"), &[("A", "")]),
+            "defaults",
+        ),
+    ] {
+        let refusal = read(&text, "shop.toml")
+            .unwrap()
+            .check()
+            .unwrap_err()
+            .to_string();
+        let expected = format!(
+            "{place}.rate_rps = 100: must be left out, or the mean of arrivals.rates, 2000"
+        );
+        assert!(refusal.contains(&expected), "{refusal}");
+    }
+    // A mean that is rounded is the mean.
+    let text = plain("", &[("A", &format!("rate_rps = 1999.5\n{RATES}"))]);
+    assert!(read(&text, "shop.toml").unwrap().check().is_ok());
+}
+
+#[test]
+fn empty_lists_of_arrivals_and_sets_of_rates_are_refused() {
+    let times = "arrivals = { process = \"times\", times_us = [] }";
+    for (text, expected) in [
+        (
+            plain("rate_rps = 5", &[("A", times)]),
+            "services[0].arrivals.times_us = []: must have at least one time",
+        ),
+        (
+            plain("rates = \"zz\"", &[("A", "rate_rps = 5")]),
+            "defaults.rates = 'zz': must be left out, as the file has no [rates.NAME]",
+        ),
+    ] {
+        let refusal = read(&text, "shop.toml")
+            .unwrap()
+            .check()
+            .unwrap_err()
+            .to_string();
+        assert!(refusal.contains(expected), "{refusal}");
+    }
+}
+
+#[test]
+fn a_scenarios_cost_of_tcp_overrides_that_of_a_service() {
+    let mean = |cost: &str, given: Option<f64>| {
+        let text = plain("rate_rps = 100", &[("A", cost)]);
+        let text = text.replace(
+            "}, { trace = \"T2\" }",
+            "}, { cpu = true }, { trace = \"T2\" }",
+        );
+        let scenario = Scenario {
+            tcp_cost_ns: given,
+            ..shop(&text)
+        };
+        ran(&scenario)["systems"][0]["services"][0]["mean_us"]
+            .as_f64()
+            .unwrap()
+    };
+    let stated = "costs = { source = \"paper\", tcp_cost_ns = 14000 }";
+    let plain_paper = "costs = { source = \"paper\" }";
+    assert_eq!(
+        mean(stated, Some(28_000.0)),
+        mean(plain_paper, Some(28_000.0))
+    );
+    assert!(mean(stated, Some(28_000.0)) > mean(stated, None));
+}
+
 #[test]
 fn a_workloads_file_is_simulated_as_it_says() {
     let scenario = shop(SHOP);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_units::{Bytes, Time};
 
+use super::rates::check_mean;
 use super::times;
 use super::tree::{Chain, CpuTime, Phase, Service, Workload};
 use super::values::{Arrivals, Costs, MessageSizes, Size, Sizes, SizesPreset, Wait};
@@ -47,6 +48,7 @@ pub(super) fn workload(workload: &Workload) -> Result<(), Refusal> {
         waits: &defaults.waits,
     };
     of_defaults.check("defaults")?;
+    check_mean(defaults.rate_rps, defaults.arrivals.as_ref(), "defaults")?;
     if let Some(network) = &defaults.network {
         times::check(network, "defaults.network")?;
     }
@@ -61,6 +63,7 @@ pub(super) fn workload(workload: &Workload) -> Result<(), Refusal> {
             waits: &service.waits,
         };
         own.check(&place)?;
+        check_mean(service.rate_rps, service.arrivals.as_ref(), &place)?;
         path(workload, service, &place)?;
     }
     circles(workload)
@@ -108,6 +111,10 @@ fn rates(workload: &Workload) -> Result<(), Refusal> {
         }
     }
     match &workload.defaults.rates {
+        Some(name) if workload.rates.is_empty() => {
+            let allowed = "must be left out, as the file has no [rates.NAME]";
+            Err(Refusal::new("defaults.rates", quoted(name), allowed))
+        }
         Some(name) if !workload.rates.contains_key(name) => {
             let known = workload.rates.keys().map(String::as_str);
             Err(Refusal::unknown("defaults.rates", name, known))
@@ -169,7 +176,9 @@ fn check_arrivals(arrivals: &Arrivals, place: &str) -> Result<(), Refusal> {
         Arrivals::Times { file, times_us } => {
             let (from_file, inline) = (file.is_some(), times_us.is_some());
             one_of(from_file, inline, place, "file", "times_us")?;
-            check_times(times_us.as_deref().unwrap_or_default(), place)
+            times_us
+                .as_deref()
+                .map_or(Ok(()), |times| check_times(times, place))
         }
         Arrivals::Rates { file, rates } => {
             one_of(file.is_some(), rates.is_some(), place, "file", "rates")?;
@@ -203,6 +212,10 @@ fn wrong_states(error: &ArrivalsError, place: &str) -> Refusal {
 const MAX_TIME_US: f64 = 1e12;
 
 fn check_times(times_us: &[f64], place: &str) -> Result<(), Refusal> {
+    if times_us.is_empty() {
+        let allowed = "must have at least one time";
+        return Err(Refusal::new(format!("{place}.times_us"), "[]", allowed));
+    }
     let mut last = 0.0;
     for (index, &time) in times_us.iter().enumerate() {
         if !(last..=MAX_TIME_US).contains(&time) {

@@ -115,7 +115,6 @@ impl Workload {
             .arrivals
             .as_ref()
             .or(self.defaults.arrivals.as_ref());
-        let factor = || self.rate_of(service).map_or(1.0, |own| rate_rps / own);
         let bursty = |modulation| ArrivalProcess::Bursty {
             rate_rps,
             modulation,
@@ -142,7 +141,8 @@ impl Workload {
                     .flatten()
                     .map(|&(start, rate)| (time(start), rate));
                 let table = RateTable::new(rows.collect())?;
-                ArrivalProcess::Rates(table).scaled(factor())
+                let own = self.table_rate(service);
+                ArrivalProcess::Rates(table).scaled(own.map_or(1.0, |own| rate_rps / own))
             }
         }))
     }
@@ -207,6 +207,18 @@ impl Workload {
         });
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         Ok(Profile::together(parts, waits.clone()))
+    }
+
+    /// Returns the workload without the costs of TCP that single services state, so that
+    /// [`Workload::profile`] uses the given one for all.
+    pub fn with_one_tcp_cost(&self) -> Workload {
+        let mut workload = self.clone();
+        for service in &mut workload.services {
+            if let Some(Costs::Paper { tcp_cost_ns }) = &mut service.costs {
+                *tcp_cost_ns = None;
+            }
+        }
+        workload
     }
 
     /// Returns the profile of `paths`, services of this workload, with the costs of its file. The

@@ -1,6 +1,9 @@
 //! The rates of a workload's services.
 
-use super::tree::{Service, Workload};
+use accelflow_parameters::{Refusal, number_text};
+
+use super::tree::{Rate, Service, Workload};
+
 use super::values::Arrivals;
 
 /// The name of equal shares, which every workload has.
@@ -24,18 +27,23 @@ impl Workload {
         self.services.iter().any(of)
     }
 
-    /// The mean rate of a service, in requests per second; `None` if the file does not state it.
+    /// The mean rate of a service, in requests per second; `None` if the file does not state it. The
+    /// service's own rate or arrivals come before the defaults, and a rate before arrivals.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
-        let default = self
-            .defaults
-            .arrivals
-            .as_ref()
-            .filter(|_| service.arrivals.is_none());
-        let stated = service
-            .stated_rate()
-            .or_else(|| default.and_then(mean_rate));
+        let stated = service.stated_rate();
         let stated = stated.or(self.defaults.rate_rps.map(|rate| rate.0));
+        let stated = stated.or_else(|| self.defaults.arrivals.as_ref().and_then(mean_rate));
         stated.or_else(|| self.is_called(service).then_some(0.0))
+    }
+
+    /// The mean rate of the table that `service`'s arrivals follow. It is the rate stated beside the
+    /// table, which differs from the table's mean by rounding only ([`check_mean`]).
+    pub(super) fn table_rate(&self, service: &Service) -> Option<f64> {
+        let (arrivals, beside) = match &service.arrivals {
+            Some(own) => (own, service.rate_rps),
+            None => (self.defaults.arrivals.as_ref()?, self.defaults.rate_rps),
+        };
+        beside.map(|rate| rate.0).or_else(|| mean_rate(arrivals))
     }
 
     /// Whether another service of the file calls `service`, so that it needs no rate.
@@ -94,6 +102,35 @@ impl Service {
     fn stated_rate(&self) -> Option<f64> {
         let own = self.rate_rps.map(|rate| rate.0);
         own.or_else(|| self.arrivals.as_ref().and_then(mean_rate))
+    }
+}
+
+/// The relative difference that a stated rate may have from the mean of the rates beside it.
+const ROUNDED: f64 = 0.01;
+
+/// Checks that a rate stated beside a table of rates is their mean, except for rounding.
+///
+/// # Errors
+/// [`Refusal`] for another rate.
+pub(super) fn check_mean(
+    rate: Option<Rate>,
+    arrivals: Option<&Arrivals>,
+    place: &str,
+) -> Result<(), Refusal> {
+    let table = arrivals.filter(|arrivals| matches!(arrivals, Arrivals::Rates { .. }));
+    match (rate, table.and_then(mean_rate)) {
+        (Some(rate), Some(mean)) if (rate.0 / mean - 1.0).abs() > ROUNDED => {
+            let allowed = format!(
+                "must be left out, or the mean of arrivals.rates, {}",
+                number_text(mean)
+            );
+            Err(Refusal::number(
+                format!("{place}.rate_rps"),
+                rate.0,
+                allowed,
+            ))
+        }
+        _ => Ok(()),
     }
 }
 
