@@ -1,9 +1,13 @@
 //! The load: the number, arrival times and kinds of requests.
 
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, number_text};
 
 /// The largest number of senders: more, each with a request in flight, would fill the memory.
 const MAX_SENDERS: usize = 100_000_000;
+
+/// The longest time in which requests may arrive on average. The clock ends after 1.8e7 s, and
+/// intervals are random.
+const MOST_SECONDS: f64 = 1e6;
 
 /// The arrival process of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +84,7 @@ impl Load {
                 rate,
                 "must be above 0, at most 1e12",
             )),
+            Arrivals::Rate(rate) => self.check_span("rate_rps", rate, rate),
             Arrivals::Share(share) if !(share > 0.0 && share <= 100.0) => Err(Refusal::new(
                 "load_ratio",
                 share,
@@ -87,5 +92,23 @@ impl Load {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that requests at `rate_rps` arrive before the clock ends; `value` of `place` sets the
+    /// rate.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a rate that is too low for the number of requests.
+    pub(crate) fn check_span(&self, place: &str, value: f64, rate_rps: f64) -> Result<(), Refusal> {
+        let least_rps = self.requests as f64 / MOST_SECONDS;
+        if rate_rps >= least_rps {
+            return Ok(());
+        }
+        let allowed = format!(
+            "must be at least {} for {} requests, which must arrive in {MOST_SECONDS} s",
+            number_text(value * least_rps / rate_rps),
+            self.requests
+        );
+        Err(Refusal::number(place, value, allowed))
     }
 }

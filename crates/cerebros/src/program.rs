@@ -118,10 +118,12 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     let parts = breakdown(platform, function);
     let cycles = parts.header_cycles + parts.dispatch_cycles + parts.payload_cycles;
     let hardware = |t: &Transfer<'_>| costs.task(&header(t.name)) + costs.task(t.payload);
+    // A layer without cost has no parts.
+    let share = |part: f64| if cycles > 0.0 { part / cycles } else { 0.0 };
     RpcLayer {
         cycles,
-        payload_share: parts.payload_cycles / cycles,
-        dispatch_share: parts.dispatch_cycles / cycles,
+        payload_share: share(parts.payload_cycles),
+        dispatch_share: share(parts.dispatch_cycles),
         header_tasks: all.len() as u32,
         payload_tasks: all.len() as u32,
         accelerator_cycles: all.iter().map(hardware).sum(),

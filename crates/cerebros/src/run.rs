@@ -51,8 +51,10 @@ pub fn simulate(
         ..platform.clone()
     };
     let most = Server::new(service, &ample, design, steering, &full)?.run();
+    let rate_rps = share * most.throughput_rps;
+    load.check_span("load_ratio", share, rate_rps)?;
     let open = Load {
-        arrivals: Arrivals::Rate(share * most.throughput_rps),
+        arrivals: Arrivals::Rate(rate_rps),
         ..*load
     };
     Ok(Server::new(service, platform, design, steering, &open)?.run())

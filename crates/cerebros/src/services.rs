@@ -68,7 +68,22 @@ impl Service {
         ]
     }
 
-    /// The service of this name.
+    /// Returns the service with its code in blocks of `block_bytes` instead of 64 bytes.
+    #[must_use]
+    pub fn in_blocks_of(mut self, block_bytes: f64) -> Service {
+        let scale = f64::from(1024 / KB) / block_bytes;
+        let first = |block: u32| (f64::from(block) * scale) as u32;
+        let end = |block: u32| (f64::from(block) * scale).ceil() as u32;
+        self.rpc_blocks = end(self.rpc_blocks);
+        for function in &mut self.functions {
+            for range in &mut function.footprint {
+                *range = first(range.start)..end(range.end);
+            }
+        }
+        self
+    }
+
+    /// The service of this name, with its code in blocks of 64 bytes.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown name.

@@ -73,6 +73,12 @@ fn loads_that_cannot_be_are_one_error() {
             },
             "senders = 0",
         ),
+        // The clock ends after 1.8e7 s.
+        (
+            Load::new(Arrivals::Rate(1e-6), 50),
+            "rate_rps = 0.000001: must be at least 0.00005 for 50 requests",
+        ),
+        (Load::new(Arrivals::Share(1e-300), 50), "load_ratio = "),
         (
             Load {
                 arrivals: Arrivals::Rate(-1.0),

@@ -56,6 +56,19 @@ fn every_parameter_is_simulated_at_its_largest_value_or_refused() {
 }
 
 #[test]
+fn code_has_the_same_bytes_in_blocks_of_any_size() {
+    let misses_in_blocks_of = |bytes: f64| {
+        let platform = with(&[("l1i_block_bytes", bytes)]);
+        let uid = service("UID").in_blocks_of(bytes);
+        let load = Load::new(Arrivals::Closed(1), 1);
+        let result = serve(&uid, &platform, Design::Full, &load);
+        result.all.misses + result.all.layer_misses
+    };
+    assert_eq!(misses_in_blocks_of(64.0), 2 * misses_in_blocks_of(128.0));
+    assert_eq!(misses_in_blocks_of(32.0), 2 * misses_in_blocks_of(64.0));
+}
+
+#[test]
 fn one_request_takes_what_the_analytic_model_says_under_every_design() {
     let platform = Platform::default();
     for service in Service::all() {

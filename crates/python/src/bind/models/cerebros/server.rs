@@ -94,7 +94,10 @@ fn summary(request: &Arguments) -> Result<Summary, String> {
             let header = request.parameters.contains_key("software_header_cycles");
             files.served(&request.service, platform, header)?
         }
-        None => (Service::named(&request.service).map_err(refused)?, platform),
+        None => {
+            let service = Service::named(&request.service).map_err(refused)?;
+            (service.in_blocks_of(platform.l1i_block_bytes), platform)
+        }
     };
     simulated(request, service, &platform).map_err(refused)
 }
