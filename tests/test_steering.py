@@ -1,5 +1,7 @@
 """`Server(steering=...)`: which thread runs which function's handler."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -84,3 +86,27 @@ def test_no_worker_is_an_error_and_so_is_an_unknown_policy(interface: Path) -> N
         AccelflowError, match="'fair': must be affinity, function_map, round_robin or"
     ):
         Server(interface, execution=Execution(steering="fair"))  # type: ignore[arg-type]
+
+
+def test_a_server_that_is_dropped_while_it_runs_ends_its_workers(tmp_path: Path) -> None:
+    (tmp_path / "c.thrift").write_text("service Calculator { i64 add(1: i64 a, 2: i64 b) }")
+    script = (
+        "import accelflow\n"
+        "from accelflow.settings import Execution\n"
+        "def dropped():\n"
+        "    execution = Execution(steering='affinity')\n"
+        "    server = accelflow.Server('c.thrift', execution=execution)\n"
+        "    server.handle('add', lambda a, b: a + b)\n"
+        "    server.start()\n"
+        "dropped()\n"
+        "print('end of the program')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "end of the program\n"), done.stderr

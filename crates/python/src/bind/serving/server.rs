@@ -57,6 +57,18 @@ impl PyServer {
     }
 }
 
+impl Drop for PyServer {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if matches!(state, State::Running(_)) {
+            let running = std::mem::replace(state, State::Stopped);
+            // The threads of a running server end only once they have taken the interpreter's lock,
+            // which the dropping thread holds.
+            Python::attach(|py| py.detach(|| drop(running)));
+        }
+    }
+}
+
 fn compression_named(name: &str) -> PyResult<Compression> {
     match name {
         "never" => Ok(Compression::Never),
