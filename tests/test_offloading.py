@@ -377,8 +377,15 @@ def test_what_cannot_be_simulated_is_refused() -> None:
     apart = replace(service, kernels=[first, second, other])
     with pytest.raises(InputError, match=r"checksum\.queue\.hosts = 2: must be 18"):
         simulate(apart, Run(requests=10, seeds=1))
-    with pytest.raises(InputError, match="seeds = 0: must be from 1 to 1000"):
+    with pytest.raises(InputError, match="seeds = 0: must be a whole number from 1 to 1000"):
         simulate(INFERENCE, Run(seeds=0))
+    for run, message in (
+        (Run(threads=-1), "threads = -1: must be a whole number from 1 to 1000000"),
+        (Run(load_ratio=math.nan), "load_ratio = nan: must be a finite number"),
+        (Run(load_ratio=math.inf), "load_ratio = inf: must be a finite number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            simulate(INFERENCE, run)
     with pytest.raises(InputError, match="own_work = 'even'"):
         simulate(INFERENCE, Run(own_work="even", seeds=1))
 

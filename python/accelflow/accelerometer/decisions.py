@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from accelflow.accelerometer.files import Question, Slo
+from accelflow.accelerometer.files import AS_GIVEN, Question, Slo
 from accelflow.accelerometer.service import Kernel, Number, Range, Service, central, evaluate
 from accelflow.errors import LEFT_OUT, InputError, refused
 
@@ -72,7 +72,8 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     for example because an accelerator is overloaded, does not reach the goal. Raises InputError for
     an unknown parameter or kernel, for a number of offloads from which another input of the service
     is computed, for a cost of a kernel that rides on another, and for a cost per byte without
-    sizes.
+    sizes. Where offloads are selected (``lucrative``), the limit ends the values that reach the goal
+    next to the best one; raises InputError if only values with fewer offloads reach it.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
@@ -99,15 +100,54 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
 
     # More acceleration never hurts, and a cost never helps. More offloads help where they carry
     # alpha with them, and only cost where alpha stays.
-    helps = parameter == "acceleration_ratio" or (
-        parameter == "offloads_per_s" and chosen.all_offloads_per_s is not None
-    )
+    carry = parameter == "offloads_per_s" and chosen.all_offloads_per_s is not None
+    helps = parameter == "acceleration_ratio" or carry
     best, worst = (high, low) if helps else (low, high)
+    if carry and not reaches(best) and reaches(worst):
+        # Each offload loses, so fewer are better.
+        best, worst, helps = worst, best, False
+    if chosen.selection == "lucrative":
+        return _beside_selection(reaches, parameter, best, worst, helps=helps)
     if not reaches(best):
         return Found(parameter, None, helps, always=False)
     if reaches(worst):
         return Found(parameter, None, helps, always=True)
     return Found(parameter, _border(reaches, best, worst), helps, always=False)
+
+
+def _beside_selection(
+    reaches: Callable[[float], bool], parameter: str, best: float, worst: float, *, helps: bool
+) -> Found:
+    """The limit of a value on which the selection of offloads depends.
+
+    A dearer offload is made for fewer sizes, down to none, so the gain can fall and rise again. The
+    limit is the end of the values from `best` on that reach the goal.
+    """
+    steps = _steps(best, worst)
+    reached = [reaches(step) for step in steps]
+    if not any(reached):
+        return Found(parameter, None, helps, always=False)
+    if all(reached):
+        return Found(parameter, None, helps, always=True)
+    if not reached[0]:
+        first = steps[reached.index(True)]
+        allowed = (
+            f"must not depend on the selection of offloads: the goal is reached at {first:.4g}, where "
+            f"fewer are made, but not at {best:g}; with selection = all, it has one limit"
+        )
+        raise refused("parameter", parameter, allowed)
+    last = reached.index(False) - 1
+    return Found(parameter, _border(reaches, steps[last], steps[last + 1]), helps, always=False)
+
+
+def _steps(best: float, worst: float) -> list[float]:
+    """Values from `best` to `worst`, each a tenth from the next, and 0 if it is an end."""
+    low, high = min(best, worst), max(best, worst)
+    least = low or 1e-3
+    count = max(2, math.ceil(math.log(high / least) / math.log(1.1)))
+    steps = [least * (high / least) ** (step / count) for step in range(count + 1)]
+    steps = [low, *steps] if low == 0 else steps
+    return steps if best <= worst else steps[::-1]
 
 
 def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
@@ -150,8 +190,8 @@ def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, floa
         return 0.0, kernel.all_offloads_per_s
     host = _value(service.host_cycles_per_s)
     if parameter == "offloads_per_s":
-        # Each costs one cycle at least.
-        return 0.0, host
+        # Each costs one cycle at least. Where offloads are selected, alpha needs some to select from.
+        return (1e-3 if kernel.selection == "lucrative" else 0.0), host
     # No offload can cost more than all cycles of a second, or of the longer time between two.
     rate = _value(kernel.offloads_per_s)
     return 0.0, host / rate if 0 < rate < 1 else host
@@ -188,7 +228,7 @@ def decide(question: Question) -> dict[str, Any]:
     """
     rows = [
         _row(name, service, question.slo)
-        for name, service in {"as given": question.service, **question.alternatives}.items()
+        for name, service in {AS_GIVEN: question.service, **question.alternatives}.items()
     ]
     kept = [row for row in rows if row["slo"] is None or row["slo"]["met"]]
     best = max(kept, key=lambda row: row["speedup_ratio"], default=None)

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +24,9 @@ _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/2"
 #: The command that writes them.
 _MEASURE: Final = "accelflow accelerometer --measure --json"
+
+#: The name of a file's service among its alternatives.
+AS_GIVEN: Final = "as given"
 
 _THREADINGS: Final = {
     "sync": "sync",
@@ -176,9 +179,10 @@ def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
     for index, row in enumerate(rows):
         place = f"{path}: alternatives[{index}]"
         name = row.get("name", LEFT_OUT)
-        if not isinstance(name, str) or not name or name in found:
-            raise refused(f"{place}.name", name, "must be a string, and unique")
-        kernels = [dict(kernel) for kernel in tree["kernels"]]
+        if not isinstance(name, str) or not name or name in found or name == AS_GIVEN:
+            allowed = f"must be a string, unique, and not '{AS_GIVEN}'"
+            raise refused(f"{place}.name", name, allowed)
+        kernels = _named(tree["kernels"])
         names = [kernel.get("name", "kernel") for kernel in kernels]
         chosen = row.get("kernel", names[0] if len(names) == 1 else LEFT_OUT)
         if chosen not in names:
@@ -190,6 +194,13 @@ def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
         rest = {key: v for key, v in tree.items() if key not in ("alternatives", "slo")}
         found[name] = _service(rest | own, f"{place} ({name})", path.parent)
     return found
+
+
+def _named(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The kernels, of which each has a name if there are several."""
+    if len(rows) == 1:
+        return [dict(rows[0])]
+    return [{"name": f"kernel{number}", **row} for number, row in enumerate(rows, 1)]
 
 
 def _replaced(kernel: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
@@ -208,8 +219,9 @@ def _slo(tree: Mapping[str, Any], path: Path) -> Slo | None:
     place = f"{path}: slo"
     slo = _table(Slo, tree["slo"], place)
     for name in ("latency_us", "limit_us"):
-        if not getattr(slo, name) > 0:
-            raise refused(f"{place}.{name}", getattr(slo, name), "must be above 0")
+        if not 0 < getattr(slo, name) < math.inf:
+            allowed = "must be a finite number above 0"
+            raise refused(f"{place}.{name}", getattr(slo, name), allowed)
     return slo  # type: ignore[no-any-return]
 
 
@@ -232,8 +244,7 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     rows = tree.get("kernels", LEFT_OUT)
     if not isinstance(rows, list) or not rows or not all(isinstance(r, Mapping) for r in rows):
         raise refused(f"{path}: kernels", rows, "must be one table or more, [[kernels]]")
-    if len(rows) > 1:
-        rows = [{"name": f"kernel{i + 1}", **row} for i, row in enumerate(rows)]
+    rows = _named(rows)
     rows = [_counted(row, f"{path}: kernels[{i}]", folder) for i, row in enumerate(rows)]
     rows = [_benchmarked(row, f"{path}: kernels[{i}]", folder) for i, row in enumerate(rows)]
     kernels = [_kernel(row, cycles, f"{path}: kernels[{i}]") for i, row in enumerate(rows)]
@@ -273,9 +284,9 @@ def _counted(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[str, A
         "cumulative_ratio": list(histogram.sizes.cumulative_ratio),
         "interpolation": histogram.sizes.interpolation,
     }
+    if given.seconds is not None and not 0 < given.seconds < math.inf:
+        raise refused(f"{place}.seconds", given.seconds, "must be a finite number above 0")
     if given.seconds is not None and "offloads_per_s" not in row:
-        if not given.seconds > 0:
-            raise refused(f"{place}.seconds", given.seconds, "must be above 0")
         # The counts are Poisson: a rate is known to the root of what was counted.
         rate = histogram.count / given.seconds
         found["offloads_per_s"] = {"mean": rate, "sd": rate / math.sqrt(histogram.count)}
@@ -308,7 +319,7 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
     machine = with_schema(path, machine, [MEASURED_SCHEMA], _MEASURE)
     try:
         found = _inputs_of(machine, given.kernel, place)
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         lacks = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         allowed = f"must be the output of `{_MEASURE}`: {lacks}"
         raise refused(f"{place}.file", path, allowed) from error
@@ -326,6 +337,8 @@ def _inputs_of(machine: Mapping[str, Any], kernel: str | None, place: str) -> di
     if kernel is None:
         return found
     known = {name: of for name, of in machine["kernels"].items() if of is not None}
+    if not known:
+        raise refused(f"{place}.kernel", kernel, "must be left out: no kernel was measured")
     if kernel not in known:
         raise refused(f"{place}.kernel", kernel, known=known)
     found["acceleration_ratio"] = _as_range(known[kernel]["acceleration_ratio"])
@@ -386,6 +399,8 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
                 raise refused(where, value, "must be true or false")
         elif name == "latency_thread_switches":
             given[name] = _whole(value, where)
+        elif name == "all_offloads_per_s" and isinstance(value, Mapping):
+            raise refused(where, dict(value), "must be a number: it cannot be a range")
         elif name != "sizes" and not isinstance(value, Range):
             given[name] = _value(value, where)
 

@@ -161,6 +161,9 @@ def plan(fleet: Fleet) -> dict[str, Any]:
     whole_after = {name: _total([each[name] for each in after], draws) for name in _NAMES}
     total = {name: np.asarray([value]) for name, value in whole_before.items()}
     servers = float(whole_before["servers"])
+    for name, value in whole_before.items():
+        if not math.isfinite(value) or not np.isfinite(whole_after[name]).all():
+            raise refused(f"fleet: {name}", "beyond 1e308", "must be a finite number")
     return {
         "schema": SCHEMA,
         "services": rows,

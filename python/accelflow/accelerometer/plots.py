@@ -61,7 +61,8 @@ def write_plots(
         if decision is not None:
             figures["alternatives"] = _alternatives(decision, result["ideal_speedup_ratio"])
         for kernel, row in zip(service.kernels, result["kernels"], strict=True):
-            name = re.sub(r"[^A-Za-z0-9_.-]+", "_", kernel.name)
+            # Names of files have at most 255 bytes.
+            name = re.sub(r"[^A-Za-z0-9_.-]+", "_", kernel.name)[:100]
             if kernel.acceleration_ratio is not None:
                 figures[f"heatmap-{name}"] = _heatmap(service, kernel, row)
             if row["cycles_per_byte"] is not None:

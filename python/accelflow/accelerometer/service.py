@@ -171,7 +171,20 @@ def evaluate(
         outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
     except AccelflowError as error:
         raise InputError(str(error)) from error
+    _check_finite(outcome, service)
     return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
+
+
+def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
+    """Refuse a service of whose work nothing is left, or whose cost exceeds any number."""
+    if outcome["speedup_ratio"] == 0 or outcome["latency_reduction_ratio"] == 0:
+        costly = [kernel.name for kernel in service.kernels if float(_central(kernel.offloads_per_s))]
+        place = f"{costly[0]}: cycles of overhead a second" if costly else "overhead"
+        raise refused(place, "beyond 1e308", "must be a finite number")
+    if outcome["speedup_ratio"] is None:
+        shares = math.fsum(float(_central(k.kernel_share_ratio)) for k in service.kernels)
+        allowed = "must leave work for the host: all of it is offloaded at no cost"
+        raise refused("kernel_share_ratio", f"{shares:g} in all", allowed)
 
 
 #: The fields of a kernel that are chosen by name.
@@ -249,26 +262,7 @@ _OVERHEADS: Final = (
 def _with_riders(service: Service) -> Service:
     """Give each riding kernel the inputs of the kernel that carries it."""
     by_name = {kernel.name: kernel for kernel in service.kernels}
-    kernels = [_rider(kernel, by_name) for kernel in service.kernels]
-    host = float(_central(service.host_cycles_per_s))
-    return replace(service, kernels=[_carrier(k, kernels, host) for k in kernels])
-
-
-def _carrier(kernel: Kernel, kernels: Sequence[Kernel], host: float) -> Kernel:
-    """Give `kernel` a queue whose service time is that of all kernels in one offload."""
-    together = [kernel, *(k for k in kernels if k.rides_on == kernel.name)]
-    queue = kernel.queue_cycles
-    known = all(k.acceleration_ratio is not None for k in together)
-    offloads = float(_central(kernel.offloads_per_s))
-    if len(together) == 1 or not isinstance(queue, Queue) or not known or offloads <= 0:
-        return kernel
-    if queue.service_cycles is not None:
-        return kernel
-    cycles = sum(
-        float(_central(k.kernel_share_ratio)) * host / float(_central(k.acceleration_ratio))
-        for k in together
-    )
-    return replace(kernel, queue_cycles=replace(queue, service_cycles=cycles / offloads))
+    return replace(service, kernels=[_rider(kernel, by_name) for kernel in service.kernels])
 
 
 def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
@@ -277,8 +271,10 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
     place = f"{kernel.name}.rides_on"
     carriers = [k.name for k in by_name.values() if k.rides_on is None]
     if kernel.rides_on not in carriers:
+        others = [name for name in carriers if name != kernel.name]
+        allowed = f"must be a kernel that rides on no other: {', '.join(others)}"
         raise refused(
-            place, kernel.rides_on, f"must be a kernel that rides on no other: {carriers}"
+            place, kernel.rides_on, allowed if others else "must be left out: no kernel can carry it"
         )
     carrier = by_name[kernel.rides_on]
     for name in _OVERHEADS:
@@ -411,6 +407,7 @@ def _kernel(kernel: Kernel, index: int, uncertain: list[dict[str, Any]]) -> dict
             "all_offloads_per_s",
             "selection",
             "scaling",
+            "rides_on",
         )
     }
     for name in (

@@ -21,7 +21,7 @@ from accelflow.accelerometer.service import (
     evaluate,
     kernel_requests,
 )
-from accelflow.errors import AccelflowError, InputError, refused
+from accelflow.errors import AccelflowError, InputError, finite_number, whole_number
 
 #: The name and version of the object that :func:`simulate` returns.
 SCHEMA: Final = "accelflow.accelerometer-simulation/2"
@@ -67,8 +67,7 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     value. Raises InputError as :func:`evaluate` does, and for invalid settings.
     """
     run = run or Run()
-    if not 1 <= run.seeds <= 1_000:
-        raise refused("seeds", run.seeds, "must be from 1 to 1000")
+    _check_run(run)
     closed = evaluate(service)
     offloads = carried(service)
     found = {
@@ -85,6 +84,13 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
         threadings = [kernel.threading for kernel in offloads.kernels]
         found["service"] = _row("service", threadings, offloads, closed, run)
     return found
+
+
+def _check_run(run: Run) -> None:
+    whole_number("seeds", run.seeds, 1, 1_000)
+    for name in ("hosts", "threads", "kernels_per_request", "requests"):
+        whole_number(name, getattr(run, name), 1, 1_000_000)
+    finite_number("load_ratio", run.load_ratio)
 
 
 def _shares(kernel: Kernel, service: Service) -> bool:

@@ -1,0 +1,276 @@
+"""Inputs of the equations that no other test distinguishes from their neighbours, and refusals."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from accelflow import accelerometer
+from accelflow.accelerometer import Kernel, Queue, Service
+from accelflow.accelerometer.decisions import Goal, decide, seek
+from accelflow.accelerometer.files import read, read_question
+from accelflow.accelerometer.service import Range, Sizes
+from accelflow.cli import program
+from accelflow.errors import InputError
+
+K = Kernel(
+    threading="sync",
+    kernel_share_ratio=0.15,
+    offloads_per_s=15_008,
+    transfer_cycles=2_300,
+    acceleration_ratio=27,
+    name="compression",
+)
+HOST = 2.3e9
+
+TEXT = """
+host_ghz = 2.3
+[[kernels]]
+threading = "sync"
+kernel_share_ratio = 0.15
+offloads_per_s = 15008
+transfer_cycles = 2300
+acceleration_ratio = 27
+"""
+
+
+def service(**changes: Any) -> Service:
+    kernel = Kernel(**{**{f: getattr(K, f) for f in K.__dataclass_fields__}, **changes})
+    return Service(host_cycles_per_s=HOST, kernels=[kernel])
+
+
+def question(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "service.toml"
+    path.write_text(text)
+    return path
+
+
+SIZES = Sizes(bytes=[100, 400, 1_600], cumulative_ratio=[0.3, 0.7, 1.0], interpolation="step")
+
+
+def test_a_limit_beside_a_selection_is_the_end_of_the_values_next_to_the_best() -> None:
+    # Of equal offloads, all or none pay; the gain is 0 from where none does.
+    mixed = service(selection="lucrative", scaling="cycles", sizes=SIZES, cycles_per_byte=None)
+    found = seek(mixed, "transfer_cycles", Goal("speedup", 1.10))
+    assert found.value is not None and not found.always and not found.at_least
+    gain = accelerometer.evaluate(
+        service(
+            selection="lucrative",
+            scaling="cycles",
+            sizes=SIZES,
+            cycles_per_byte=None,
+            transfer_cycles=found.value,
+        )
+    )["speedup_ratio"]
+    assert gain == pytest.approx(1.10, abs=1e-6)
+
+
+def test_the_number_of_selected_offloads_is_sought_from_some_on() -> None:
+    mixed = service(selection="lucrative", scaling="cycles", sizes=SIZES)
+    found = seek(mixed, "offloads_per_s", Goal("speedup", 1.05))
+    assert found.value is not None
+    assert found.value > 15_008
+
+
+def test_fewer_of_all_offloads_are_better_where_each_loses() -> None:
+    losing = service(transfer_cycles=30_000, all_offloads_per_s=20_000)
+    found = seek(losing, "offloads_per_s", Goal("speedup", 0.99))
+    assert not found.at_least
+    # Of a share of .15 / 20,000 each, 1/27 is left, and 30,000 cycles more than before.
+    each = 30_000 / HOST - 0.15 / 20_000 * (1 - 1 / 27)
+    assert found.value == pytest.approx((1 / 0.99 - 1) / each, rel=1e-6)
+
+
+def carried(rider_share: float, **changes: Any) -> dict[str, Any]:
+    queue = Queue(hosts=18, service_scv_ratio=1)
+    kernels = [
+        Kernel(
+            threading="sync",
+            kernel_share_ratio=0.15,
+            offloads_per_s=9_000,
+            acceleration_ratio=changes.pop("acceleration_ratio", 20),
+            queue_cycles=queue,
+            name="carrier",
+            **changes,
+        )
+    ]
+    if rider_share:
+        kernels.append(
+            Kernel(
+                threading="sync",
+                kernel_share_ratio=rider_share,
+                offloads_per_s=9_000,
+                acceleration_ratio=20,
+                rides_on="carrier",
+                name="rider",
+                **changes,
+            )
+        )
+    return accelerometer.evaluate(
+        Service(host_cycles_per_s=2e9, kernels=kernels), around_ratio=0.2
+    )
+
+
+def test_a_rider_of_no_weight_leaves_its_carrier_as_it_is() -> None:
+    for changes in ({"all_offloads_per_s": 18_000.0}, {"acceleration_ratio": Range(min=4, max=36)}):
+        alone, with_rider = carried(0, **changes), carried(1e-9, **changes)
+        assert with_rider["speedup_ratio"] == pytest.approx(alone["speedup_ratio"], rel=1e-6)
+
+        def low(outcome: dict[str, Any]) -> float:
+            rows = outcome["sensitivity"]
+            row = next(row for row in rows if row["parameter"] == "acceleration_ratio")
+            return float(row["low"]["speedup_ratio"])
+
+        assert low(with_rider) == pytest.approx(low(alone), rel=1e-6)
+
+
+def test_unnamed_kernels_have_the_names_that_results_give_them(tmp_path: Path) -> None:
+    kernel = TEXT.split("\n", 2)[2].replace("0.15", "0.1")
+    both = "host_ghz = 2.3\n" + kernel + kernel
+    text = f'{both}[[alternatives]]\nname = "ideal"\nkernel = "kernel2"\ntransfer_cycles = 0\n'
+    alternatives = read_question(question(tmp_path, text)).alternatives
+    first, second = alternatives["ideal"].kernels
+    assert (first.transfer_cycles, second.transfer_cycles) == (2_300, 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            '[[alternatives]]\nname = "as given"\ntransfer_cycles = 0\n',
+            "alternatives[0].name = 'as given': must be a string, unique, and not 'as given'",
+        ),
+        (
+            "[slo]\nlatency_us = 100\nlimit_us = inf\n",
+            "slo.limit_us = inf: must be a finite number above 0",
+        ),
+        (
+            "[slo]\nlatency_us = inf\nlimit_us = 90\n",
+            "slo.latency_us = inf: must be a finite number above 0",
+        ),
+    ],
+)
+def test_what_a_decision_cannot_have_is_refused(tmp_path: Path, more: str, message: str) -> None:
+    path = question(tmp_path, TEXT + more)
+    with pytest.raises(InputError) as refusal:
+        decide(read_question(path))
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {
+                "kernel_share_ratio": 1.0,
+                "offloads_per_s": 0,
+                "transfer_cycles": 0,
+                "acceleration_ratio": math.inf,
+            },
+            "kernel_share_ratio = '1 in all': must leave work for the host",
+        ),
+        ({"setup_cycles": 1e300, "offloads_per_s": 1e300}, "must be a finite number"),
+        (
+            {"selection": "lucrative", "sizes": SIZES, "all_offloads_per_s": 16_000},
+            "compression.all_offloads_per_s = 16000: must be left out, since selection is lucrative",
+        ),
+    ],
+)
+def test_services_without_a_finite_answer_are_refused(
+    changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        accelerometer.evaluate(service(**changes))
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "all_offloads_per_s = { min = 1, max = 2 }\n",
+            "all_offloads_per_s = {'min': 1, 'max': 2}: must be a number: it cannot be a range",
+        ),
+        ('rides_on = "other"\n', "kernel.rides_on = 'other': must be left out: no kernel can"),
+    ],
+)
+def test_fields_of_a_kernel_are_refused_in_words(tmp_path: Path, line: str, message: str) -> None:
+    path = question(tmp_path, TEXT + line)
+    with pytest.raises(InputError) as refusal:
+        accelerometer.evaluate(read(path))
+    assert message in str(refusal.value)
+
+
+def test_shares_that_add_up_to_all_are_all() -> None:
+    def of(shares: list[float]) -> dict[str, Any]:
+        kernels = [
+            Kernel(
+                threading="sync",
+                kernel_share_ratio=share,
+                offloads_per_s=1_000,
+                acceleration_ratio=2,
+                name=f"k{number}",
+            )
+            for number, share in enumerate(shares)
+        ]
+        return accelerometer.evaluate(Service(host_cycles_per_s=1e9, kernels=kernels))
+
+    for shares in ([0.05, 0.5, 0.15, 0.2, 0.1], [0.6, 0.3, 0.1]):
+        outcome = of(shares)
+        assert outcome["speedup_ratio"] == pytest.approx(2)
+        assert outcome["ideal_speedup_ratio"] is None
+
+
+def test_long_names_have_short_pictures(tmp_path: Path) -> None:
+    path = question(tmp_path, TEXT.replace("[[kernels]]", f'[[kernels]]\nname = "{"n" * 300}"'))
+    arguments = ["accelerometer", str(path), "--plot", str(tmp_path / "out")]
+    done = CliRunner().invoke(program, arguments)
+    assert done.exit_code == 0, done.output
+    assert any(each.name.startswith("heatmap-nnn") for each in (tmp_path / "out").iterdir())
+
+
+def test_simulations_whose_clock_would_end_are_refused(tmp_path: Path) -> None:
+    rare = TEXT.replace("15008", "0.0003")
+    for text, more in ((rare, []), (TEXT, ["--load", "1e-9"])):
+        path = question(tmp_path, text)
+        done = CliRunner().invoke(program, ["accelerometer", str(path), "--simulate", *more])
+        assert done.exit_code != 0
+        assert isinstance(done.exception, InputError), done.output
+        assert "must be at least" in str(done.exception)
+
+
+def test_recordings_are_checked_by_value(tmp_path: Path) -> None:
+    step = {
+        "trace": "T1",
+        "accelerator": "TCP",
+        "direction": "receive",
+        "input_bytes": 10,
+        "output_bytes": 10,
+        "cost_ns": 20_000.0,
+        "samples": 10,
+    }
+
+    def refusal(**changes: Any) -> str:
+        recorded = {
+            "service": "A",
+            "phases": [{"chains": [{"steps": [{**step, **changes}]}]}],
+        }
+        recording = {
+            "format": "accelflow-recording",
+            "version": 1,
+            "machine": "m",
+            "date": "d",
+            "services": [recorded],
+        }
+        path = tmp_path / "recording.json"
+        path.write_text(json.dumps(recording))
+        done = CliRunner().invoke(program, ["accelerometer", "--recording", str(path)])
+        assert isinstance(done.exception, InputError), done.output
+        return str(done.exception)
+
+    for changes in ({"cost_ns": -5.0}, {"samples": 0}, {"cost_ns": 1e300}):
+        message = refusal(**changes)
+        assert "service A, phase 0, chain 0, step 0" in message, message
