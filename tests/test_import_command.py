@@ -34,6 +34,26 @@ def test_wrk2_and_locust_are_read_with_their_failures() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        (",2.5,", ",-2.5,", "rows with a negative mean or rate"),
+        (",33.3,", ",-5,", "rows with a negative mean or rate"),
+        (",1000,", ",1.9,", "rows without a number of requests"),
+        (",1000,3,", ",1000,0.5,", "rows without a number of requests"),
+        (",1000,", ",-1,", "rows without a number of requests"),
+    ],
+)
+def test_impossible_rows_of_locust_are_dropped_and_counted(
+    old: str, new: str, what: str, tmp_path: Path
+) -> None:
+    text = (DATA / "locust.csv").read_text()
+    report = Report("deathstarbench")
+    found = read_latencies([table(tmp_path, text.replace(old, new, 1))], report)
+    assert [measured.name for measured in found] == ["CPost", "Aggregated"]
+    assert counts(report, "dropped") == {what: 1}
+
+
+@pytest.mark.parametrize(
     "text", ["", "hello\n", "Running 3s test @ x\n", "Request Count,Name\n1,a\n"]
 )
 def test_other_texts_are_no_results_of_load_generators(text: str, tmp_path: Path) -> None:
@@ -168,7 +188,7 @@ def test_nothing_is_written_after_an_error(
         ),
         (
             ["arrivals", "{data}/MSRTQps.csv", "--out", "{tmp}/w.csv"],
-            "6 values that are not times: their rows are left out (see --unit)",
+            "6 values that are not times: their rows are left out (numbers need --unit, such as",
         ),
         (
             [

@@ -141,6 +141,23 @@ def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None
         costs_of("pprof", path, requests=100, label=("service", "none"))
 
 
+@pytest.mark.parametrize(
+    ("unit", "cost_ns"),
+    [("nanoseconds", 1e1), ("microseconds", 1e4), ("milliseconds", 1e7), ("seconds", 1e10)],
+)
+def test_pprof_may_have_any_unit_of_time(tmp_path: Path, unit: str, cost_ns: float) -> None:
+    path = tmp_path / "cpu.pb"
+    path.write_bytes(
+        value_type(1, 2)
+        + part(2, number(1, 1) + number(2, 60))
+        + location(1, [1])
+        + function(1, 3)
+        + texts(["", "cpu", unit, "tcp_sendmsg"])
+    )
+    service, _ = costs_of("pprof", path, requests=1)
+    assert service["costs"]["TCP"]["ns"] == cost_ns  # 60 in one request with 6 operations
+
+
 def pprof() -> bytes:
     """9 samples of serialization, and 16 of the application of which 4 have a label: 1 ms each."""
     names = ["", "cpu", "nanoseconds", "samples", "count", "handle", "SerializeToString"]

@@ -63,6 +63,23 @@ def test_cycles_and_instructions_of_perf_are_not_added_but_divided(tmp_path: Pat
     assert read(profile_of(bare, tmp_path)).instructions is None
 
 
+@pytest.mark.parametrize(
+    ("data", "allowed"),
+    [
+        (b"PERFILE2" + bytes(96), "must be text, such as the output of perf script; it is perf's"),
+        (b"2ELIFREP" + bytes(96), "must be text, such as the output of perf script; it is perf's"),
+        (FOLDED.encode("utf-16"), "must be text in UTF-8; it is in UTF-16"),
+    ],
+)
+def test_files_mistaken_for_a_profile_are_named(tmp_path: Path, data: bytes, allowed: str) -> None:
+    path = tmp_path / "perf.data"
+    path.write_bytes(data)
+    done = command(str(path))
+    assert done.returncode == 2
+    assert f"FILE = '{path}': {allowed}" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_events_of_perf_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
     misses = TWO_EVENTS.replace("instructions:u", "cache-misses:u")
     path = profile_of(misses, tmp_path)

@@ -227,6 +227,16 @@ def test_files_that_are_no_scenarios_are_refused_by_name(
     assert words in str(refused.value)
 
 
+@pytest.mark.parametrize("chip", ["{'pes.TCP' = 2}", "{pes.TCP = 2}", "{pes = {TCP = 2}}"])
+def test_parameters_of_chips_may_be_nested(tmp_path: Path, chip: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(f"chips = [{{name = 'a', config = {chip}}}]\n")
+    assert simulation.read_scenario(path).chips == {"a": {"pes.TCP": 2}}
+    path.write_text("chips = [{name = 'a', config = 3}]\n")
+    with pytest.raises(InputError, match="config"):
+        simulation.read_scenario(path)
+
+
 def test_a_missing_file_and_a_closed_place_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"scenario = .*none\.json': must be a file that can be read: No"

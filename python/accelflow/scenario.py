@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from accelflow import _native, arcus
 from accelflow.chips import Chip, named_chips
-from accelflow.errors import AccelflowError, InputError, reading, refused, unwritable
+from accelflow.errors import AccelflowError, InputError, reading, refused, unreadable, unwritable
 from accelflow.files import parse_json, parse_toml, read_text, write_whole
 from accelflow.parameters import flattened
 from accelflow.tenants import Shaping
@@ -43,10 +43,12 @@ __all__ = [
     "HasDocument",
     "Limit",
     "Scenario",
+    "check_plain",
     "document",
     "hashed",
     "loaded",
     "read_scenario",
+    "recording_text",
     "resolved",
     "scenario_schema",
     "write_scenario",
@@ -406,9 +408,9 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     with reading("scenario", path):
         text = read_text(path)
         tree = parse_toml(text) if path.suffix.lower() == ".toml" else parse_json(text)
-        _check_plain("", tree)
-        if isinstance(tree, dict) and isinstance(tree.get("config"), dict):
-            tree["config"] = flattened(tree["config"])
+        check_plain("", tree)
+        if isinstance(tree, dict):
+            _flatten_configs(tree)
         if isinstance(tree, dict) and is_file(tree.get("workload")):
             tree["workload"] = load_workload(path.parent / tree["workload"])
         filled = json.loads(_native.scenario_read(json.dumps(tree, allow_nan=False)))
@@ -417,14 +419,38 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     return found
 
 
-def _check_plain(place: str, value: object) -> None:
-    """Raise InputError for a number that is not finite and for a date, which JSON does not have."""
+def _flatten_configs(tree: dict[str, Any]) -> None:
+    """Replace nested tables in `config` and in the `config` of each chip by dotted keys."""
+    chips = tree.get("chips")
+    for table in (tree, *(chips if isinstance(chips, list) else ())):
+        if isinstance(table, dict) and isinstance(table.get("config"), dict):
+            table["config"] = flattened(table["config"])
+
+
+def recording_text(place: str, name: object, folder: Path) -> str:
+    """Return the text of the recording's file `name`, the setting `place`, relative to `folder`.
+
+    Raises InputError for a name that is not a string, and for a file that cannot be read.
+    """
+    if not isinstance(name, str):
+        raise refused(place, name, "must be the file of a recording")
+    try:
+        return read_text(folder / name)
+    except (OSError, ValueError) as error:
+        raise unreadable(place, name, error) from error
+
+
+def check_plain(place: str, value: object) -> None:
+    """Raise InputError for a number that is not finite and for a date, which JSON does not have.
+
+    `place` is the name of the setting `value`; the message names the member that is refused.
+    """
     if isinstance(value, dict):
         for key, member in value.items():
-            _check_plain(f"{place}.{key}" if place else key, member)
+            check_plain(f"{place}.{key}" if place else key, member)
     elif isinstance(value, list):
         for index, member in enumerate(value):
-            _check_plain(f"{place}[{index}]", member)
+            check_plain(f"{place}[{index}]", member)
     elif isinstance(value, float) and not math.isfinite(value):
         raise refused(place, value, "must be a finite number")
     elif not isinstance(value, str | int | float | None):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.errors import LEFT_OUT, refused
-from accelflow.importing.clocks import NO_TIME, UNITS, Clock, unit_of
+from accelflow.importing.clocks import NO_TIME, UNITS, Clock, declared_unit, unit_of
 from accelflow.importing.numbers import number, rounded
 from accelflow.importing.report import Report
 from accelflow.importing.runs import Sorted
@@ -161,8 +161,8 @@ def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Ar
     declares the unit of times (``time_ms``). Times may be in any order. Raises InputError for
     tables without such columns, with unknown units, or without a usable row.
     """
-    if options.window_s is not None and not 0 < options.window_s <= 1e9:
-        raise refused("--window", options.window_s, "must be above 0 and at most 1e9 seconds")
+    if options.window_s is not None and not 1e-9 <= options.window_s <= 1e9:
+        raise refused("--window", options.window_s, "must be from 1e-9 to 1e9 seconds")
     records = Sorted()
     try:
         return _read(paths, records, report, options)
@@ -172,7 +172,7 @@ def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Ar
 
 
 def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Options) -> Arrivals:
-    process = ""
+    process, dates = "", False
     for path in paths:
         with table_of(path, report) as table:
             reader = _Reader(table, report, options, records)
@@ -182,10 +182,14 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
                     f"{path}:1",
                     f"must have {process}, as the files before it have; it has {reader.process}",
                 )
-            process = reader.process
+            process, dates = reader.process, reader.absolute
+            if options.window_s is not None and process != "counts":
+                allowed = f"must be left out for {process}: only counts have windows"
+                raise refused("--window", options.window_s, allowed)
             reader.read()
     if not records.count:
-        hint = " (see --unit)" if report.count("dropped", NO_TIME) else ""
+        numbers = dates and report.count("dropped", NO_TIME)
+        hint = " (numbers need --unit, such as --unit ms)" if numbers else ""
         drops = report.drops()
         raise refused("FILE", str(paths[0]), f"must have at least one usable row{drops}{hint}")
     last_ns = None
@@ -203,6 +207,10 @@ class _Reader:
         self.table, self.report, self.records = table, report, records
         self.time = self._time_column(options.column)
         name = table.columns[self.time]
+        declared = declared_unit(name)
+        if options.unit and declared and options.unit != declared:
+            allowed = f"must be {declared} or left out, since {table.path}:1 has the column {name}"
+            raise refused("--unit", options.unit, allowed)
         unit = options.unit or unit_of(name)
         if unit is None:
             raise refused(

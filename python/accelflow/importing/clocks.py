@@ -11,13 +11,16 @@ from accelflow.errors import refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
 
-__all__ = ["NO_TIME", "UNITS", "Clock", "unit_of"]
+__all__ = ["NO_TIME", "UNITS", "Clock", "declared_unit", "unit_of"]
 
 #: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
 
 #: The report's word for a text that is not a time.
 NO_TIME: Final = "values that are not times"
+
+#: A date as a number has the digits of the year, the month and the day: 20260329.
+_DATE_DIGITS: Final = 8
 
 _HOUR_NS: Final = 3_600_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,12 +29,16 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LIMIT_NS: Final = 9_000_000_000_000_000_000
 
 
-def unit_of(column: str) -> str | None:
-    """Return the unit in the name of a column: ``time_ms`` is in milliseconds."""
+def declared_unit(column: str) -> str | None:
+    """Return the unit at the end of a column's name: ``time_ms`` is in milliseconds."""
     end = column.lower().rpartition("_")[2]
-    if end in UNITS and end != "iso":
-        return end
-    return "iso" if column.lower() in {"timestamp", "datetime", "date", "time_iso"} else None
+    return end if end in UNITS else None
+
+
+def unit_of(column: str) -> str | None:
+    """Return the unit that a column has by its name, or None; ``timestamp`` has dates."""
+    dates = column.lower() in {"timestamp", "datetime", "date"}
+    return "iso" if dates else declared_unit(column)
 
 
 class Clock:
@@ -64,6 +71,9 @@ class Clock:
             return None if value is None else round(value * self._scale)
 
     def _date(self, text: str, place: str) -> int | None:
+        # Python reads 1712110100100, milliseconds since 1970, as the year 1712.
+        if number(text) is not None and not (text.isdecimal() and len(text) == _DATE_DIGITS):
+            return None
         try:
             date = datetime.fromisoformat(text)
             return _ns(self._placed(date, place) if date.tzinfo is None else date)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from accelflow.errors import refused
 from accelflow.importing.numbers import number
@@ -140,6 +140,10 @@ def _failed(run: Measured, count: int, report: Report, place: str) -> None:
     )
 
 
+def _is_count(value: float | None) -> TypeGuard[float]:
+    return value is not None and value >= 0 and value.is_integer()
+
+
 def _locust(table: CsvTable, report: Report) -> list[Measured]:
     name = table.index("statistics of locust", "Name")
     columns = {
@@ -164,8 +168,12 @@ def _locust(table: CsvTable, report: Report) -> list[Measured]:
     for row in table.rows():
         values = {key: number(row.cells[index]) for key, index in columns.items()}
         requests, failed = values["requests"], values["failed"]
-        if requests is None or failed is None or requests < 0 or failed < 0:
+        if not (_is_count(requests) and _is_count(failed)):
             report.dropped("rows without a number of requests", "left out", row.place)
+            continue
+        mean, rate = values["mean"], values["rate"]
+        if (mean or 0.0) < 0 or (rate or 0.0) < 0:
+            report.dropped("rows with a negative mean or rate", "left out", row.place)
             continue
         times = {p: number(row.cells[index]) for p, index in percents.items()}
         known = {p: 1e3 * ms for p, ms in times.items() if ms is not None and ms >= 0}
@@ -174,7 +182,6 @@ def _locust(table: CsvTable, report: Report) -> list[Measured]:
             continue
         if len(found) >= _MOST:
             raise refused("FILE", row.place, f"must have at most {_MOST} rows")
-        mean, rate = values["mean"], values["rate"]
         measured = Measured(
             row.cells[name].strip(), None if mean is None else 1e3 * mean, known, int(requests)
         )

@@ -16,6 +16,10 @@ from accelflow.profiles.frames import UNKNOWN
 #: Size limit of an unpacked file; profiles of hours have tens of megabytes.
 MAX_BYTES: Final = 256 << 20
 _GZIP: Final = b"\x1f\x8b"
+#: The first bytes of perf's own file, by byte order, and of text in UTF-16. No pprof profile has
+#: them.
+_PERF_DATA: Final = (b"PERFILE2", b"2ELIFREP")
+_UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
     data = _bytes(path)
     # Every pprof profile has a zero byte, the length of its first text; no text has one.
     if b"\0" in data:
+        _check_binary(path, data)
         weighed = pprof.parse(data, str(path), sample_type)
         profile = Profile(_sum(weighed.stacks), weighed.sample_type, weighed.sample_types)
     else:
@@ -68,6 +73,15 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
         kinds = "folded stacks, the output of 'perf script' or a pprof profile"
         raise refused(f"{path}: number of samples", 0, f"must be above 0, in {kinds}")
     return profile
+
+
+def _check_binary(path: Path, data: bytes) -> None:
+    """Raise InputError for files that are mistaken for a profile and have zero bytes."""
+    if data.startswith(_PERF_DATA):
+        allowed = "must be text, such as the output of perf script; it is perf's own file"
+        raise refused("file", str(path), allowed)
+    if data.startswith(_UTF16):
+        raise refused("file", str(path), "must be text in UTF-8; it is in UTF-16")
 
 
 def _sum(samples: Iterable[tuple[tuple[str, ...], int]]) -> dict[tuple[str, ...], int]:

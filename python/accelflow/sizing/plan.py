@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.chips import find_chip
-from accelflow.errors import LEFT_OUT, InputError, one_of, reading, refused
+from accelflow.errors import GIVEN, LEFT_OUT, InputError, one_of, reading, refused
 from accelflow.files import parse_toml, read_text
-from accelflow.parameters import CUSTOM, accelerators
-from accelflow.scenario import Scenario, document, resolved
+from accelflow.parameters import CUSTOM, accelerators, flattened
+from accelflow.scenario import Scenario, document, recording_text, resolved
 from accelflow.simulation import services
 from accelflow.simulation import systems as known_systems
 from accelflow.workload import is_file, load_workload
@@ -248,10 +248,27 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
         tree.setdefault("rates_rps", _rates_of(workload))
         tree.setdefault("relative_error", _errors_of(workload))
     chip = tree.get("chip")
-    if isinstance(chip, dict) and isinstance(chip.get("file"), str):
-        place = chip.pop("file")
-        found = find_chip(str(folder / place) if Path(place).suffix else place)
-        tree["chip"] = {**chip, "config": found.config}
+    if isinstance(chip, dict):
+        tree["chip"] = _with_config(chip, folder)
+    scenario = tree.get("scenario")
+    if isinstance(scenario, dict) and "recording" in scenario:
+        text = recording_text("scenario.recording", scenario["recording"], folder)
+        tree["scenario"] = {**scenario, "recording": text}
+
+
+def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The table `chip` of a plan's file with the contents of its ``file`` as ``config``."""
+    if "config" in chip:
+        allowed = "must be left out: file or scenario.config sets parameters"
+        raise refused("chip.config", GIVEN, allowed)
+    if "file" not in chip:
+        return dict(chip)
+    values = dict(chip)
+    place = values.pop("file")
+    if not isinstance(place, str):
+        raise refused("chip.file", place, "must be a file or a name")
+    found = find_chip(str(folder / place) if Path(place).suffix else place)
+    return {**values, "config": found.config}
 
 
 def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
@@ -288,17 +305,33 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
         if name not in operations:
             raise refused("an operation in relative_error", name, known=operations)
     _check_scenario(plan.scenario)
-    if (plan.server.rest_w is None) != (plan.server.peak_w is None):
-        missing, given = (
-            ("rest_w", "peak_w") if plan.server.rest_w is None else ("peak_w", "rest_w")
-        )
-        raise refused(
-            f"server.{missing}", LEFT_OUT, f"must be given, since server.{given} is given"
-        )
+    _check_power(plan.server, plan.chip)
     return plan
 
 
+def _check_power(server: Server, chip: Chip) -> None:
+    """Refuse power of which a part is left out, and a peak below the power at rest."""
+    watts = {
+        "server.rest_w": server.rest_w,
+        "server.peak_w": server.peak_w,
+        "chip.rest_w": chip.rest_w or None,  # the default is 0
+        "chip.peak_w": chip.peak_w or None,
+    }
+    given = [place for place, value in watts.items() if value is not None]
+    for place in ("server.rest_w", "server.peak_w"):
+        if given and place not in given:
+            raise refused(place, LEFT_OUT, f"must be given, since {given[0]} is given")
+    for table, of in (("server", server), ("chip", chip)):
+        if (of.peak_w or 0.0) < (of.rest_w or 0.0):
+            allowed = f"must be at least {table}.rest_w, which is {of.rest_w:g}"
+            raise refused(f"{table}.peak_w", of.peak_w, allowed)
+
+
 def _read(key: str, value: object) -> Any:
+    if key == "scenario" and isinstance(value, Mapping) and "config" in value:
+        if not isinstance(value["config"], Mapping):
+            raise refused("scenario.config", value["config"], "must be a table")
+        return {**value, "config": flattened(value["config"])}
     if key in _TABLES:
         return _table(key, value)
     return _number(key, value) if key in _RANGES else value
@@ -406,9 +439,11 @@ def _small_share(plan: Plan) -> float:
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
     """Return the core and accelerator time of a request of each service, and the server's parts.
 
+    Costs are those of `recording`; if it is None, those of the plan's own recording or profile.
     Raises AccelflowError for a recording that does not fit.
     """
     asked = plan.scenario_of(_small_share(plan), system="accelflow", seed=1)
-    text = _native.scenario_demands(document(asked), recording)
+    recorded = asked.recording if recording is None else recording
+    text = _native.scenario_demands(document(asked), recorded)
     found: dict[str, Any] = json.loads(text)
     return found

@@ -250,6 +250,7 @@ def _design(found: Sequence[Task], names: Sequence[str]) -> pa.Table:
     columns: dict[str, Any] = {
         "key": pa.array([task.key for task in found], pa.string()),
         "point": pa.array([task.point for task in found], pa.uint64()),
+        "seed": pa.array([task.seed for task in found], pa.uint64()),
     }
     for name in names:
         columns[f"axis.{name}"] = _column([task.values.get(name) for task in found])
@@ -287,7 +288,7 @@ def _joined(design: pa.Table, rows: pa.Table) -> pa.Table:
         for other in places.get(key, ()):
             left.append(place)
             right.append(other)
-    values = design.take(pa.array(left, pa.int64()))
+    values = design.drop_columns(["seed"]).take(pa.array(left, pa.int64()))  # rows have theirs
     found = rows.take(pa.array(right, pa.int64())).drop_columns(["key"])
     for name in found.column_names:
         values = values.append_column(found.field(name), found[name])

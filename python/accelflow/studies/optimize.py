@@ -86,8 +86,10 @@ def optimize(  # noqa: PLR0913 (options, by name)
     """
     optuna = _imported()
     limit, run = TimeLimit(time_limit_s), runner_of(workers, runner)
+    for corner in ("low", "high"):
+        ends = {name: _given(getattr(axis, corner), axis) for name, axis in goal.ranges.items()}
+        check_point(goal.study, ends)
     _check_cost(goal)
-    check_point(goal.study, {name: _given(axis.high, axis) for name, axis in goal.ranges.items()})
     with Points.of(goal.study, place, run, limit) as points:
         search = _Search(goal, points, limit, progress)
         try:

@@ -121,7 +121,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
     if not isinstance(name, str):
         raise refused("find.most" if most else "find.least", name, "must be the name of an axis")
     check_axis("find.most" if most else "find.least", name)
-    system = _system(tree)
+    system = _system(tree, study)
     limits, slo = _limits(tree.get("limits", {}))
     return Question(
         study=_of_system(study, system),
@@ -142,7 +142,7 @@ def _goal(study: Study, tree: Mapping[str, Any]) -> Goal:
     minimize = tree["minimize"]
     if minimize not in COSTS:
         raise refused("find.minimize", minimize, known=COSTS)
-    system = _system(tree)
+    system = _system(tree, study)
     limits, slo = _limits(tree.get("limits", {}))
     return Goal(
         study=_of_system(study, system),
@@ -167,11 +167,14 @@ def _goal_axes(tree: object) -> tuple[Axis, ...]:
     return tuple(axes)
 
 
-def _system(tree: Mapping[str, Any]) -> str:
-    identifiers = [identifier for identifier, _ in systems()]
+def _system(tree: Mapping[str, Any], study: Study) -> str:
+    names = dict(systems())
     system = tree.get("system", "accelflow")
-    if system not in identifiers:
-        raise refused("find.system", system, known=identifiers)
+    if system not in list(names):  # a list, since `system` may be anything
+        raise refused("find.system", system, known=names)
+    given = study.scenario.get("orchestrators", [system])
+    if given not in ([system], [names[system]]):
+        raise refused("scenario.orchestrators", given, f"must be left out: find.system is {system}")
     return str(system)
 
 
@@ -184,8 +187,11 @@ def _most_seeds(tree: Mapping[str, Any]) -> int:
 
 
 def _limits(tree: object) -> tuple[dict[str, float], bool]:
-    if not isinstance(tree, Mapping) or not tree:
-        raise refused("find.limits", tree, "must be a table with a limit, such as p99_us or slo")
+    # A limit that is false limits nothing; slo = 0 is refused below.
+    if not isinstance(tree, Mapping) or all(value is False for value in tree.values()):
+        raise refused(
+            "find.limits", tree, "must be a table with a limit, such as p99_us or slo = true"
+        )
     limits = dict(tree)
     slo = limits.pop("slo", False)
     if not isinstance(slo, bool):
@@ -194,6 +200,8 @@ def _limits(tree: object) -> tuple[dict[str, float], bool]:
         if name not in LIMITS:
             raise refused("find.limits key", name, known=[*LIMITS, "slo"])
         number = isinstance(value, int | float) and not isinstance(value, bool)
+        if name == "slo_missed_ratio" and (not number or not 0 < value < 1):
+            raise refused(f"find.limits.{name}", value, "must be a number above 0 and below 1")
         if not number or not 0 < value <= 1e12:
-            raise refused(f"find.limits.{name}", value, "must be a number above 0")
+            raise refused(f"find.limits.{name}", value, "must be a number above 0, at most 1e12")
     return {name: float(value) for name, value in limits.items()}, slo

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.chips import find_chip
-from accelflow.errors import LEFT_OUT, reading, refused, whole_number
+from accelflow.errors import GIVEN, LEFT_OUT, finite_number, reading, refused, whole_number
 from accelflow.files import parse_toml, read_text
 from accelflow.parameters import flattened, parameters
-from accelflow.scenario import Scenario
+from accelflow.scenario import Scenario, check_plain, recording_text
 from accelflow.workload import is_file, load_workload
 
 __all__ = [
@@ -76,6 +76,11 @@ class Axis:
     name: str
     values: Range | tuple[Any, ...]
 
+    @property
+    def count(self) -> int:
+        """The number of values in a grid; whole numbers of a range may coincide."""
+        return self.values.points if isinstance(self.values, Range) else len(self.values)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
@@ -103,6 +108,16 @@ class Study:
         if self.kind == "list":
             return list(dict.fromkeys(name for point in self.points for name in point))
         return [axis.name for axis in self.axes]
+
+    @property
+    def most_simulations(self) -> int:
+        """The number of points, each with each seed; fewer are simulated if points coincide."""
+        counts = {
+            "list": len(self.points),
+            "latin_hypercube": self.count,
+            "grid": math.prod(axis.count for axis in self.axes),
+        }
+        return counts[self.kind] * len(self.seeds)
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
         """Return the scenario at `point`. Raises InputError for a file that cannot be read."""
@@ -142,13 +157,16 @@ def read_study(path: str | PathLike[str]) -> Study:
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
-    """Read the study in the `tree` of its file; `axes` False allows neither axes nor points.
+    """Read the study in the `tree` of its file; `axes` False allows no design, axes or points.
 
     Raises InputError for the first value that is not allowed.
     """
     _check_keys("key", tree, _KEYS)
     if tree.get("schema") != SCHEMA:
         raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
+    for key in () if axes else ("design", "axes", "points"):
+        if key in tree:
+            raise refused(key, GIVEN, "must be left out with [find]")
     scenario = _scenario(tree.get("scenario", {}), folder)
     design = _table("design", tree.get("design", {}))
     _check_keys("design key", design, _DESIGN)
@@ -159,7 +177,7 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
     points = _points(tree.get("points", []))
     if axes:
         _check_kind(kind, found, points, design)
-    return Study(
+    study = Study(
         scenario=scenario,
         kind=kind,
         axes=found,
@@ -169,6 +187,10 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
         seeds=_seeds(design.get("seeds", 1)),
         folder=folder,
     )
+    if study.most_simulations > _MOST_POINTS:
+        allowed = f"must be at most {_MOST_POINTS:,}"
+        raise refused("points times seeds", study.most_simulations, allowed)
+    return study
 
 
 def _check_kind(
@@ -205,10 +227,11 @@ def _scenario(tree: object, folder: Path) -> dict[str, Any]:
     values = dict(_table("scenario", tree))
     allowed = [name for name in _SCENARIO if name not in ("seed", "chips")]
     _check_keys("scenario key", values, allowed)
-    if isinstance(values.get("config"), dict):
-        values["config"] = flattened(values["config"])
+    check_plain("scenario", values)
+    if "config" in values:
+        values["config"] = flattened(_table("scenario.config", values["config"]))
     if "recording" in values:
-        values["recording"] = read_text(folder / values["recording"])
+        values["recording"] = recording_text("scenario.recording", values["recording"], folder)
     return values
 
 
@@ -245,6 +268,7 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
         return read_range(place, value, kind)
     if not isinstance(value, list) or not value:
         raise refused(place, value, "must be a list of values, or a table with from and to")
+    check_plain(place, value)
     if any(value.count(item) > 1 for item in value):
         raise refused(place, value, "must have each value once")
     return tuple(value)
@@ -255,7 +279,9 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
     _check_keys(f"{place} key", tree, _RANGE)
-    low, high = (_number(f"{place}.{key}", tree.get(key, LEFT_OUT)) for key in ("from", "to"))
+    low, high = (
+        float(finite_number(f"{place}.{key}", tree.get(key, LEFT_OUT))) for key in ("from", "to")
+    )
     if not low < high:
         raise refused(f"{place}.to", high, f"must be more than {low:g}, where the range begins")
     scale = tree.get("scale", "linear")
@@ -270,6 +296,9 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
         raise refused(
             f"{place}.points", tree["points"], "must be left out unless design.kind is grid"
         )
+    for key, end in (("from", low), ("to", high)):
+        if whole and not end.is_integer():
+            raise refused(f"{place}.{key}", end, "must be a whole number, since whole is true")
     points = whole_number(f"{place}.points", tree.get("points", 5), 2, _MOST_POINTS)
     return Range(low=low, high=high, points=points, scale=scale, whole=whole)
 
@@ -281,6 +310,7 @@ def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     for number, point in enumerate(found):
         for name, value in point.items():
             check_axis(f"points[{number}]", name)
+            check_plain(f"points[{number}].{name}", value)
             if isinstance(value, Mapping | list) and name.startswith("config."):
                 raise refused(f"points[{number}].{name}", value, "must be a number or a name")
     return found
@@ -308,10 +338,3 @@ def _check_keys(place: str, tree: Mapping[str, Any], known: Iterable[str]) -> No
     for key in tree:
         if key not in known:
             raise refused(place, key, known=known)
-
-
-def _number(place: str, value: object) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):  # type: ignore[arg-type]
-        raise refused(place, value, "must be a finite number")
-    return float(value)  # type: ignore[arg-type]

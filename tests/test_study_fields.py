@@ -1,0 +1,269 @@
+"""Fields of studies and questions: what each does, and values that are refused before a run."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from accelflow import InputError, studies
+from accelflow.studies.design import points
+
+BASE = """
+schema = "accelflow.study/1"
+[scenario]
+services = ["UniqId"]
+profile = "paper"
+requests = 200
+rate_rps = 60000
+"""
+
+FIND = """
+[find]
+least = "config.pes.TCP"
+range = { from = 1, to = 4, whole = true }
+most_seeds = 4
+[find.limits]
+p99_us = 250
+"""
+
+GOAL = """
+[find]
+minimize = "elements"
+[find.axes]
+"config.pes.TCP" = { from = 1, to = 4, whole = true }
+[find.limits]
+p99_us = 250
+"""
+
+GRID = """
+[axes]
+"config.pes.TCP" = [2, 8]
+"""
+
+
+def study_of(text: str, folder: Path) -> studies.Study:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return studies.read_study(path)
+
+
+def question_of(text: str, folder: Path) -> studies.Question:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return studies.read_question(path)
+
+
+def find_of(text: str, folder: Path) -> studies.Question | studies.Goal:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return studies.read_find(path)
+
+
+def refusal(caught: pytest.ExceptionInfo[InputError], folder: Path) -> str:
+    """The message without the study's path, which it must begin with; one line."""
+    place, text = f"{folder / 'study.toml'}: ", str(caught.value)
+    assert text.startswith(place)
+    assert "\n" not in text
+    return text.removeprefix(place)
+
+
+SCENARIO = "[scenario]\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (SCENARIO, "[scenario]\nrecording = 3\n", "scenario.recording = 3: must be the file of"),
+        (
+            SCENARIO,
+            "[scenario]\nrecording = 'none.json'\n",
+            "scenario.recording = 'none.json': must be a file that can be read: No such file",
+        ),
+        (SCENARIO, "[scenario]\nconfig = 3\n", "scenario.config = 3: must be a table"),
+        (SCENARIO, "[scenario]\nconfig = 'x'\n", "scenario.config = 'x': must be a table"),
+        ("rate_rps = 60000", "rate_rps = nan", "scenario.rate_rps = nan: must be a finite number"),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            "rate_rps = [nan, 1000]",
+            "axes.rate_rps[0] = nan: must be a finite number",
+        ),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            "rate_rps = [1000, 2020-01-01]",
+            "axes.rate_rps[1] = '2020-01-01': must be a string, a number, true or false, not a",
+        ),
+        (
+            '[axes]\n"config.pes.TCP" = [2, 8]',
+            "[[points]]\nrate_rps = inf",
+            "points[0].rate_rps = inf: must be a finite number",
+        ),
+        (
+            '[axes]\n"config.pes.TCP" = [2, 8]',
+            "[[points]]\nrate_rps = 2020-01-01",
+            "points[0].rate_rps = '2020-01-01': must be a string",
+        ),
+        (
+            "[2, 8]",
+            "{ from = 1.4, to = 3, points = 2, whole = true }",
+            "axes.config.pes.TCP.from = 1.4: must be a whole number, since whole is true",
+        ),
+        (
+            "[2, 8]",
+            "{ from = 1, to = 3.6, points = 2, whole = true }",
+            "axes.config.pes.TCP.to = 3.6: must be a whole number, since whole is true",
+        ),
+        (
+            '"config.pes.TCP" = [2, 8]',
+            "rate_rps = { from = 1, to = 9, points = 10_000_000 }\n"
+            "tcp_cost_ns = { from = 1, to = 9, points = 10_000_000 }",
+            "points times seeds = 100000000000000: must be at most 10,000,000",
+        ),
+        (
+            '[axes]\n"config.pes.TCP" = [2, 8]',
+            '[design]\nseeds = 2\nkind = "latin_hypercube"\npoints = 10_000_000\n'
+            "[axes]\nrate_rps = [1, 2]",
+            "points times seeds = 20000000: must be at most 10,000,000",
+        ),
+    ],
+)
+def test_values_of_a_study_are_refused_when_it_is_read(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    text = BASE + GRID
+    assert old in text
+    with pytest.raises(InputError) as caught:
+        study_of(text.replace(old, new, 1), tmp_path)
+    assert refusal(caught, tmp_path).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("from = 1", "from = 1.5", "find.range.from = 1.5: must be a whole number, since whole"),
+        ("to = 4", "to = 4.5", "find.range.to = 4.5: must be a whole number, since whole is true"),
+        (SCENARIO, "[design]\nseeds = 2\n[scenario]\n", "design = given: must be left out with"),
+        (SCENARIO, "[axes]\nrate_rps = [1]\n[scenario]\n", "axes = given: must be left out with"),
+        (SCENARIO, "[[points]]\nrate_rps = 1\n[scenario]\n", "points = given: must be left out"),
+        (
+            SCENARIO,
+            "[scenario]\norchestrators = ['relief', 'accelflow']\n",
+            "scenario.orchestrators = ['relief', 'accelflow']: must be left out: find.system is",
+        ),
+        (
+            SCENARIO,
+            "[scenario]\norchestrators = ['relief']\n",
+            "scenario.orchestrators = ['relief']: must be left out: find.system is accelflow",
+        ),
+        (
+            "p99_us = 250",
+            "slo_missed_ratio = 1",
+            "find.limits.slo_missed_ratio = 1: must be a number above 0 and below 1",
+        ),
+        (
+            "p99_us = 250",
+            "slo_missed_ratio = 0",
+            "find.limits.slo_missed_ratio = 0: must be a number above 0 and below 1",
+        ),
+        (
+            "p99_us = 250",
+            "slo = false",
+            "find.limits = {'slo': False}: must be a table with a limit, such as p99_us or slo",
+        ),
+    ],
+)
+def test_values_of_a_question_are_refused_when_it_is_read(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    for text in (BASE + FIND, BASE + GOAL):
+        assert old in text
+        with pytest.raises(InputError) as caught:
+            find_of(text.replace(old, new, 1), tmp_path)
+        expected = message
+        if text.endswith(GOAL):
+            expected = message.replace("find.range.", "find.axes.config.pes.TCP.")
+        assert refusal(caught, tmp_path).startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["relief", "RELIEF"])
+def test_a_question_may_repeat_its_system_as_the_only_orchestrator(
+    tmp_path: Path, name: str
+) -> None:
+    text = (BASE + FIND).replace("[find]", "[find]\nsystem = 'relief'")
+    found = question_of(
+        text.replace(SCENARIO, f"[scenario]\norchestrators = ['{name}']\n"), tmp_path
+    )
+    assert found.study.scenario["orchestrators"] == ("relief",)
+
+
+def test_an_end_of_the_axes_that_no_design_can_have_is_refused_with_the_axes(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("optuna")
+    goal = find_of((BASE + GOAL).replace("from = 1", "from = -3"), tmp_path)
+    assert isinstance(goal, studies.Goal)
+    with pytest.raises(InputError, match=r"^point \(config\.pes\.TCP = -3\): .*pes\.TCP"):
+        studies.optimize(goal, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_recording_of_a_study_is_relative_to_it(tmp_path: Path) -> None:
+    (tmp_path / "costs.json").write_text('{"made": "up"}')
+    text = (BASE + GRID).replace(SCENARIO, "[scenario]\nrecording = 'costs.json'\n")
+    assert study_of(text, tmp_path).scenario["recording"] == '{"made": "up"}'
+
+
+def test_a_whole_range_has_only_numbers_of_its_interval(tmp_path: Path) -> None:
+    text = (BASE + GRID).replace("[2, 8]", "{ from = 2, to = 4, points = 9, whole = true }")
+    found = [point["config.pes.TCP"] for point in points(study_of(text, tmp_path))]
+    assert found == [2.0, 3.0, 4.0]
+
+
+def test_seeds_may_be_a_list_and_the_design_has_them(tmp_path: Path) -> None:
+    text = BASE + "[design]\nseeds = [7]\n" + GRID
+    studies.sweep(study_of(text, tmp_path), tmp_path / "out")
+    design = pq.read_table(tmp_path / "out/design.parquet")
+    assert design.column_names == ["key", "point", "seed", "axis.config.pes.TCP"]
+    assert design["seed"].to_pylist() == [7, 7]
+    results = pq.read_table(tmp_path / "out/results.parquet")
+    assert results.column_names.count("seed") == 1
+    assert set(results["seed"].to_pylist()) == {7}
+
+
+def test_more_seeds_are_rows_of_the_design(tmp_path: Path) -> None:
+    text = BASE + "[design]\nseeds = 2\n" + GRID
+    studies.sweep(study_of(text, tmp_path), tmp_path / "out")
+    rows = pq.read_table(tmp_path / "out/design.parquet").to_pylist()
+    assert [(row["axis.config.pes.TCP"], row["seed"]) for row in rows] == [
+        (2.0, 1),
+        (2.0, 2),
+        (8.0, 1),
+        (8.0, 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("measure", "ratio"), [("mean_us", 4.206671), ("p50_us", 4.226466), ("p999_us", 6.419053)]
+)
+def test_each_latency_can_be_limited(tmp_path: Path, measure: str, ratio: float) -> None:
+    text = (BASE + FIND).replace('["UniqId"]', '["UniqId", "Login"]')
+    text = text.replace("requests = 200", "requests = 300\nslo_factor = 3")
+    text = text.replace("[find]", "[find]\nsystem = 'relief'")
+    text = text.replace("from = 1, to = 4", "from = 1, to = 2")
+    text = text.replace("p99_us = 250", f"{measure} = 100")
+    answer = studies.find(question_of(text, tmp_path), tmp_path / "out")
+    (two,) = [tried for tried in answer.tried if tried.value == 2.0]
+    assert two.worst_ratio == pytest.approx(ratio, rel=1e-6)
+    assert two.binding == f"{measure} of Login"
+
+
+@pytest.mark.parametrize(("scale", "middle"), [("linear", 50.0), ("log", 10.0)])
+def test_a_search_halves_its_range_on_its_scale(tmp_path: Path, scale: str, middle: float) -> None:
+    text = (BASE + FIND).replace("rate_rps = 60000", "rate_rps = 600000")
+    text = text.replace("p99_us = 250", "p99_us = 40")
+    text = text.replace("to = 4, whole = true", f"to = 100, whole = true, scale = '{scale}'")
+    answer = studies.find(question_of(text, tmp_path), tmp_path / "out")
+    values = [tried.value for tried in answer.tried]
+    assert values[0] == 1.0
+    assert values[-2:] == [middle, 100.0]
+    assert answer.best is not None
+    assert 1.0 < answer.best.value < 10.0
