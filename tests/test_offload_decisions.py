@@ -139,7 +139,7 @@ def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
         (
             "host_ghz = 2.3",
             "host_ghz = 2.3\n[slo]\nlimit_us = 0\nlatency_us = 1",
-            "slo.limit_us = 0: must be above 0",
+            "slo.limit_us = 0: must be a finite number above 0",
         ),
     ):
         path = tmp_path / "service.toml"

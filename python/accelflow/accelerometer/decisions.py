@@ -72,17 +72,12 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     for example because an accelerator is overloaded, does not reach the goal. Raises InputError for
     an unknown parameter or kernel, for a number of offloads from which another input of the service
     is computed, for a cost of a kernel that rides on another, and for a cost per byte without
-    sizes. Where offloads are selected (``lucrative``), the limit ends the values that reach the goal
-    next to the best one; raises InputError if only values with fewer offloads reach it.
+    sizes. Where offloads are selected (``lucrative``), the limit ends the values that reach the
+    goal next to the best one; raises InputError if only values with fewer offloads reach it.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
-    names = [each.name for each in service.kernels]
-    if kernel is None and len(names) > 1:
-        raise refused("kernel", LEFT_OUT, known=names)
-    index = names.index(kernel) if kernel in names else 0
-    if kernel is not None and kernel not in names:
-        raise refused("kernel", kernel, known=names)
+    index = _index(service, kernel)
     service = central(service)
     chosen = service.kernels[index]
     _check_sought(service, chosen, parameter)
@@ -107,7 +102,10 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
         # Each offload loses, so fewer are better.
         best, worst, helps = worst, best, False
     if chosen.selection == "lucrative":
-        return _beside_selection(reaches, parameter, best, worst, helps=helps)
+        found = _beside_selection(reaches, parameter, best, worst, helps=helps)
+        if isinstance(found, str):
+            raise refused(f"{chosen.name}.selection", "lucrative", found)
+        return found
     if not reaches(best):
         return Found(parameter, None, helps, always=False)
     if reaches(worst):
@@ -115,10 +113,20 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     return Found(parameter, _border(reaches, best, worst), helps, always=False)
 
 
+def _index(service: Service, kernel: str | None) -> int:
+    """The place of the kernel, which needs no name if there is only one."""
+    names = [each.name for each in service.kernels]
+    if kernel is None and len(names) > 1:
+        raise refused("kernel", LEFT_OUT, known=names)
+    if kernel is not None and kernel not in names:
+        raise refused("kernel", kernel, known=names)
+    return 0 if kernel is None else names.index(kernel)
+
+
 def _beside_selection(
     reaches: Callable[[float], bool], parameter: str, best: float, worst: float, *, helps: bool
-) -> Found:
-    """The limit of a value on which the selection of offloads depends.
+) -> Found | str:
+    """The limit of a value on which the selection of offloads depends, or why it has none.
 
     A dearer offload is made for fewer sizes, down to none, so the gain can fall and rise again. The
     limit is the end of the values from `best` on that reach the goal.
@@ -131,11 +139,10 @@ def _beside_selection(
         return Found(parameter, None, helps, always=True)
     if not reached[0]:
         first = steps[reached.index(True)]
-        allowed = (
-            f"must not depend on the selection of offloads: the goal is reached at {first:.4g}, where "
-            f"fewer are made, but not at {best:g}; with selection = all, it has one limit"
+        return (
+            f"must be all, since {parameter} has no single limit: the goal is reached at "
+            f"{first:.4g}, where fewer offloads are made, but not at {best:g}"
         )
-        raise refused("parameter", parameter, allowed)
     last = reached.index(False) - 1
     return Found(parameter, _border(reaches, steps[last], steps[last + 1]), helps, always=False)
 
@@ -190,7 +197,7 @@ def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, floa
         return 0.0, kernel.all_offloads_per_s
     host = _value(service.host_cycles_per_s)
     if parameter == "offloads_per_s":
-        # Each costs one cycle at least. Where offloads are selected, alpha needs some to select from.
+        # Each costs one cycle at least. Where offloads are selected, alpha needs some of them.
         return (1e-3 if kernel.selection == "lucrative" else 0.0), host
     # No offload can cost more than all cycles of a second, or of the longer time between two.
     rate = _value(kernel.offloads_per_s)

@@ -178,9 +178,7 @@ def evaluate(
 def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
     """Refuse a service of whose work nothing is left, or whose cost exceeds any number."""
     if outcome["speedup_ratio"] == 0 or outcome["latency_reduction_ratio"] == 0:
-        costly = [kernel.name for kernel in service.kernels if float(_central(kernel.offloads_per_s))]
-        place = f"{costly[0]}: cycles of overhead a second" if costly else "overhead"
-        raise refused(place, "beyond 1e308", "must be a finite number")
+        raise refused("cycles of overhead a second", "above 1e308", "must be a finite number")
     if outcome["speedup_ratio"] is None:
         shares = math.fsum(float(_central(k.kernel_share_ratio)) for k in service.kernels)
         allowed = "must leave work for the host: all of it is offloaded at no cost"
@@ -273,9 +271,9 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
     if kernel.rides_on not in carriers:
         others = [name for name in carriers if name != kernel.name]
         allowed = f"must be a kernel that rides on no other: {', '.join(others)}"
-        raise refused(
-            place, kernel.rides_on, allowed if others else "must be left out: no kernel can carry it"
-        )
+        if not others:
+            allowed = "must be left out: no kernel can carry it"
+        raise refused(place, kernel.rides_on, allowed)
     carrier = by_name[kernel.rides_on]
     for name in _OVERHEADS:
         if getattr(kernel, name) != 0:
