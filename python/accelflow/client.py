@@ -22,6 +22,7 @@ from accelflow.errors import (
     DeclaredError,
     as_input,
     file_path,
+    instance_of,
     one_of,
     positive_number,
     texts,
@@ -30,7 +31,7 @@ from accelflow.errors import (
 from accelflow.operations import Pools
 from accelflow.own_traces import ClientTraces, traces_of
 from accelflow.requests import Metadata, current_scope, pairs, within_request
-from accelflow.settings import ClientTls, instance_of
+from accelflow.settings import ClientTls
 
 __all__ = [
     "CallError",

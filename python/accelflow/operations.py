@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
+
+from accelflow.errors import instance_of, number_within, one_of, refused, whole_number
 
 __all__ = [
     "Fault",
@@ -23,6 +25,21 @@ SteeringPolicy: TypeAlias = Literal["affinity", "function_map", "round_robin", "
 
 #: The effect of an injected fault on a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
+
+#: No count is larger.
+_MOST: Final = 2**31 - 1
+
+#: The largest number of threads of one kind: memory for all is allocated before the first starts.
+_MOST_THREADS: Final = 65_536
+
+#: The largest number that a random number generator starts from, or that counts steps.
+_MOST_STEPS: Final = 2**64 - 1
+
+#: The largest arena, in bytes.
+_MOST_ARENA_BYTES: Final = 2**62
+
+#: The longest time, in seconds.
+_LONGEST_S: Final = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +66,26 @@ class Pools:
     policy: Policy = "fifo"
     pinned: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed, and for too many threads."""
+        for name in ("workers", "instances", "core_workers"):
+            whole_number(name, getattr(self, name), 1, _MOST_THREADS)
+        instance_of("workers_of", self.workers_of, (Mapping,), "a mapping of numbers")
+        for name, workers in self.workers_of.items():
+            instance_of("workers_of", name, (str,), "a mapping with names of accelerators")
+            whole_number(f"workers_of.{name}", workers, 1, _MOST_THREADS)
+        whole_number("queue_entries", self.queue_entries, 1, _MOST)
+        whole_number("overflow_entries", self.overflow_entries, 0, _MOST)
+        whole_number("least_bytes", self.least_bytes, 0, _MOST)
+        one_of("policy", self.policy, get_args(Policy))
+        instance_of("pinned", self.pinned, (bool,), "True or False")
+        workers = max([self.workers, *self.workers_of.values()])
+        if self.instances * workers > _MOST_THREADS:
+            allowed = f"must be at most {_MOST_THREADS // workers}, with {workers} workers each"
+            raise refused("instances", self.instances, allowed)
+        # The native code reads a dict, and no other mapping.
+        object.__setattr__(self, "workers_of", dict(self.workers_of))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
@@ -66,6 +103,14 @@ class Steering:
     workers: int | None = None
     pinned: bool = False
     function_map_depth: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        one_of("policy", self.policy, get_args(SteeringPolicy))
+        if self.workers is not None:
+            whole_number("workers", self.workers, 1, _MOST_THREADS)
+        instance_of("pinned", self.pinned, (bool,), "True or False")
+        whole_number("function_map_depth", self.function_map_depth, 1, _MOST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +133,16 @@ class RpcProcessor:
     reservation_ratio: int = 4
     patience_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        instance_of("split_schema", self.split_schema, (bool,), "True or False")
+        if self.arena_bytes is not None:
+            whole_number("arena_bytes", self.arena_bytes, 1, _MOST_ARENA_BYTES)
+        whole_number("reservation_ratio", self.reservation_ratio, 1, _MOST)
+        instance_of("patience_s", self.patience_s, (int, float), "a number of seconds")
+        if not 0 <= self.patience_s <= _LONGEST_S:
+            raise refused("patience_s", self.patience_s, "must be from 0 to 1000000000 seconds")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
@@ -100,6 +155,12 @@ class Telemetry:
     endpoint: str
     service: str
     sample_ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        instance_of("endpoint", self.endpoint, (str,), "an address that begins with http://")
+        instance_of("service", self.service, (str,), "the name of a service")
+        number_within("sample_ratio", self.sample_ratio, 0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,3 +178,14 @@ class Fault:
     share: float | None = None
     seed: int = 0
     delay_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        instance_of("accelerator", self.accelerator, (str,), "the name of an accelerator")
+        one_of("kind", self.kind, get_args(FaultKind))
+        if self.nth is not None:
+            whole_number("nth", self.nth, 1, _MOST_STEPS)
+        if self.share is not None:
+            number_within("share", self.share, 0, 1)
+        whole_number("seed", self.seed, 0, _MOST_STEPS)
+        number_within("delay_s", self.delay_s, 0, _LONGEST_S)

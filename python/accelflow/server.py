@@ -31,6 +31,7 @@ from accelflow.errors import (
     DeclaredError,
     as_input,
     file_path,
+    instance_of,
     one_of,
     refused,
     texts,
@@ -39,7 +40,7 @@ from accelflow.errors import (
 from accelflow.own_traces import ServerTraces, is_file, traces_of
 from accelflow.recordings import completed
 from accelflow.requests import Request, Settled, in_scope
-from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
+from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
 from accelflow.signals import StopSignals
 from accelflow.tenants import Control, Shaping, Slo, Tenant
 
