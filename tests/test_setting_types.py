@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from accelflow import (
+    Control,
     Execution,
     Fault,
     InputError,
     Pools,
     RpcProcessor,
+    Shaping,
+    Slo,
     Steering,
     Telemetry,
 )
@@ -64,6 +67,46 @@ OF_TELEMETRY: list[tuple[str, Any, str]] = [
     ("sample_ratio", HUGE, "a number from 0 to 1"),
 ]
 
+OF_SHAPING: list[tuple[str, Any, str]] = [
+    ("requests_per_s", 2.0**63, "a number above 0, at most 429,496,729,599"),
+    ("requests_per_s", -1, "a number above 0"),
+    ("requests_per_s", NAN, "a number above 0"),
+    ("requests_per_s", True, "a number above 0"),
+    ("burst_requests", -1, "a whole number from 1 to 4294967295"),
+    ("burst_requests", 5, "None, without requests_per_s"),
+    ("bytes_per_s", "fast", "a number above 0"),
+    ("burst_bytes", 2**32, "a whole number from 1 to 4294967295"),
+    ("burst_bytes", 1, "None, without bytes_per_s"),
+    ("accelerator_s_per_s", 0, "a number from 1e-9 to 400"),
+    ("accelerator_s_per_s", HUGE, "a number from 1e-9 to 400"),
+    ("burst_accelerator_s", "1", "a number from 1e-9 to 4"),
+    ("burst_accelerator_s", 1, "None, without accelerator_s_per_s"),
+]
+OF_CONTROL: list[tuple[str, Any, str]] = [
+    ("capacity_s_per_s", 0, "a number above 0, at most 400"),
+    ("capacity_s_per_s", True, "a number above 0, at most 400"),
+    ("most", 1.5, "a number above 0, at most 1"),
+    ("most", None, "a number above 0, at most 1"),
+    ("period_s", 61, "a number from 0.001 to 60"),
+    ("period_s", "1", "a number from 0.001 to 60"),
+]
+OF_SLO: list[tuple[str, Any, str]] = [
+    ("requests_per_s", 0, "a number above 0, at most 1,000,000,000"),
+    ("requests_per_s", NAN, "a number above 0"),
+    ("requests_per_s", True, "a number above 0"),
+    ("request_us", -1, "a number from 0.001 to 10,000,000"),
+    ("request_us", "1", "a number from 0.001 to 10,000,000"),
+    ("request_bytes", 0, "a whole number from 1 to 2147483647"),
+    ("request_bytes", 2**63, "a whole number from 1 to 2147483647"),
+    ("percent_of_periods", 100, "from 50 to below 100"),
+    ("percent_of_periods", 49.9, "from 50 to below 100"),
+    ("percent_of_periods", True, "from 50 to below 100"),
+    ("percent_of_periods", None, "from 50 to below 100"),
+    ("latency_percentile", 0.99, "from 50 to below 100"),
+    ("latency_percentile", "99", "from 50 to below 100"),
+    ("latency_us", 0, "a number from 0.001 to 10,000,000"),
+]
+
 #: Groups of settings: how they are made, and wrong values of each.
 GROUPS: dict[str, tuple[Callable[..., Any], list[tuple[str, Any, str]]]] = {
     "pools": (Pools, OF_POOLS),
@@ -73,6 +116,9 @@ GROUPS: dict[str, tuple[Callable[..., Any], list[tuple[str, Any, str]]]] = {
         lambda **given: Telemetry(**{"endpoint": ENDPOINT, "service": "s"} | given),
         OF_TELEMETRY,
     ),
+    "shaping": (Shaping, OF_SHAPING),
+    "control": (Control, OF_CONTROL),
+    "slo": (lambda **given: Slo(**{"requests_per_s": 1, "request_us": 1} | given), OF_SLO),
 }
 WRONG = [
     pytest.param(make, setting, value, allowed, id=f"{group}-{setting}-{str(value)[:12]}")
@@ -115,3 +161,10 @@ def test_values_at_the_ends_of_ranges_are_allowed() -> None:
     assert Fault(accelerator="RPC", kind="delay", share=1, delay_s=1e9).delay_s == 1e9
     assert Steering(workers=65_536).workers == 65_536
     assert RpcProcessor(patience_s=1e9).patience_s == 1e9
+
+
+def test_half_of_a_promised_latency_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^latency_percentile = left out: must be given, since"):
+        Slo(requests_per_s=1, latency_us=5)
+    with pytest.raises(InputError, match=r"^latency_us = left out: must be given, since latency_p"):
+        Slo(requests_per_s=1, latency_percentile=99)

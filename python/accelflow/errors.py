@@ -179,7 +179,8 @@ def number_within(name: str, value: float, least: float, most: float) -> float:
     """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not least <= value <= most:
-        raise refused(name, value, f"must be a number from {least:.15g} to {most:,.15g}")
+        low = f"{least:.15g}".replace("e-0", "e-")  # as the native code writes it
+        raise refused(name, value, f"must be a number from {low} to {most:,.15g}")
     return value
 
 

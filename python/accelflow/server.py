@@ -26,6 +26,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
 from accelflow.errors import (
+    GIVEN,
     AccelflowError,
     CallError,
     DeclaredError,
@@ -63,9 +64,6 @@ _FAREWELL_S: Final = 5.0
 
 #: The arguments and the request.
 _MOST_PARAMETERS: Final = 2
-
-#: No count is larger.
-_MOST: Final = 2**31 - 1
 
 #: When a reply is compressed: never, if its request was, or always.
 Compression: TypeAlias = Literal["never", "like_request", "always"]
@@ -141,8 +139,8 @@ class Server:
         instance_of("timeouts", timeouts, (Timeouts,), "a Timeouts")
         instance_of("execution", execution, (Execution,), "an Execution")
         instance_of("observability", observability, (Observability,), "an Observability")
-        _check_tenants(tenants)
         instance_of("control", control, (Control, NoneType), "a Control or None")
+        _check_tenants(tenants, tls, control)
         instance_of("errors_to_caller", errors_to_caller, (bool,), "True or False")
         traces_of(ServerTraces, traces)
         settings = _Settings(
@@ -487,17 +485,20 @@ def _parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
     return own
 
 
-def _check_tenants(tenants: Sequence[Tenant]) -> None:
-    """Raise InputError for invalid settings of a tenant."""
+def _check_tenants(tenants: Sequence[Tenant], tls: Tls | None, control: Control | None) -> None:
+    """Raise InputError for tenants that need other settings of the server."""
     listed = isinstance(tenants, Sequence) and not isinstance(tenants, str)
     if not listed or not all(isinstance(tenant, Tenant) for tenant in tenants):
         raise refused("tenants", tenants, "must be a list of Tenant")
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
-        instance_of(f"{place}: slo", tenant.slo, (Slo, NoneType), "an Slo or None")
-        texts(f"{place}: networks", tenant.networks)
-        texts(f"{place}: identities", tenant.identities)
-        for setting in ("max_traces", "max_connections"):
-            count = getattr(tenant, setting)
-            if count is not None:
-                whole_number(f"{place}: {setting}", count, 1, _MOST)
+        if tenant.identities and (tls is None or tls.client_ca is None):
+            allowed = "must be empty, since the server does not require client certificates"
+            raise refused(f"{place}: identities", list(tenant.identities), allowed)
+        if tenant.slo is not None and control is None:
+            allowed = "must be None, since the server has no control plane"
+            raise refused(f"{place}: slo", GIVEN, allowed)
+        rate = tenant.shaping.accelerator_s_per_s
+        if rate is not None and control is not None:
+            allowed = "must be None, since the control plane sets it"
+            raise refused(f"{place}: accelerator_s_per_s", rate, allowed)
