@@ -30,10 +30,13 @@ from accelflow.errors import (
     AccelflowError,
     CallError,
     DeclaredError,
+    InputError,
     as_input,
     file_path,
     instance_of,
+    number_within,
     one_of,
+    positive_number,
     refused,
     texts,
     whole_number,
@@ -61,6 +64,9 @@ _LOG: Final = logging.getLogger(__name__)
 
 #: How long coroutines may take to be cancelled when the server stops.
 _FAREWELL_S: Final = 5.0
+
+#: The longest time, in seconds.
+_LONGEST_S: Final = 1e9
 
 #: The arguments and the request.
 _MOST_PARAMETERS: Final = 2
@@ -176,8 +182,11 @@ class Server:
         it, and the traces of calls that the handler makes. Late answers are still sent.
 
         Raises AccelflowError if the interface has no such function, and InputError for a handler
-        with other parameters.
+        with other parameters and for a time that is not allowed; the function then has no handler.
         """
+        instance_of("name", name, (str,), "the name of a function")
+        if due_within_s is not None:
+            positive_number("due_within_s", due_within_s, _LONGEST_S)
         takes_request = _takes_request(name, handler)
 
         def call(*given: Any) -> Any:
@@ -197,10 +206,17 @@ class Server:
 
         A name such as ``localhost`` is resolved, to the first IPv4 address if there are several.
         Port 0 lets the system choose a port. A server can be started only once. Raises
-        AccelflowError for an address that cannot be bound, and InputError for an invalid port.
+        AccelflowError for an address that cannot be bound, and InputError for an invalid port and
+        for a name that has no address.
         """
+        instance_of("host", host, (str,), "an IP address or a name")
         whole_number("port", port, 0, 65535)
-        self._port = self._native.start(host, port)
+        try:
+            self._port = self._native.start(host, port)
+        except AccelflowError as error:
+            if str(error).startswith("host = "):
+                raise InputError(str(error), "host") from error
+            raise
         return self._port
 
     def stop(self, grace_s: float = 10.0) -> int:
@@ -208,8 +224,10 @@ class Server:
 
         Then cancel coroutines that still run, and close the other connections. Returns the number
         of connections that were closed before their requests had ended. A second call does nothing.
-        Raises AccelflowError when a coroutine handler calls it, since it would wait for itself.
+        Raises AccelflowError when a coroutine handler calls it, since it would wait for itself, and
+        InputError for a time that is not from 0 to 1e9 seconds.
         """
+        number_within("grace_s", grace_s, 0, _LONGEST_S)
         if threading.current_thread() is self._coroutines.thread:
             message = "a coroutine handler cannot stop its server: another thread can"
             raise AccelflowError(message)
@@ -223,6 +241,7 @@ class Server:
         If the traces are from a file, SIGHUP reloads it, as :meth:`reload_traces` does; the log has
         the result.
         """
+        number_within("grace_s", grace_s, 0, _LONGEST_S)
         with StopSignals({signal.SIGHUP: self._reload} if self._has_file else None) as stop:
             self.start(host, port)
             _LOG.info("serving on %s port %s", host, self.port)
@@ -252,8 +271,12 @@ class Server:
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace a tenant's shaping while the server is running.
 
-        The new rates also apply to waiting requests. A new bucket is full.
+        The new rates also apply to waiting requests. A new bucket is full. Raises AccelflowError
+        for an unknown tenant and for a server that is not running, and InputError for values of
+        another type.
         """
+        instance_of("tenant", tenant, (str,), "the name of a tenant")
+        instance_of("shaping", shaping, (Shaping,), "a Shaping")
         self._native.reshape(tenant, shaping)
 
     def set_slo(self, tenant: str, slo: Slo) -> None:
@@ -262,11 +285,17 @@ class Server:
         It replaces the tenant's promise. If it is refused, AccelflowError is raised with the
         remaining capacity, and the tenant keeps the old promise.
         """
+        instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
         self._native.set_slo(tenant, slo)
 
     def remove_slo(self, tenant: str) -> bool:
-        """Cancel a tenant's promise; return whether it had one."""
+        """Cancel a tenant's promise; return whether it had one.
+
+        Raises AccelflowError for an unknown tenant and for a server without a control plane, or
+        that is not running, and InputError for a tenant that is not a name.
+        """
+        instance_of("tenant", tenant, (str,), "the name of a tenant")
         return self._native.remove_slo(tenant)
 
     def slo_status(self) -> dict[str, Any]:
@@ -321,8 +350,13 @@ class Server:
         services of the same names, and its other services are kept. Only requests over TLS use
         traces that the simulator supports.
 
-        Raises AccelflowError for a function without requests.
+        Raises AccelflowError for a function without requests, and InputError for values of another
+        type.
         """
+        instance_of("services", services, (Mapping,), "a mapping of functions to services")
+        for name in (*services, *services.values()):
+            instance_of("name in services", name, (str,), "a text")
+        instance_of("base", base, (str, NoneType), "the text of a recording, or None")
         today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
         text = self._native.recording(dict(services), today)
         if base is None:
