@@ -104,10 +104,12 @@ class Limits:
     A gRPC client may have up to `max_concurrent_streams` concurrent requests on a connection.
 
     A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
-    and `max_decompression_ratio` times its size. It has at most `max_elements` fields and elements
-    in total, `max_value_bytes` bytes of text and binary data (None: twice `max_message_bytes`), and
-    `max_depth` nested structs and containers. A message beyond a limit is refused before memory is
-    allocated for it. Its connection stays open, unless the message exceeds `max_message_bytes`.
+    and `max_decompression_ratio` times its size. The ratio limits neither the first 64 KiB nor
+    gzip, which gRPC uses: its format allows a ratio of 1,032 at most. A message has at most
+    `max_elements` fields and elements in total, `max_value_bytes` bytes of text and binary data
+    (None: twice `max_message_bytes`), and `max_depth` nested structs and containers. A message
+    beyond a limit is refused before memory is allocated for it. Its connection stays open, unless
+    the message exceeds `max_message_bytes`.
 
     Once responses of `max_unsent_bytes` wait for a gRPC client to read them (None: 4 times
     `max_message_bytes`), further requests on its connection wait.
@@ -159,6 +161,10 @@ class Timeouts:
     closed after `evict_after_s` already. `message_timeout_s` limits the time from a message's first
     byte to its last, and `write_timeout_s` the time until the client takes a reply (None: as
     `message_timeout_s`).
+
+    The first byte has other limits, too: `message_timeout_s` limits a TLS handshake. With gRPC, it
+    also limits the wait for the client's preface, and `first_byte_timeout_s` has no effect. With
+    Thrift, `idle_timeout_s` limits the wait for the first byte if it is shorter.
     """
 
     idle_timeout_s: float = 300.0
