@@ -52,6 +52,8 @@ class Pools:
     `policy` is the order of the queues: first in first out, by priority, by deadline with swaps, or
     earliest deadline first. With `pinned`, each worker is bound to a core.
 
+    There are at most 65,536 core workers, and as many workers of all instances of an accelerator.
+
     A run that begins with fewer than `least_bytes` stays on the calling thread, since its offload
     would cost more than it saves (docs/ensemble.md, "Selective offload").
     """
@@ -95,8 +97,8 @@ class Steering:
     mean. ``function_map`` chooses among the workers whose last `function_map_depth` functions
     include it the one with the fewest requests, within the same bound (Cerebros, section 4.3).
     ``round_robin`` chooses the next worker, and ``least_loaded`` the one with the fewest requests.
-    By default there are as many `workers` as cores that the process may use. With `pinned`, each is
-    bound to one of them.
+    By default there are as many `workers` as cores that the process may use; 65,536 are the most.
+    With `pinned`, each is bound to one of the cores.
     """
 
     policy: SteeringPolicy = "affinity"
@@ -122,8 +124,9 @@ class RpcProcessor:
 
     With `arena_bytes`, requests share this much memory. A message reserves its own size, plus
     `reservation_ratio` times that for its decoded form, until its handler has returned. If no
-    memory is free after `patience_s` seconds, the client receives a retryable error: the Thrift
-    exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls wait.
+    memory is free after `patience_s` seconds (rounded to nanoseconds), the client receives a
+    retryable error: the Thrift exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls
+    wait.
 
     Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each.
     """

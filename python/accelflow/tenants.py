@@ -128,7 +128,8 @@ class Slo:
     there is capacity.
 
     `latency_percentile` and `latency_us` also promise a percentile of latencies, measured from the
-    release of a request by the shaper to its answer, handler included.
+    release of a request by the shaper to its answer, handler included. They are given together.
+    Percentages are from 50 to below 100.
     """
 
     requests_per_s: float
