@@ -28,6 +28,7 @@ service Calculator { rpc Add(Pair) returns (Pair); }
 NAN = float("nan")
 HUGE = 10**400
 TIME = "must be a number above 0, at most 1,000,000,000"
+SLO = Slo(requests_per_s=1, request_us=1)
 GRACE = "must be a number from 0 to 1,000,000,000"
 
 
@@ -69,7 +70,7 @@ OF_SERVER: list[tuple[Use, str]] = [
     (lambda server: server.serve(grace_s=NAN), f"grace_s = nan: {GRACE}"),
     (lambda server: server.reshape(1, Shaping()), "tenant = 1: must be the name of a tenant"),
     (lambda server: server.reshape("a", None), "shaping = None: must be a Shaping"),
-    (lambda server: server.set_slo(1, Slo(requests_per_s=1)), "tenant = 1: must be the name"),
+    (lambda server: server.set_slo(1, SLO), "tenant = 1: must be the name"),
     (lambda server: server.set_slo("a", None), "slo = None: must be an Slo"),
     (lambda server: server.remove_slo(1), "tenant = 1: must be the name of a tenant"),
     (lambda server: server.recording(["x"]), "services = ['x']: must be a mapping of functions"),

@@ -163,8 +163,12 @@ def test_values_at_the_ends_of_ranges_are_allowed() -> None:
     assert RpcProcessor(patience_s=1e9).patience_s == 1e9
 
 
-def test_half_of_a_promised_latency_is_refused() -> None:
+def test_half_of_a_promise_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"^request_us = left out: must be given, unless request_b"
+    ):
+        Slo(requests_per_s=1)
     with pytest.raises(InputError, match=r"^latency_percentile = left out: must be given, since"):
-        Slo(requests_per_s=1, latency_us=5)
+        Slo(requests_per_s=1, request_us=1, latency_us=5)
     with pytest.raises(InputError, match=r"^latency_us = left out: must be given, since latency_p"):
-        Slo(requests_per_s=1, latency_percentile=99)
+        Slo(requests_per_s=1, request_bytes=1, latency_percentile=99)

@@ -140,13 +140,15 @@ class Slo:
     latency_us: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a value out of its range, and for half of a promised latency."""
+        """Raise InputError for a value out of its range, and for half of a promise."""
         positive_number("requests_per_s", self.requests_per_s, _MOST_PROMISED_PER_S)
         for name in ("request_us", "latency_us"):
             if getattr(self, name) is not None:
                 number_within(name, getattr(self, name), _LEAST_PROMISED_US, _MOST_PROMISED_US)
         if self.request_bytes is not None:
             whole_number("request_bytes", self.request_bytes, 1, _MOST)
+        if self.request_us is None and self.request_bytes is None:
+            raise refused("request_us", LEFT_OUT, "must be given, unless request_bytes is given")
         _check_percent("percent_of_periods", self.percent_of_periods)
         if self.latency_percentile is not None:
             _check_percent("latency_percentile", self.latency_percentile)
