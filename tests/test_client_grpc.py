@@ -403,9 +403,6 @@ def test_handlers_call_services(
             assert (it.value.code, it.value.details) == ("OUT_OF_RANGE", "too much")
 
 
-STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
-
-
 @pytest.mark.parametrize(
     ("make", "said"),
     [
@@ -447,7 +444,7 @@ STEP_0 = Fault(accelerator="RPC", kind="fail", nth=0)
             lambda i: Server(i, execution=Execution(workers=-1)),
             "workers = -1: must be a whole number from 1",
         ),
-        (lambda i: Server(i, execution=Execution(faults=[STEP_0])), "nth = 0: must be a whole"),
+        (lambda _: Fault(accelerator="RPC", kind="fail", nth=0), "nth = 0: must be a whole"),
         (lambda _: CallLimits(max_attempts=-1), "max_attempts = -1: must be a whole number from 1"),
     ],
 )

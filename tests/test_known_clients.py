@@ -15,6 +15,7 @@ from accelflow import (
     Client,
     ClientTls,
     GrpcClient,
+    InputError,
     Request,
     Server,
     Tenant,
@@ -113,9 +114,10 @@ def test_settings_that_prove_nothing_are_refused(
         AccelflowError, match=r"empty\.pem: must have at least one certificate in PEM form"
     ):
         Server(interface, tls=Tls(certificate=certificate, key=key, client_ca=empty))
-    server = Server(interface, tls=Tls(certificate=certificate, key=key), tenants=TENANTS)
-    why = "tenant 'batch': has identities, but the server does not require client certificates"
-    with pytest.raises(AccelflowError, match=why):
-        server.start()
+    why = r"tenant 'batch': identities = \[.*\]: must be empty, since the server does not require"
+    with pytest.raises(InputError, match=why):
+        Server(interface, tls=Tls(certificate=certificate, key=key), tenants=TENANTS)
+    with pytest.raises(InputError, match=why):
+        Server(interface, tenants=TENANTS)
     with pytest.raises(AccelflowError, match="must have at least one network or identity"):
         Server(interface, tenants=[Tenant(name="batch")])

@@ -42,6 +42,7 @@ def add(arguments: dict[str, Any]) -> int:
         Execution(rpc=RpcProcessor(split_schema=True, arena_bytes=1 << 20)),
         Execution(rpc=RpcProcessor(arena_bytes=1), workers=Pools(workers_of={"Dser": 2})),
         Execution(workers=Pools(core_workers=2, pinned=True)),
+        Execution(rpc=RpcProcessor(arena_bytes=1 << 20, patience_s=1e-12)),
     ],
 )
 def test_stock_clients_see_no_difference(interface: Path, execution: Execution) -> None:

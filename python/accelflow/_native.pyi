@@ -6,8 +6,6 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from accelflow.tenants import Shaping, Slo
-
 __all__ = [
     "AccelflowError",
     "CallError",
@@ -795,9 +793,9 @@ class Server:
         """
     def admin_port(self) -> int | None:
         """Return the operators' port; None without one."""
-    def reshape(self, tenant: str, shaping: Shaping) -> None:
+    def reshape(self, tenant: str, shaping: object) -> None:
         """Replace the shaping of a tenant's traffic. Raises AccelflowError."""
-    def set_slo(self, tenant: str, slo: Slo) -> None:
+    def set_slo(self, tenant: str, slo: object) -> None:
         """Request an SLO for a tenant. Raises AccelflowError if it is refused."""
     def remove_slo(self, tenant: str) -> bool:
         """Remove a tenant's SLO; return whether it had one. Raises AccelflowError."""

@@ -22,15 +22,17 @@ from accelflow.errors import (
     DeclaredError,
     as_input,
     file_path,
+    instance_of,
     one_of,
     positive_number,
+    refused,
     texts,
     whole_number,
 )
 from accelflow.operations import Pools
 from accelflow.own_traces import ClientTraces, traces_of
 from accelflow.requests import Metadata, current_scope, pairs, within_request
-from accelflow.settings import ClientTls, instance_of
+from accelflow.settings import ClientTls
 
 __all__ = [
     "CallError",
@@ -198,12 +200,13 @@ class Client(_Kept[_native.Client]):
         """Call ``Service.method`` with its arguments and return its value; None for void.
 
         `timeout_s` can shorten the client's timeout. Raises DeclaredError for an exception of the
-        interface, and CallError for other errors. `executed` of a CallError tells whether the
-        service may have executed the call.
+        interface, InputError for a setting that is not allowed, and CallError for other errors.
+        `executed` of a CallError tells whether the service may have executed the call.
         """
+        _check_call(method, timeout_s, cancel, idempotent=idempotent)
         value: Json = self._native.call(
             method,
-            dict(arguments or {}),
+            _members("arguments", arguments),
             timeout_s=timeout_s,
             cancel=cancel,
             idempotent=idempotent,
@@ -284,13 +287,14 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         `metadata` has names in lower case with text, or with bytes for names that end in ``-bin``.
         `timeout_s` can shorten the client's timeout, and is sent to the service.
 
-        Raises AccelflowError for invalid metadata, and CallError for other errors. Its `code` is
-        gRPC's name of the status, and `details` the service's text. `executed` tells whether the
-        service may have executed the call.
+        Raises AccelflowError for invalid metadata, InputError for a setting that is not allowed,
+        and CallError for other errors. Its `code` is gRPC's name of the status, and `details` the
+        service's text. `executed` tells whether the service may have executed the call.
         """
+        _check_call(method, timeout_s, cancel, idempotent=idempotent)
         response: dict[str, Any] = self._native.call(
             method,
-            dict(request or {}),
+            _members("request", request),
             pairs(metadata),
             timeout_s=timeout_s,
             cancel=cancel,
@@ -375,14 +379,17 @@ class HttpClient(_Kept[_native.HttpClient]):
     ) -> HttpResponse:
         """Send a request with a JSON body, or with none for None, and return the response.
 
-        Methods that HTTP defines as idempotent may always be repeated. Raises CallError.
+        Methods that HTTP defines as idempotent may always be repeated. Raises InputError for a
+        setting that is not allowed, and CallError for other errors.
         """
+        _check_call(method, timeout_s, cancel, idempotent=idempotent)
+        instance_of("target", target, (str,), "a path, such as /users/5")
         text = b"" if body is None else _native.HttpClient.json(body)
         response = self._native.request(
             method,
             target,
             text,
-            list((headers or {}).items()),
+            _header_lines(headers),
             timeout_s=timeout_s,
             cancel=cancel,
             idempotent=idempotent,
@@ -390,7 +397,7 @@ class HttpClient(_Kept[_native.HttpClient]):
         )
         return HttpResponse(*response)
 
-    async def request_async(
+    async def request_async(  # noqa: PLR0913 (settings, by name)
         self,
         method: str,
         target: str,
@@ -398,6 +405,7 @@ class HttpClient(_Kept[_native.HttpClient]):
         *,
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
+        idempotent: bool = False,
     ) -> HttpResponse:
         """Send a request as :meth:`request` does, on a thread of the event loop's executor.
 
@@ -406,7 +414,13 @@ class HttpClient(_Kept[_native.HttpClient]):
 
         def work(cancel: _native.Cancel) -> HttpResponse:
             return self.request(
-                method, target, body, headers=headers, timeout_s=timeout_s, cancel=cancel
+                method,
+                target,
+                body,
+                headers=headers,
+                timeout_s=timeout_s,
+                cancel=cancel,
+                idempotent=idempotent,
             )
 
         return await _cancellable(work)
@@ -429,6 +443,40 @@ def _bounds(limits: CallLimits, workers: Pools | None, *, compress: bool) -> dic
     names = CallLimits.__dataclass_fields__
     own = {"compress": compress, "workers": workers}
     return {name: getattr(limits, name) for name in names} | own
+
+
+def _check_call(
+    method: str, timeout_s: float | None, cancel: Cancel | None, *, idempotent: bool
+) -> None:
+    """Raise InputError for a setting of a call that is not allowed."""
+    instance_of("method", method, (str,), "the name of a method")
+    if timeout_s is not None:
+        positive_number("timeout_s", timeout_s, _LONGEST_S)
+    instance_of("cancel", cancel, (Cancel, NoneType), "a Cancel or None")
+    instance_of("idempotent", idempotent, (bool,), "True or False")
+
+
+def _members(name: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return `given`, called `name`, as a dict: empty for None. Raises InputError for others.
+
+    It may hold secrets, so that the refusal shows its type.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise refused(f"type of {name}", type(given).__name__, "must be a mapping, or None")
+    return dict(given)
+
+
+def _header_lines(headers: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """Return headers as pairs of name and value. Raises InputError for what is not text."""
+    lines = list(_members("headers", headers).items())
+    for name, value in lines:
+        if not isinstance(name, str):
+            raise refused("type of a header's name", type(name).__name__, "must be str")
+        if not isinstance(value, str):
+            raise refused(f"type of header '{name}'", type(value).__name__, "must be str")
+    return lines
 
 
 async def _cancellable(

@@ -26,6 +26,8 @@ __all__ = [
     "as_input",
     "file_path",
     "finite_number",
+    "instance_of",
+    "number_within",
     "one_of",
     "positive_number",
     "reading",
@@ -168,6 +170,27 @@ def whole_number(name: str, value: int, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise refused(name, value, f"must be a whole number from {least} to {most}")
     return value
+
+
+def number_within(name: str, value: float, least: float, most: float) -> float:
+    """Return `value`, the setting called `name`, if it is a number from `least` to `most`.
+
+    Raises InputError otherwise, also for bools.
+    """
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value <= most:
+        low = f"{least:.15g}".replace("e-0", "e-")  # as the native code writes it
+        raise refused(name, value, f"must be a number from {low} to {most:,.15g}")
+    return value
+
+
+def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str) -> None:
+    """Raise InputError unless `value`, the setting called `name`, has one of `types`.
+
+    `allowed` names them. A bool is no number.
+    """
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise refused(name, value, f"must be {allowed}")
 
 
 @contextmanager

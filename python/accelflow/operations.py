@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
+
+from accelflow.errors import instance_of, number_within, one_of, refused, whole_number
 
 __all__ = [
     "Fault",
@@ -24,6 +26,21 @@ SteeringPolicy: TypeAlias = Literal["affinity", "function_map", "round_robin", "
 #: The effect of an injected fault on a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
 
+#: No count is larger.
+_MOST: Final = 2**31 - 1
+
+#: The largest number of threads of one kind: memory for all is allocated before the first starts.
+_MOST_THREADS: Final = 65_536
+
+#: The largest number that a random number generator starts from, or that counts steps.
+_MOST_STEPS: Final = 2**64 - 1
+
+#: The largest arena, in bytes.
+_MOST_ARENA_BYTES: Final = 2**62
+
+#: The longest time, in seconds.
+_LONGEST_S: Final = 1e9
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pools:
@@ -34,6 +51,8 @@ class Pools:
     `overflow_entries`. A step that finds all queues full runs on one of `core_workers` threads.
     `policy` is the order of the queues: first in first out, by priority, by deadline with swaps, or
     earliest deadline first. With `pinned`, each worker is bound to a core.
+
+    There are at most 65,536 core workers, and as many workers of all instances of an accelerator.
 
     A run that begins with fewer than `least_bytes` stays on the calling thread, since its offload
     would cost more than it saves (docs/ensemble.md, "Selective offload").
@@ -49,6 +68,26 @@ class Pools:
     policy: Policy = "fifo"
     pinned: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed, and for too many threads."""
+        for name in ("workers", "instances", "core_workers"):
+            whole_number(name, getattr(self, name), 1, _MOST_THREADS)
+        instance_of("workers_of", self.workers_of, (Mapping,), "a mapping of numbers")
+        for name, workers in self.workers_of.items():
+            instance_of("workers_of", name, (str,), "a mapping with names of accelerators")
+            whole_number(f"workers_of.{name}", workers, 1, _MOST_THREADS)
+        whole_number("queue_entries", self.queue_entries, 1, _MOST)
+        whole_number("overflow_entries", self.overflow_entries, 0, _MOST)
+        whole_number("least_bytes", self.least_bytes, 0, _MOST)
+        one_of("policy", self.policy, get_args(Policy))
+        instance_of("pinned", self.pinned, (bool,), "True or False")
+        workers = max([self.workers, *self.workers_of.values()])
+        if self.instances * workers > _MOST_THREADS:
+            allowed = f"must be at most {_MOST_THREADS // workers}, with {workers} workers each"
+            raise refused("instances", self.instances, allowed)
+        # The native code reads a dict, and no other mapping.
+        object.__setattr__(self, "workers_of", dict(self.workers_of))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
@@ -58,14 +97,22 @@ class Steering:
     mean. ``function_map`` chooses among the workers whose last `function_map_depth` functions
     include it the one with the fewest requests, within the same bound (Cerebros, section 4.3).
     ``round_robin`` chooses the next worker, and ``least_loaded`` the one with the fewest requests.
-    By default there are as many `workers` as cores that the process may use. With `pinned`, each is
-    bound to one of them.
+    By default there are as many `workers` as cores that the process may use; 65,536 are the most.
+    With `pinned`, each is bound to one of the cores.
     """
 
     policy: SteeringPolicy = "affinity"
     workers: int | None = None
     pinned: bool = False
     function_map_depth: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        one_of("policy", self.policy, get_args(SteeringPolicy))
+        if self.workers is not None:
+            whole_number("workers", self.workers, 1, _MOST_THREADS)
+        instance_of("pinned", self.pinned, (bool,), "True or False")
+        whole_number("function_map_depth", self.function_map_depth, 1, _MOST)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +124,9 @@ class RpcProcessor:
 
     With `arena_bytes`, requests share this much memory. A message reserves its own size, plus
     `reservation_ratio` times that for its decoded form, until its handler has returned. If no
-    memory is free after `patience_s` seconds, the client receives a retryable error: the Thrift
-    exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls wait.
+    memory is free after `patience_s` seconds (rounded to nanoseconds), the client receives a
+    retryable error: the Thrift exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls
+    wait.
 
     Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each.
     """
@@ -87,6 +135,16 @@ class RpcProcessor:
     arena_bytes: int | None = None
     reservation_ratio: int = 4
     patience_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        instance_of("split_schema", self.split_schema, (bool,), "True or False")
+        if self.arena_bytes is not None:
+            whole_number("arena_bytes", self.arena_bytes, 1, _MOST_ARENA_BYTES)
+        whole_number("reservation_ratio", self.reservation_ratio, 1, _MOST)
+        instance_of("patience_s", self.patience_s, (int, float), "a number of seconds")
+        if not 0 <= self.patience_s <= _LONGEST_S:
+            raise refused("patience_s", self.patience_s, "must be from 0 to 1000000000 seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +158,12 @@ class Telemetry:
     endpoint: str
     service: str
     sample_ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        instance_of("endpoint", self.endpoint, (str,), "an address that begins with http://")
+        instance_of("service", self.service, (str,), "the name of a service")
+        number_within("sample_ratio", self.sample_ratio, 0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,3 +181,14 @@ class Fault:
     share: float | None = None
     seed: int = 0
     delay_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise InputError for a value that is not allowed."""
+        instance_of("accelerator", self.accelerator, (str,), "the name of an accelerator")
+        one_of("kind", self.kind, get_args(FaultKind))
+        if self.nth is not None:
+            whole_number("nth", self.nth, 1, _MOST_STEPS)
+        if self.share is not None:
+            number_within("share", self.share, 0, 1)
+        whole_number("seed", self.seed, 0, _MOST_STEPS)
+        number_within("delay_s", self.delay_s, 0, _LONGEST_S)

@@ -113,10 +113,13 @@ async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _
 def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
     """Return metadata in either form as pairs of name and value.
 
-    Raises InputError for an entry that is not a pair of a name and text or bytes.
+    Raises InputError for metadata that has no entries, and for an entry that is not a pair of a
+    name and text or bytes.
     """
     if metadata is None:
         return []
+    if not isinstance(metadata, Iterable):
+        raise refused("type of metadata", type(metadata).__name__, "must be a mapping or pairs")
     found = list(metadata.items() if isinstance(metadata, Mapping) else metadata)
     for number, entry in enumerate(found):
         match entry:

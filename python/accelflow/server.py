@@ -26,12 +26,17 @@ from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from accelflow import _native
 from accelflow.errors import (
+    GIVEN,
     AccelflowError,
     CallError,
     DeclaredError,
+    InputError,
     as_input,
     file_path,
+    instance_of,
+    number_within,
     one_of,
+    positive_number,
     refused,
     texts,
     whole_number,
@@ -39,7 +44,7 @@ from accelflow.errors import (
 from accelflow.own_traces import ServerTraces, is_file, traces_of
 from accelflow.recordings import completed
 from accelflow.requests import Request, Settled, in_scope
-from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls, instance_of
+from accelflow.settings import Execution, Limits, Observability, Timeouts, Tls
 from accelflow.signals import StopSignals
 from accelflow.tenants import Control, Shaping, Slo, Tenant
 
@@ -60,11 +65,11 @@ _LOG: Final = logging.getLogger(__name__)
 #: How long coroutines may take to be cancelled when the server stops.
 _FAREWELL_S: Final = 5.0
 
+#: The longest time, in seconds.
+_LONGEST_S: Final = 1e9
+
 #: The arguments and the request.
 _MOST_PARAMETERS: Final = 2
-
-#: No count is larger.
-_MOST: Final = 2**31 - 1
 
 #: When a reply is compressed: never, if its request was, or always.
 Compression: TypeAlias = Literal["never", "like_request", "always"]
@@ -140,8 +145,8 @@ class Server:
         instance_of("timeouts", timeouts, (Timeouts,), "a Timeouts")
         instance_of("execution", execution, (Execution,), "an Execution")
         instance_of("observability", observability, (Observability,), "an Observability")
-        _check_tenants(tenants)
         instance_of("control", control, (Control, NoneType), "a Control or None")
+        _check_tenants(tenants, tls, control)
         instance_of("errors_to_caller", errors_to_caller, (bool,), "True or False")
         traces_of(ServerTraces, traces)
         settings = _Settings(
@@ -177,8 +182,11 @@ class Server:
         it, and the traces of calls that the handler makes. Late answers are still sent.
 
         Raises AccelflowError if the interface has no such function, and InputError for a handler
-        with other parameters.
+        with other parameters and for a time that is not allowed; the function then has no handler.
         """
+        instance_of("name", name, (str,), "the name of a function")
+        if due_within_s is not None:
+            positive_number("due_within_s", due_within_s, _LONGEST_S)
         takes_request = _takes_request(name, handler)
 
         def call(*given: Any) -> Any:
@@ -198,10 +206,17 @@ class Server:
 
         A name such as ``localhost`` is resolved, to the first IPv4 address if there are several.
         Port 0 lets the system choose a port. A server can be started only once. Raises
-        AccelflowError for an address that cannot be bound, and InputError for an invalid port.
+        AccelflowError for an address that cannot be bound, and InputError for an invalid port and
+        for a name that has no address.
         """
+        instance_of("host", host, (str,), "an IP address or a name")
         whole_number("port", port, 0, 65535)
-        self._port = self._native.start(host, port)
+        try:
+            self._port = self._native.start(host, port)
+        except AccelflowError as error:
+            if str(error).startswith("host = "):
+                raise InputError(str(error), "host") from error
+            raise
         return self._port
 
     def stop(self, grace_s: float = 10.0) -> int:
@@ -209,8 +224,10 @@ class Server:
 
         Then cancel coroutines that still run, and close the other connections. Returns the number
         of connections that were closed before their requests had ended. A second call does nothing.
-        Raises AccelflowError when a coroutine handler calls it, since it would wait for itself.
+        Raises AccelflowError when a coroutine handler calls it, since it would wait for itself, and
+        InputError for a time that is not from 0 to 1e9 seconds.
         """
+        number_within("grace_s", grace_s, 0, _LONGEST_S)
         if threading.current_thread() is self._coroutines.thread:
             message = "a coroutine handler cannot stop its server: another thread can"
             raise AccelflowError(message)
@@ -224,6 +241,7 @@ class Server:
         If the traces are from a file, SIGHUP reloads it, as :meth:`reload_traces` does; the log has
         the result.
         """
+        number_within("grace_s", grace_s, 0, _LONGEST_S)
         with StopSignals({signal.SIGHUP: self._reload} if self._has_file else None) as stop:
             self.start(host, port)
             _LOG.info("serving on %s port %s", host, self.port)
@@ -253,8 +271,12 @@ class Server:
     def reshape(self, tenant: str, shaping: Shaping) -> None:
         """Replace a tenant's shaping while the server is running.
 
-        The new rates also apply to waiting requests. A new bucket is full.
+        The new rates also apply to waiting requests. A new bucket is full. Raises AccelflowError
+        for an unknown tenant and for a server that is not running, and InputError for values of
+        another type.
         """
+        instance_of("tenant", tenant, (str,), "the name of a tenant")
+        instance_of("shaping", shaping, (Shaping,), "a Shaping")
         self._native.reshape(tenant, shaping)
 
     def set_slo(self, tenant: str, slo: Slo) -> None:
@@ -263,11 +285,17 @@ class Server:
         It replaces the tenant's promise. If it is refused, AccelflowError is raised with the
         remaining capacity, and the tenant keeps the old promise.
         """
+        instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
         self._native.set_slo(tenant, slo)
 
     def remove_slo(self, tenant: str) -> bool:
-        """Cancel a tenant's promise; return whether it had one."""
+        """Cancel a tenant's promise; return whether it had one.
+
+        Raises AccelflowError for an unknown tenant and for a server without a control plane, or
+        that is not running, and InputError for a tenant that is not a name.
+        """
+        instance_of("tenant", tenant, (str,), "the name of a tenant")
         return self._native.remove_slo(tenant)
 
     def slo_status(self) -> dict[str, Any]:
@@ -322,8 +350,13 @@ class Server:
         services of the same names, and its other services are kept. Only requests over TLS use
         traces that the simulator supports.
 
-        Raises AccelflowError for a function without requests.
+        Raises AccelflowError for a function without requests, and InputError for values of another
+        type.
         """
+        instance_of("services", services, (Mapping,), "a mapping of functions to services")
+        for name in (*services, *services.values()):
+            instance_of("name in services", name, (str,), "a text")
+        instance_of("base", base, (str, NoneType), "the text of a recording, or None")
         today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
         text = self._native.recording(dict(services), today)
         if base is None:
@@ -486,17 +519,20 @@ def _parameters(handler: Callable[..., Any]) -> list[inspect.Parameter]:
     return own
 
 
-def _check_tenants(tenants: Sequence[Tenant]) -> None:
-    """Raise InputError for invalid settings of a tenant."""
+def _check_tenants(tenants: Sequence[Tenant], tls: Tls | None, control: Control | None) -> None:
+    """Raise InputError for tenants that need other settings of the server."""
     listed = isinstance(tenants, Sequence) and not isinstance(tenants, str)
     if not listed or not all(isinstance(tenant, Tenant) for tenant in tenants):
         raise refused("tenants", tenants, "must be a list of Tenant")
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
-        instance_of(f"{place}: slo", tenant.slo, (Slo, NoneType), "an Slo or None")
-        texts(f"{place}: networks", tenant.networks)
-        texts(f"{place}: identities", tenant.identities)
-        for setting in ("max_traces", "max_connections"):
-            count = getattr(tenant, setting)
-            if count is not None:
-                whole_number(f"{place}: {setting}", count, 1, _MOST)
+        if tenant.identities and (tls is None or tls.client_ca is None):
+            allowed = "must be empty, since the server does not require client certificates"
+            raise refused(f"{place}: identities", list(tenant.identities), allowed)
+        if tenant.slo is not None and control is None:
+            allowed = "must be None, since the server has no control plane"
+            raise refused(f"{place}: slo", GIVEN, allowed)
+        rate = tenant.shaping.accelerator_s_per_s
+        if rate is not None and control is not None:
+            allowed = "must be None, since the control plane sets it"
+            raise refused(f"{place}: accelerator_s_per_s", rate, allowed)

@@ -10,13 +10,13 @@ and server-operation.md describe the settings. ::
     )
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from types import NoneType
 from typing import Final, Self, get_args
 
-from accelflow.errors import LEFT_OUT, one_of, refused, whole_number
+from accelflow.errors import LEFT_OUT, instance_of, one_of, refused, whole_number
 from accelflow.operations import (
     Fault,
     Pools,
@@ -33,7 +33,6 @@ __all__ = [
     "Observability",
     "Timeouts",
     "Tls",
-    "instance_of",
 ]
 
 #: No count is larger.
@@ -41,9 +40,6 @@ _MOST: Final = 2**31 - 1
 
 #: The largest number of bytes that is computed from a count.
 _MOST_BYTES: Final = 4 * _MOST
-
-#: The largest arena, in bytes.
-_MOST_ARENA_BYTES: Final = 2**62
 
 #: The RPC accelerator as it is.
 _RPC: Final = RpcProcessor()
@@ -53,12 +49,6 @@ _DEEPEST: Final = 100
 
 #: The longest time limit, in seconds.
 _LONGEST_S: Final = 1e9
-
-
-def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str) -> None:
-    """Raise InputError unless `value`, the setting called `name`, has one of `types`."""
-    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise refused(name, value, f"must be {allowed}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +104,12 @@ class Limits:
     A gRPC client may have up to `max_concurrent_streams` concurrent requests on a connection.
 
     A message has at most `max_message_bytes`; after decompression, at most `max_decompressed_bytes`
-    and `max_decompression_ratio` times its size. It has at most `max_elements` fields and elements
-    in total, `max_value_bytes` bytes of text and binary data (None: twice `max_message_bytes`), and
-    `max_depth` nested structs and containers. A message beyond a limit is refused before memory is
-    allocated for it. Its connection stays open, unless the message exceeds `max_message_bytes`.
+    and `max_decompression_ratio` times its size. The ratio limits neither the first 64 KiB nor
+    gzip, which gRPC uses: its format allows a ratio of 1,032 at most. A message has at most
+    `max_elements` fields and elements in total, `max_value_bytes` bytes of text and binary data
+    (None: twice `max_message_bytes`), and `max_depth` nested structs and containers. A message
+    beyond a limit is refused before memory is allocated for it. Its connection stays open, unless
+    the message exceeds `max_message_bytes`.
 
     Once responses of `max_unsent_bytes` wait for a gRPC client to read them (None: 4 times
     `max_message_bytes`), further requests on its connection wait.
@@ -169,6 +161,10 @@ class Timeouts:
     closed after `evict_after_s` already. `message_timeout_s` limits the time from a message's first
     byte to its last, and `write_timeout_s` the time until the client takes a reply (None: as
     `message_timeout_s`).
+
+    The first byte has other limits, too: `message_timeout_s` limits a TLS handshake. With gRPC, it
+    also limits the wait for the client's preface, and `first_byte_timeout_s` has no effect. With
+    Thrift, `idle_timeout_s` limits the wait for the first byte if it is shorter.
     """
 
     idle_timeout_s: float = 300.0
@@ -235,36 +231,8 @@ class Execution:
         listed = isinstance(self.faults, Sequence) and not isinstance(self.faults, str)
         if not listed or not all(isinstance(fault, Fault) for fault in self.faults):
             raise refused("faults", self.faults, "must be a list of Fault")
-        pools, steering = self._pools(), self._steering()
-        if pools is not None:
-            for name in ("workers", "instances", "core_workers", "queue_entries"):
-                whole_number(name, getattr(pools, name), 1, _MOST)
-            whole_number("overflow_entries", pools.overflow_entries, 0, _MOST)
-            whole_number("least_bytes", pools.least_bytes, 0, _MOST)
-            instance_of("workers_of", pools.workers_of, (Mapping,), "a mapping of numbers")
-            for name, workers in pools.workers_of.items():
-                whole_number(f"workers_of.{name}", workers, 1, _MOST)
-            instance_of("pinned", pools.pinned, (bool,), "True or False")
-        if steering is not None:
-            if steering.workers is not None:
-                whole_number("workers", steering.workers, 1, _MOST)
-            whole_number("function_map_depth", steering.function_map_depth, 1, _MOST)
-        self._check_rpc()
-        for fault in self.faults:
-            if fault.nth is not None:
-                whole_number("nth", fault.nth, 1, 2**64 - 1)
-            whole_number("seed", fault.seed, 0, 2**64 - 1)
-
-    def _check_rpc(self) -> None:
         instance_of("rpc", self.rpc, (RpcProcessor,), "an RpcProcessor")
-        instance_of("split_schema", self.rpc.split_schema, (bool,), "True or False")
-        if self.rpc.arena_bytes is not None:
-            whole_number("arena_bytes", self.rpc.arena_bytes, 1, _MOST_ARENA_BYTES)
-        whole_number("reservation_ratio", self.rpc.reservation_ratio, 1, _MOST)
-        instance_of("patience_s", self.rpc.patience_s, (int, float), "a number of seconds")
-        if not 0 <= self.rpc.patience_s <= _LONGEST_S:
-            allowed = "must be from 0 to 1000000000 seconds"
-            raise refused("patience_s", self.rpc.patience_s, allowed)
+        self._pools()  # refuses a number out of its range
 
     def _pools(self) -> Pools | None:
         return Pools(workers=self.workers) if isinstance(self.workers, int) else self.workers
@@ -274,8 +242,14 @@ class Execution:
 
     def resolved(self) -> Self:
         """Return the same settings, with numbers and names expanded to :class:`Pools` and so on."""
-        faults = list(self.faults)
-        return replace(self, workers=self._pools(), steering=self._steering(), faults=faults)
+        return replace(
+            self,
+            workers=self._pools(),
+            steering=self._steering(),
+            # The native server counts nanoseconds: less than half of one is no patience.
+            rpc=replace(self.rpc, patience_s=round(self.rpc.patience_s, 9)),
+            faults=list(self.faults),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
