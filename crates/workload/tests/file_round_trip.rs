@@ -58,6 +58,15 @@ fn wait() -> impl Strategy<Value = Wait> {
     ]
 }
 
+/// A rate that may stand beside `arrivals`: the mean of rates.
+fn rate_beside(rate: Option<f64>, arrivals: Option<&Arrivals>) -> Option<Rate> {
+    let table = match arrivals {
+        Some(Arrivals::Rates { rates, .. }) => rates.as_ref().and_then(|rates| rates.first()),
+        _ => None,
+    };
+    rate.map(|rate| Rate(table.map_or(rate, |row| row.1)))
+}
+
 fn arrivals() -> impl Strategy<Value = Arrivals> {
     prop_oneof![
         Just(Arrivals::Poisson {}),
@@ -215,7 +224,7 @@ fn service() -> impl Strategy<Value = Service> {
                     tenant,
                     priority,
                     server,
-                    rate_rps: rate.map(Rate),
+                    rate_rps: rate_beside(rate, arrivals.as_ref()),
                     rate_share,
                     slo_us,
                     slo_factor: None,
@@ -239,7 +248,7 @@ fn defaults() -> impl Strategy<Value = Defaults> {
         of(wait()),
     )
         .prop_map(|(rate, arrivals, sizes, costs, network)| Defaults {
-            rate_rps: rate.map(Rate),
+            rate_rps: rate_beside(rate, arrivals.as_ref()),
             arrivals,
             sizes,
             costs,
