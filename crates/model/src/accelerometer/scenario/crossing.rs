@@ -45,8 +45,9 @@ impl Crossing {
     ) -> Result<Option<Crossing>, Refusal> {
         let at = |queue: f64| Crossing::at(MeanCycles(queue));
         let first = wait_of(at(0.0))?;
-        if first == 0.0 {
-            return Ok(Some(at(0.0)));
+        // The wait does not change the selection, or there is none.
+        if first == 0.0 || (first.is_finite() && wait_of(at(first))? == first) {
+            return Ok(Some(at(first)));
         }
         let mut high = if first.is_finite() { first } else { 1.0 };
         while wait_of(at(high))? > high {

@@ -220,7 +220,7 @@ impl<'k> Solver<'k> {
             return None;
         };
         let acceleration = self.kernel.acceleration.unwrap_or(f64::INFINITY);
-        let cycles = (picked.share / acceleration + self.riding) * self.host.0;
+        let cycles = picked.share * self.host.0 / acceleration + self.riding * self.host.0;
         let derived = if picked.offloads.0 > 0.0 {
             MeanCycles(cycles / picked.offloads.0)
         } else {
