@@ -247,12 +247,17 @@ def test_long_names_have_short_pictures(tmp_path: Path) -> None:
 
 def test_simulations_whose_clock_would_end_are_refused(tmp_path: Path) -> None:
     rare = TEXT.replace("15008", "0.0003")
-    for text, more in ((rare, []), (TEXT, ["--load", "1e-9"])):
+    dear = TEXT.replace("2300", "1e300")
+    for text, more, rule in (
+        (rare, [], "must be at least"),
+        (TEXT, ["--load", "1e-9"], "must be at least"),
+        (dear, [], "cycles of an offload = 1e300: must be at most"),
+    ):
         path = question(tmp_path, text)
         done = CliRunner().invoke(program, ["accelerometer", str(path), "--simulate", *more])
         assert done.exit_code != 0
         assert isinstance(done.exception, InputError), done.output
-        assert "must be at least" in str(done.exception)
+        assert rule in str(done.exception)
 
 
 def test_recordings_are_checked_by_value(tmp_path: Path) -> None:

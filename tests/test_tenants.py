@@ -176,6 +176,11 @@ def test_settings_of_tenants_are_looked_at(
         Server(interface, tenants=[Tenant(name="a", **settings)])
 
 
+def untyped(**given: Any) -> Tenant:
+    """Create a tenant from values of any type."""
+    return Tenant(**given)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -195,22 +200,22 @@ def test_settings_of_tenants_are_looked_at(
             "tenant 'a': requests: rate = 0.00001 tokens/s",
         ),
         (
-            lambda: Tenant(name="a", priority="urgent"),  # type: ignore[arg-type]
+            lambda: untyped(name="a", priority="urgent"),
             "tenant 'a': priority = 'urgent': must be low, normal or high",
         ),
         (
-            lambda: Tenant(name="a", networks={}),  # type: ignore[arg-type]
+            lambda: untyped(name="a", networks={}),
             "tenant 'a': networks = {}: must be a list of strings",
         ),
         (
-            lambda: Tenant(name="a", identities={}),  # type: ignore[arg-type]
+            lambda: untyped(name="a", identities={}),
             "tenant 'a': identities = {}: must be a list of strings",
         ),
         (
-            lambda: Tenant(name="a", shaping=None),  # type: ignore[arg-type]
+            lambda: untyped(name="a", shaping=None),
             "tenant 'a': shaping = None: must be a Shaping",
         ),
-        (lambda: Tenant(name=1), "name of a tenant = 1: must be a text"),  # type: ignore[arg-type]
+        (lambda: untyped(name=1), "name of a tenant = 1: must be a text"),
     ],
 )
 def test_tenants_that_cannot_be_are_refused(

@@ -7,7 +7,7 @@ const MAX_SENDERS: usize = 100_000_000;
 
 /// The longest time in which requests may arrive on average. The clock ends after 1.8e7 s, and
 /// intervals are random.
-const MOST_SECONDS: f64 = 1e6;
+pub(crate) const MOST_SECONDS: f64 = 1e6;
 
 /// The arrival process of requests.
 #[derive(Clone, Copy, Debug, PartialEq)]

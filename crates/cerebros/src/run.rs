@@ -3,12 +3,12 @@
 use accelflow_model::cerebros::Design;
 
 use crate::Platform;
-use crate::load::{Arrivals, Load};
+use crate::load::{Arrivals, Load, MOST_SECONDS};
 use crate::outcome::SimulationResult;
 use crate::server::Server;
 use crate::services::Service;
 use crate::steering::Steering;
-use accelflow_parameters::Refusal;
+use accelflow_parameters::{Refusal, number_text};
 
 /// Serves `load` requests of `service` under `design`.
 ///
@@ -32,6 +32,7 @@ pub fn simulate(
         let allowed = "must be Full, which alone knows the function before the core is chosen";
         return Err(Refusal::new("steering by affinity", design.name(), allowed));
     }
+    check_time(service, platform, design, steering, load)?;
     let Arrivals::Share(share) = load.arrivals else {
         return Ok(Server::new(service, platform, design, steering, load)?.run());
     };
@@ -58,4 +59,26 @@ pub fn simulate(
         ..*load
     };
     Ok(Server::new(service, platform, design, steering, &open)?.run())
+}
+
+/// Refuses requests that, one after the other, take longer than the clock counts: two of them alone
+/// tell how long one takes.
+fn check_time(
+    service: &Service,
+    platform: &Platform,
+    design: Design,
+    steering: Steering,
+    load: &Load,
+) -> Result<(), Refusal> {
+    let two = Load::new(Arrivals::Closed(1), 2);
+    let alone = Server::new(service, platform, design, steering, &two)?.run();
+    let most = MOST_SECONDS * alone.throughput_rps;
+    if load.requests as f64 <= most || alone.throughput_rps == 0.0 {
+        return Ok(());
+    }
+    let allowed = format!(
+        "must be at most {most:.0}: one takes {} s alone, and all may take {MOST_SECONDS} s",
+        number_text(1.0 / alone.throughput_rps)
+    );
+    Err(Refusal::new("requests", load.requests, allowed))
 }

@@ -51,6 +51,27 @@ fn what_cannot_be_is_one_error_that_names_it() {
 }
 
 #[test]
+fn requests_that_outlast_the_clock_are_refused() {
+    let load = Load::new(Arrivals::Closed(1), 20_000);
+    for (name, value) in [("clock_hz", 1.0), ("nested_latency_ns", 1e12)] {
+        let mut platform = Platform::default();
+        platform.set(name, value).unwrap();
+        let found = simulate(
+            &service("USR"),
+            &platform,
+            Design::Full,
+            Steering::LeastLoaded,
+            &load,
+        );
+        let message = found.unwrap_err().to_string();
+        assert!(
+            message.starts_with("requests = 20000: must be at most "),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn loads_that_cannot_be_are_one_error() {
     let (uid, good) = (service("UID"), Platform::default());
     let load = Load::new(Arrivals::Closed(1), 1);

@@ -366,7 +366,7 @@ def _id(orchestrator: str, chip: str | None) -> str:
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """Return the mean of `values`, or None if there is no value or one of them is None."""
+    """Return the mean of `values`; None for an empty list, and if a value is None."""
     present = [value for value in values if value is not None]
     return math.fsum(present) / len(present) if present and len(present) == len(values) else None
 

@@ -45,7 +45,7 @@ impl Crossing {
     ) -> Result<Option<Crossing>, Refusal> {
         let at = |queue: f64| Crossing::at(MeanCycles(queue));
         let first = wait_of(at(0.0))?;
-        // The wait does not change the selection, or there is none.
+        // Offloads do not wait, or their wait leaves the selection as it is.
         if first == 0.0 || (first.is_finite() && wait_of(at(first))? == first) {
             return Ok(Some(at(first)));
         }

@@ -75,7 +75,7 @@ fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
 /// The largest difference from 1 of a sum of shares that is 1 but for rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// A sum of shares without its rounding, if it is of all cycles: what is left is exactly 0.
+/// Returns 1 for a sum of shares that differs from 1 by rounding only, and other sums unchanged.
 fn whole(sum: f64) -> f64 {
     if (sum - 1.0).abs() <= ROUNDING {
         return 1.0;

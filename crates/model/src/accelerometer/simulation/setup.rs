@@ -100,6 +100,9 @@ impl Setup {
             }
         }
         let all: f64 = rates.iter().sum();
+        for kernel in &scenario.kernels {
+            check_offload(kernel, scenario, run).map_err(|error| error.within(&kernel.name))?;
+        }
         check_clock(
             scenario,
             run,
@@ -205,6 +208,36 @@ fn check_clock(scenario: &Scenario, run: &Run, request_cycles: f64) -> Result<()
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses an offload whose own costs, times the kernels of all requests, outlast the clock.
+fn check_offload(kernel: &Kernel, scenario: &Scenario, run: &Run) -> Result<(), Refusal> {
+    let mean_size = kernel
+        .sizes
+        .as_ref()
+        .map_or(0.0, |sizes| sizes.mean_power(1.0));
+    let wait = match &kernel.queue {
+        Queueing::Mean(mean) => mean.0,
+        Queueing::List(waits) => waits.iter().copied().fold(0.0, f64::max),
+        Queueing::Station { service, .. } => service.map_or(0.0, |service| service.0),
+    };
+    let each = kernel.share * scenario.host.0 / kernel.candidates().0;
+    let cycles = kernel.setup.0
+        + kernel.transfer.fixed.0
+        + kernel.transfer.per_byte.0 * mean_size
+        + 3.0 * kernel.thread_switch.0
+        + wait
+        + each / kernel.acceleration.unwrap_or(f64::INFINITY);
+    let most = longest_request(scenario, run) / f64::from(run.kernels_per_request);
+    if cycles <= most {
+        return Ok(());
+    }
+    let rule = format!(
+        "must be at most {most:.2e} for {} requests: the simulated clock ends after \
+         {MOST_CYCLES:.1e} cycles",
+        run.requests
+    );
+    Err(Refusal::number("cycles of an offload", cycles, rule))
 }
 
 /// The mean time between a host's requests with which the clock does not end before the run.
