@@ -20,7 +20,7 @@ from accelflow.sizing.fleet import (
     server_w,
     servers_for,
 )
-from accelflow.sizing.plan import Plan, demands
+from accelflow.sizing.plan import Plan, demands, small_share
 from accelflow.sizing.simulated import Measured, Searched, measure, search
 
 __all__ = ["SCHEMA", "recording_of", "size"]
@@ -114,8 +114,7 @@ def _workload_name(plan: Plan) -> str:
 
 def recording_of(plan: Plan) -> str | None:
     """Return this machine's recording if the plan uses its costs; else None."""
-    share = 1.0 / max(plan.needed_rps.values())
-    asked = plan.scenario_of(share, system=plan.systems[0], seed=1)
+    asked = plan.scenario_of(small_share(plan), system=plan.systems[0], seed=1)
     costs = resolved(asked)["costs"]
     return calibrated()[0] if costs == "measured" and asked.recording is None else None
 
@@ -172,7 +171,9 @@ def _error(
     limit = plan.limits.utilization_ratio
     total = 0.0
     for name, error in plan.relative_error.items():
-        moved = closed_form(plan, system, needed, slo_us, {name: 1.0 + error})
+        # A custom accelerator with an error of its own does not have that of all of them too.
+        factors = {**dict.fromkeys(plan.relative_error, 1.0), name: 1.0 + error}
+        moved = closed_form(plan, system, needed, slo_us, factors)
         if moved is not None and 0.0 < capacity.load < math.inf:
             total += (moved.capacity(limit).load / capacity.load - 1.0) ** 2
     return min(_NORMAL_95 * math.sqrt(total), 0.999)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from accelflow import accelerometer
-from accelflow.parameters import parameters
+from accelflow.parameters import CUSTOM, accelerators, parameters
 from accelflow.scenario import resolved
 from accelflow.sizing.capacity import Binding, Capacity, elements_of
-from accelflow.sizing.plan import Plan
+from accelflow.sizing.plan import Plan, small_share
 from accelflow.sizing.queues import CoreQueues
 
 #: Instructions of a dispatch (AccelFlow, section VII.B.2: 18 on average).
@@ -185,8 +185,8 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
 
 def _values(plan: Plan, system: str) -> Callable[[str], float]:
     """The numbers of the simulated server's parameters in `plan`."""
-    share = 1.0 / max(plan.needed_rps.values())
-    changed = resolved(plan.scenario_of(share, system=system, seed=1))["config"]
+    asked = plan.scenario_of(small_share(plan), system=system, seed=1)
+    changed = resolved(asked)["config"]
     defaults = {parameter.key: parameter.default for parameter in parameters()}
     return lambda key: float(changed.get(key, defaults[key]))
 
@@ -208,7 +208,8 @@ def closed_form(
     """Return the server of `plan` under `system`; None if the system has no closed form.
 
     `demands` are those of :func:`accelflow.sizing.plan.demands`. `factors` multiply the costs of an
-    accelerator's operations, or of ``app``.
+    accelerator's operations, of all custom accelerators (``own``) without a factor of their own, or
+    of ``app``.
     """
     over = overheads(plan, system)
     if over is None:
@@ -273,11 +274,16 @@ def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, A
     """The demands of a service with the costs of each kind of work multiplied by its factor."""
     if not factors:
         return dict(row)
+    papers = accelerators()
+
+    def factor(name: str) -> float:
+        return factors.get(name, 1.0 if name in papers else factors.get(CUSTOM, 1.0))
+
     operations = {
         name: {
             "count": of["count"],
-            "core_ns": of["core_ns"] * factors.get(name, 1.0),
-            "accelerator_ns": of["accelerator_ns"] * factors.get(name, 1.0),
+            "core_ns": of["core_ns"] * factor(name),
+            "accelerator_ns": of["accelerator_ns"] * factor(name),
         }
         for name, of in row["operations"].items()
     }

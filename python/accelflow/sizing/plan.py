@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +33,7 @@ _OF_PLAN: Final = frozenset(
     | {"chips", "placement", "requests", "seed", "slo_us", "slo_factor"}
 )
 
+_LEAST_RPS: Final = 1e-3
 _MOST_RPS: Final = 1e12
 _MOST_YEARS: Final = 50.0
 
@@ -106,7 +108,8 @@ class Plan:
     every service over the whole fleet, in requests per second. `p99_us` has the limits of services'
     P99; other services have the limit `slo_factor` times their mean response time on an idle server
     with AccelFlow. `relative_error` is the relative standard error of the mean cost of an
-    accelerator's operations on a core, or of ``app``, the application logic. `scenario` sets other
+    accelerator's operations on a core; a custom accelerator's, by its name or ``own`` for all; or
+    of ``app``, the application logic. `scenario` sets other
     fields of a scenario. `requests` is the number in each simulation, for the service with the mean
     rate. `seeds` is the number of simulations for intervals.
     """
@@ -245,7 +248,8 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
     if is_file(tree.get("workload")):
         workload = load_workload(folder / tree["workload"])
         tree["workload"] = workload
-        tree.setdefault("rates_rps", _rates_of(workload))
+        if "rates_rps" not in tree:
+            tree["rates_rps"] = _rates_of(workload)
         tree.setdefault("relative_error", _errors_of(workload))
     chip = tree.get("chip")
     if isinstance(chip, dict):
@@ -272,17 +276,52 @@ def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
-    """The rates that the services of a workload have."""
-    common = workload.get("defaults", {}).get("rate_rps")
-    rates = {service["name"]: service.get("rate_rps", common) for service in workload["services"]}
-    return {name: rate for name, rate in rates.items() if rate is not None}
+    """The rates that the services of a workload have: their own, or else those of the defaults.
+
+    Services that only others call have none. Raises InputError for a service that nobody calls.
+    """
+    common = _stated_rps(workload.get("defaults", {}))
+    services = workload["services"]
+    called = {
+        callee for each in services for phase in each["path"] for callee, _ in _callees(phase)
+    }
+    rates = {}
+    for service in services:
+        name, own = service["name"], _stated_rps(service)
+        rate = common if own is None else own
+        if rate is not None:
+            rates[name] = rate
+        elif name not in called:
+            allowed = "must be given in rates_rps or the workload's file, since no service calls it"
+            raise refused(f"rate of {name}", LEFT_OUT, allowed)
+    return rates
+
+
+def _stated_rps(place: Mapping[str, Any]) -> float | None:
+    """The rate of a service or of the defaults, or else the mean of their given arrivals.
+
+    The last of several rates counts as long as the one before it, as in the simulator.
+    """
+    arrivals = place.get("arrivals", {})
+    if "rate_rps" in place:
+        return float(place["rate_rps"])
+    if times := arrivals.get("times_us"):
+        span_us = times[-1] - times[0]
+        return (len(times) - 1) / (span_us * 1e-6) if span_us > 0 else None
+    if rates := arrivals.get("rates"):
+        lengths = [after - before for (before, _), (after, _) in pairwise(rates)]
+        lengths.append(lengths[-1] if lengths else 1.0)
+        pairs = zip(rates, lengths, strict=True)
+        return math.fsum(rate * length for (_, rate), length in pairs) / math.fsum(lengths)
+    return None
 
 
 def _errors_of(workload: Mapping[str, Any]) -> dict[str, float]:
     """The largest standard error of each operation's cost that a workload states."""
     found: dict[str, float] = {}
-    for place in (workload.get("defaults", {}), *workload["services"]):
-        for name, cost in place.get("costs", {}).items():
+    places = (workload.get("defaults", {}), *workload["services"])
+    for costs in (*(place.get("costs", {}) for place in places), workload.get("kinds", {})):
+        for name, cost in costs.items():
             error = cost.get("relative_error") if isinstance(cost, Mapping) else None
             if error is not None:
                 found[name] = max(error, found.get(name, 0.0))
@@ -300,13 +339,18 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
     _check_texts(plan)
     _check_services(plan)
     _check_mapping("relative_error", plan.relative_error, 0.0, 1.0)
-    operations = (*accelerators(), CUSTOM, "app")
+    operations = (*accelerators(), *_kinds_of(plan), CUSTOM, "app")
     for name in plan.relative_error:
         if name not in operations:
             raise refused("an operation in relative_error", name, known=operations)
     _check_scenario(plan.scenario)
     _check_power(plan.server, plan.chip)
     return plan
+
+
+def _kinds_of(plan: Plan) -> list[str]:
+    """The names of the custom accelerators to which the plan's workload gives costs."""
+    return [] if isinstance(plan.workload, str) else list(plan.workload.get("kinds", {}))
 
 
 def _check_power(server: Server, chip: Chip) -> None:
@@ -363,11 +407,8 @@ def _number(place: str, value: object) -> float:
 def _check_texts(plan: Plan) -> None:
     if not isinstance(plan.workload, str | Mapping):
         raise refused("workload", plan.workload, "must be a suite's name or a file")
-    for service in () if isinstance(plan.workload, str) else plan.workload["services"]:
-        if "server" in service:
-            place = f"server of {service['name']}"
-            allowed = "must be left out, since a plan puts all services on each server"
-            raise refused(place, service["server"], allowed)
+    if isinstance(plan.workload, Mapping):
+        _check_workload(plan.workload, plan.scenario)
     if not isinstance(plan.currency, str):
         raise refused("currency", plan.currency, "must be a string")
     systems = plan.systems
@@ -378,6 +419,23 @@ def _check_texts(plan: Plan) -> None:
         raise refused("systems", list(systems), "must name each system once")
 
 
+def _check_workload(workload: Mapping[str, Any], scenario: object) -> None:
+    """Refuse what a workload's file says that a plan cannot keep."""
+    replaced = isinstance(scenario, Mapping) and scenario.get("arrivals") is not None
+    common = workload.get("defaults", {}).get("arrivals", {})
+    for service in workload["services"]:
+        if "server" in service:
+            place = f"server of {service['name']}"
+            allowed = "must be left out, since a plan puts all services on each server"
+            raise refused(place, service["server"], allowed)
+        if service.get("arrivals", common).get("process") == "times" and not replaced:
+            allowed = (
+                "must be a process whose rate can change, since a plan looks for the load of a"
+                " server; scenario.arrivals replaces it"
+            )
+            raise refused(f"arrivals of {service['name']}", "times", allowed)
+
+
 def _check_services(plan: Plan) -> None:
     if not isinstance(plan.rates_rps, Mapping) or not plan.rates_rps:
         raise refused(
@@ -385,7 +443,7 @@ def _check_services(plan: Plan) -> None:
             plan.rates_rps,
             "must be a table with the rate of each service, unless a workload's file has them",
         )
-    _check_mapping("rates_rps", plan.rates_rps, 1e-3, _MOST_RPS)
+    _check_mapping("rates_rps", plan.rates_rps, _LEAST_RPS, _MOST_RPS)
     _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)
     for name in plan.p99_us:
         if name not in plan.rates_rps:
@@ -420,7 +478,7 @@ def _check_systems(plan: Plan) -> None:
         if name not in _services_of(plan):
             raise refused("a service in rates_rps", name, known=_services_of(plan))
     for system in plan.systems:
-        resolved(plan.scenario_of(_small_share(plan), system=system, seed=1))
+        resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
 
 
 def _services_of(plan: Plan) -> Iterable[str]:
@@ -431,9 +489,10 @@ def _services_of(plan: Plan) -> Iterable[str]:
         return plan.rates_rps
 
 
-def _small_share(plan: Plan) -> float:
-    """A share of the rates that any server may be asked for."""
-    return 1.0 / max(plan.needed_rps.values())
+def small_share(plan: Plan) -> float:
+    """Return a share of the rates that any server may be asked for."""
+    rates_rps = plan.needed_rps.values()
+    return max(1.0 / max(rates_rps), 2.0 * _LEAST_RPS / min(rates_rps))
 
 
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
@@ -442,7 +501,7 @@ def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
     Costs are those of `recording`; if it is None, those of the plan's own recording or profile.
     Raises AccelflowError for a recording that does not fit.
     """
-    asked = plan.scenario_of(_small_share(plan), system="accelflow", seed=1)
+    asked = plan.scenario_of(small_share(plan), system="accelflow", seed=1)
     recorded = asked.recording if recording is None else recording
     text = _native.scenario_demands(document(asked), recorded)
     found: dict[str, Any] = json.loads(text)
