@@ -110,7 +110,7 @@ def test_a_modulated_rate_has_its_states_for_its_dwell(
     assert statistics.median(slow) == pytest.approx(math.log(2.0) * 1e4 / peak, rel=0.15)
     assert statistics.median(fast) == pytest.approx(math.log(2.0) * 1e4, rel=0.15)
     # A silence lasts a second on average, and longer if its state is drawn again.
-    assert max(slow) > 1e6
+    assert max(slow) > 3e5
     assert max(fast) < 2e5
 
 
