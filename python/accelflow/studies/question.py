@@ -56,6 +56,10 @@ class Question:
     slo: bool = False
     most_seeds: int = 16
 
+    def __post_init__(self) -> None:
+        """Refuse limits that a search would misread."""
+        _limits({**self.limits, "slo": self.slo}, "limits")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
@@ -74,6 +78,10 @@ class Goal:
     most_seeds: int = 16
     trials: int = 50
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse limits that a search would misread."""
+        _limits({**self.limits, "slo": self.slo}, "limits")
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -186,22 +194,20 @@ def _most_seeds(tree: Mapping[str, Any]) -> int:
     return whole_number("find.most_seeds", tree.get("most_seeds", 16), _LEAST_SEEDS, 1_000)
 
 
-def _limits(tree: object) -> tuple[dict[str, float], bool]:
+def _limits(tree: object, place: str = "find.limits") -> tuple[dict[str, float], bool]:
     # A limit that is false limits nothing; slo = 0 is refused below.
     if not isinstance(tree, Mapping) or all(value is False for value in tree.values()):
-        raise refused(
-            "find.limits", tree, "must be a table with a limit, such as p99_us or slo = true"
-        )
+        raise refused(place, tree, "must be a table with a limit, such as p99_us or slo = true")
     limits = dict(tree)
     slo = limits.pop("slo", False)
     if not isinstance(slo, bool):
-        raise refused("find.limits.slo", slo, "must be true or false")
+        raise refused(f"{place}.slo", slo, "must be true or false")
     for name, value in limits.items():
         if name not in LIMITS:
-            raise refused("find.limits key", name, known=[*LIMITS, "slo"])
+            raise refused(f"{place} key", name, known=[*LIMITS, "slo"])
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if name == "slo_missed_ratio" and (not number or not 0 < value < 1):
-            raise refused(f"find.limits.{name}", value, "must be a number above 0 and below 1")
+            raise refused(f"{place}.{name}", value, "must be a number above 0 and below 1")
         if not number or not 0 < value <= 1e12:
-            raise refused(f"find.limits.{name}", value, "must be a number above 0, at most 1e12")
+            raise refused(f"{place}.{name}", value, "must be a number above 0, at most 1e12")
     return {name: float(value) for name, value in limits.items()}, slo

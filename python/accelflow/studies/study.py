@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.chips import find_chip
-from accelflow.errors import GIVEN, LEFT_OUT, finite_number, reading, refused, whole_number
+from accelflow.errors import (
+    GIVEN,
+    LEFT_OUT,
+    InputError,
+    finite_number,
+    reading,
+    refused,
+    whole_number,
+)
 from accelflow.files import parse_toml, read_text
 from accelflow.parameters import flattened, parameters
 from accelflow.scenario import Scenario, check_plain, recording_text
@@ -39,9 +47,13 @@ KINDS: Final = ("grid", "latin_hypercube", "list")
 #: scenario are simulated side by side, with the same requests.
 _NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
 _SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
+#: Fields of a scenario that a study sets for all points; it has seeds, and chips are an axis.
+_OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
 _KEYS: Final = ("schema", "scenario", "design", "axes", "points")
 _DESIGN: Final = ("kind", "points", "seeds", "seed")
 _RANGE: Final = ("from", "to", "points", "scale", "whole")
+#: The ends of a range, by their keys in a file.
+_ENDS: Final = {"from": "low", "to": "high"}
 _MOST_POINTS: Final = 10_000_000
 _MOST_SEEDS: Final = 1_000
 
@@ -50,7 +62,8 @@ _MOST_SEEDS: Final = 1_000
 class Range:
     """The numbers from `low` to `high`, inclusive, on a linear or logarithmic `scale`.
 
-    `points` is their number in a grid. With `whole` they are rounded to whole numbers.
+    `points` is their number in a grid. With `whole` they are rounded to whole numbers. Raises
+    InputError for a value that is not allowed.
     """
 
     low: float
@@ -58,6 +71,26 @@ class Range:
     points: int = 5
     scale: str = "linear"
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no range."""
+        for name in ("low", "high"):
+            number = float(finite_number(name, getattr(self, name)))
+            object.__setattr__(self, name, number)
+        if not self.low < self.high:
+            allowed = f"must be more than {self.low:g}, where the range begins"
+            raise refused("high", self.high, allowed)
+        if self.scale not in ("linear", "log"):
+            raise refused("scale", self.scale, known=("linear", "log"))
+        if self.scale == "log" and self.low <= 0:
+            raise refused("low", self.low, "must be more than 0 on a logarithmic scale")
+        if not isinstance(self.whole, bool):
+            raise refused("whole", self.whole, "must be true or false")
+        for name in ("low", "high") if self.whole else ():
+            if not getattr(self, name).is_integer():
+                allowed = "must be a whole number, since whole is true"
+                raise refused(name, getattr(self, name), allowed)
+        whole_number("points", self.points, 2, _MOST_POINTS)
 
     def at(self, share: float) -> float:
         """Return the number at `share` (0 to 1) of the range."""
@@ -71,10 +104,23 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """An axis: its `name` as users write it, and its values or its range."""
+    """An axis: its `name` as users write it, and its values or its range.
+
+    Raises InputError for an unknown name, for no values, and for a value that is not finite.
+    """
 
     name: str
     values: Range | tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse names and values that a run would misread."""
+        check_axis("axis", self.name)
+        if isinstance(self.values, Range):
+            return
+        if not isinstance(self.values, list | tuple) or not self.values:
+            raise refused(self.name, self.values, "must be a Range, or a list of values")
+        for number, value in enumerate(self.values):
+            _check_finite(f"{self.name}[{number}]", value)
 
     @property
     def count(self) -> int:
@@ -90,7 +136,7 @@ class Study:
     ``config.KEY`` for a parameter of the server, or ``chip``, a chip's file or the name of a
     packaged one. `points` are those of the design ``list``. `count` is the number of points of a
     Latin hypercube, drawn with the seed `draw`. Each point is simulated once with each of `seeds`.
-    Files in the study are relative to `folder`.
+    Files in the study are relative to `folder`. Raises InputError for a value that is not allowed.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -101,6 +147,24 @@ class Study:
     draw: int = 1
     seeds: Sequence[int] = (1,)
     folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        """Refuse values that a run would misread."""
+        if self.kind not in KINDS:
+            raise refused("kind", self.kind, known=KINDS)
+        _check_keys("scenario key", self.scenario, _OF_SCENARIO)
+        for name, value in self.scenario.items():
+            _check_finite(f"scenario.{name}", value)
+        for number, point in enumerate(self.points):
+            for name, value in point.items():
+                check_axis(f"points[{number}]", name)
+                _check_finite(f"points[{number}].{name}", value)
+        whole_number("count", self.count, 2 if self.kind == "latin_hypercube" else 0, _MOST_POINTS)
+        whole_number("draw", self.draw, 0, 2**32 - 1)
+        if not self.seeds:
+            raise refused("seeds", list(self.seeds), "must have at least one seed")
+        for seed in self.seeds:
+            whole_number("seeds", seed, 0, 2**64 - 1)
 
     @property
     def names(self) -> list[str]:
@@ -225,8 +289,7 @@ def _check_kind(
 
 def _scenario(tree: object, folder: Path) -> dict[str, Any]:
     values = dict(_table("scenario", tree))
-    allowed = [name for name in _SCENARIO if name not in ("seed", "chips")]
-    _check_keys("scenario key", values, allowed)
+    _check_keys("scenario key", values, _OF_SCENARIO)
     check_plain("scenario", values)
     if "config" in values:
         values["config"] = flattened(_table("scenario.config", values["config"]))
@@ -279,28 +342,16 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
     _check_keys(f"{place} key", tree, _RANGE)
-    low, high = (
-        float(finite_number(f"{place}.{key}", tree.get(key, LEFT_OUT))) for key in ("from", "to")
-    )
-    if not low < high:
-        raise refused(f"{place}.to", high, f"must be more than {low:g}, where the range begins")
-    scale = tree.get("scale", "linear")
-    if scale not in ("linear", "log"):
-        raise refused(f"{place}.scale", scale, known=("linear", "log"))
-    if scale == "log" and low <= 0:
-        raise refused(f"{place}.from", low, "must be more than 0 on a logarithmic scale")
-    whole = tree.get("whole", False)
-    if not isinstance(whole, bool):
-        raise refused(f"{place}.whole", whole, "must be true or false")
     if kind != "grid" and "points" in tree:
         raise refused(
             f"{place}.points", tree["points"], "must be left out unless design.kind is grid"
         )
-    for key, end in (("from", low), ("to", high)):
-        if whole and not end.is_integer():
-            raise refused(f"{place}.{key}", end, "must be a whole number, since whole is true")
-    points = whole_number(f"{place}.points", tree.get("points", 5), 2, _MOST_POINTS)
-    return Range(low=low, high=high, points=points, scale=scale, whole=whole)
+    given: dict[str, Any] = {str(_ENDS.get(key, key)): value for key, value in tree.items()}
+    try:
+        return Range(**{"low": LEFT_OUT, "high": LEFT_OUT, **given})
+    except InputError as error:
+        name = {end: key for key, end in _ENDS.items()}.get(str(error.place), error.place)
+        raise error.at(f"{place}.{name}") from error
 
 
 def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
@@ -325,6 +376,15 @@ def _seeds(value: object) -> tuple[int, ...]:
     if isinstance(value, int):
         return tuple(range(1, whole_number("design.seeds", value, 1, _MOST_SEEDS) + 1))
     raise refused("design.seeds", value, "must be a number of seeds, or a list of them")
+
+
+def _check_finite(place: str, value: object) -> None:
+    """Raise InputError for a number that is not finite, also within a table."""
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            _check_finite(f"{place}.{key}", member)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise refused(place, value, "must be a finite number")
 
 
 def _table(place: str, value: object) -> Mapping[str, Any]:
