@@ -40,6 +40,10 @@ __all__ = [
 ]
 
 
+#: Longer places and values are cut in refusals; a path may well have a hundred characters.
+_LONGEST: Final = 400
+
+
 class InputError(AccelflowError):
     """An input that is not allowed; the message names its place, its value and the rule.
 
@@ -92,10 +96,19 @@ def refused(place: str, value: object, allowed: str = "", known: Iterable[str] =
     option or key as users write it. `allowed` is the clause that begins with ``must``. `known`
     lists the allowed names, if the value is a name: similar names are proposed, and without
     `allowed` the clause lists them all. For example: ``raise refused("service", "Logn",
-    known=services)``.
+    known=services)``. Places and values of more than a few hundred characters are cut.
     """
     shown = fspath(value) if isinstance(value, PathLike) else value
+    if isinstance(shown, str):
+        shown = _cut(shown)
+    elif len(text := repr(shown)) > _LONGEST:
+        shown = _NoValue(_cut(text))
+    place = _cut(place)
     return InputError(_native.refusal(place, shown, allowed, list(known)), place)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def unreadable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
