@@ -11,7 +11,7 @@ from typing import Any, Final
 from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.service import Kernel, Queue, Range, Service, Sizes
 from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, with_schema
-from accelflow.files import parse_toml
+from accelflow.files import parse_toml, read_text
 
 #: Seconds in each unit of time that may replace cycles.
 _TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3}
@@ -71,7 +71,7 @@ def read(path: Path) -> Service:
     repeated names, and for values of the wrong type.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable("service", path, error) from error
     if path.suffix == ".toml" or re.search(r"^\s*\[", text, re.MULTILINE):
@@ -81,7 +81,7 @@ def read(path: Path) -> Service:
 
 def is_nine_lines(path: Path) -> bool:
     """Return whether :func:`read` reads the file at `path` in the nine-line format."""
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     return path.suffix != ".toml" and not re.search(r"^\s*\[", text, re.MULTILINE)
 
 
@@ -167,7 +167,7 @@ def read_question(path: Path) -> Question:
     service = read(path)
     if is_nine_lines(path):
         return Question(service, {}, None)
-    tree = parse_toml(path.read_text(encoding="utf-8"))
+    tree = parse_toml(read_text(path))
     return Question(service, _alternatives(tree, path), _slo(tree, path))
 
 
@@ -313,7 +313,7 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
     given = _table(_Benchmarked, row["measured"], place)
     path = folder / given.file
     try:
-        machine = json.loads(path.read_text(encoding="utf-8"))
+        machine = json.loads(read_text(path))
     except (OSError, ValueError) as error:
         raise unreadable(f"{place}.file", path, error) from error
     machine = with_schema(path, machine, [MEASURED_SCHEMA], _MEASURE)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from accelflow.accelerometer.files import read
 from accelflow.accelerometer.service import Service, evaluate
 from accelflow.errors import LEFT_OUT, InputError, refused, unreadable
-from accelflow.files import parse_toml
+from accelflow.files import parse_toml, read_text
 
 #: The name and version of the object that :func:`plan` returns.
 SCHEMA: Final = "accelflow.accelerometer-fleet/1"
@@ -64,7 +64,7 @@ class Fleet:
 def is_fleet(path: Path) -> bool:
     """Return whether the file at `path` is TOML with `[[services]]`."""
     try:
-        return "services" in parse_toml(path.read_text(encoding="utf-8"))
+        return "services" in parse_toml(read_text(path))
     except (OSError, ValueError):
         return False
 
@@ -75,7 +75,7 @@ def read_fleet(path: Path) -> Fleet:
     Raises InputError for a file that cannot be read, and for keys and values that are not allowed.
     """
     try:
-        tree = parse_toml(path.read_text(encoding="utf-8"))
+        tree = parse_toml(read_text(path))
     except (OSError, ValueError) as error:
         raise unreadable("fleet", path, error) from error
     _check(tree, ("services", "server", "device", "electricity"), str(path))

@@ -18,6 +18,7 @@ from accelflow.accelerometer.measured import line
 from accelflow.accelerometer.rounds import over_rounds
 from accelflow.accelerometer.service import Kernel, Service, evaluate
 from accelflow.errors import unreadable, with_schema
+from accelflow.files import read_text
 
 #: The schema of the benchmark's output.
 SCHEMA: Final = "accelflow.live-chains/1"
@@ -57,7 +58,7 @@ def read_chains(path: Path) -> dict[str, Any]:
     Raises InputError if the file cannot be read or is something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except (OSError, ValueError) as error:
         raise unreadable("measurements", path, error) from error
     return with_schema(path, found, [SCHEMA])

@@ -15,6 +15,7 @@ from accelflow.accelerometer.measured import line
 from accelflow.accelerometer.rounds import Over, over_rounds
 from accelflow.accelerometer.service import Kernel, Service, evaluate
 from accelflow.errors import unreadable, with_schema
+from accelflow.files import read_text
 
 #: The schema of the benchmark's output.
 SCHEMA: Final = "accelflow.ensemble-offload/1"
@@ -38,7 +39,7 @@ def read_offloads(path: Path) -> dict[str, Any]:
     Raises InputError if the file cannot be read or is something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except (OSError, ValueError) as error:
         raise unreadable("measurements", path, error) from error
     return with_schema(path, found, [SCHEMA])

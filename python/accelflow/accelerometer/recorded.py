@@ -18,6 +18,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.accelerometer.service import Kernel, Number, Range, Service, Sizes
 from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable
+from accelflow.files import read_text
 from accelflow.findings import printed_figures
 
 #: The share of application logic where a recording does not have its time: the average that
@@ -75,7 +76,7 @@ def read_recording(path: Path, service: str | None = None) -> Recorded:
     there are several services.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable("recording", path, error) from error
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import InputError, one_of, refused, unreadable
-from accelflow.files import parse_toml
+from accelflow.files import parse_toml, read_text
 from accelflow.profiles.categories import OTHER, PARTS, Functionality, Leaf
 from accelflow.profiles.frames import function_name
 
@@ -58,7 +58,7 @@ class Rules:
     def read(cls, path: Path) -> "Rules":
         """Read a file of rules. Raises InputError as :meth:`parse` does."""
         try:
-            return cls.parse(path.read_text(encoding="utf-8"), str(path))
+            return cls.parse(read_text(path), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise unreadable("rules", path, error) from error
 
