@@ -160,3 +160,25 @@ def found() -> dict[str, float]:
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_field_of_a_service_adds_its_time(found: dict[str, float], name: str) -> None:
     assert found[name] - found["base"] == pytest.approx(CHANGES[name][1], abs=NEAR_US)
+
+
+def test_each_further_attempt_takes_its_pause_and_its_time() -> None:
+    def retried(odds: float, attempts: int, backoff_us: float) -> dict[str, Any]:
+        retry = {"odds": odds, "attempts": attempts, "backoff_us": backoff_us}
+        return service(call={"retry": retry})
+
+    always = 1.0 - 1e-9
+    found = means(
+        {
+            "once": retried(1e-9, 3, 100.0),
+            "two": retried(always, 2, 100.0),
+            "three": retried(always, 3, 100.0),
+            "pause": retried(always, 2, 300.0),
+            "base": service(),
+        }
+    )
+    assert found["once"] == pytest.approx(found["base"], abs=NEAR_US)
+    # An attempt is 9 operations, a wait of 50 us, and two switches: to the answer, and back.
+    attempt_us = 9 * 1.0 + 50.0 + 2 * SWITCH_US
+    assert found["three"] - found["two"] == pytest.approx(100.0 + attempt_us, abs=NEAR_US)
+    assert found["pause"] - found["two"] == pytest.approx(200.0, abs=NEAR_US)
