@@ -14,7 +14,7 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.findings import printed_figures, targets
-from accelflow.parameters import SIZES, checked, configured, engine, parameters
+from accelflow.parameters import CUSTOM, SIZES, checked, configured, engine, parameters
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
@@ -279,7 +279,9 @@ def _inputs(config: Mapping[str, float]) -> dict[str, float]:
 
 
 def _is_size(key: str) -> bool:
-    return key in _INPUTS or key.partition(".")[0] in SIZES
+    # The models have no area of custom accelerators.
+    what, _, of = key.partition(".")
+    return key in _INPUTS or (what in SIZES and of != CUSTOM)
 
 
 def _config_of(comparison: Comparison, chip: str | None) -> Mapping[str, float]:

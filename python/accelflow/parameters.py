@@ -92,6 +92,11 @@ class Parameter:
         labels = (choice.label for choice in self.choices if choice.value == value)
         return next(labels, f"{value:.0f}" if value.is_integer() else f"{value:g}")
 
+    def unit_of(self, value: float) -> str:
+        """Return the unit of `value`; the name of a choice has none."""
+        named = any(choice.name for choice in self.choices if choice.value == value)
+        return "" if named else self.unit
+
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:

@@ -31,8 +31,14 @@ _SECTIONS: Final[Mapping[str, str]] = {
     "network": "Wires and DMA engines.",
     "memory": "The last-level cache and main memory.",
     "tlb": "Address translation.",
-    "relief": "RELIEF's manager; used by RELIEF only.",
-    "cohort": "Cohort's software queues; used by Cohort only.",
+    "relief": (
+        "The hardware manager of RELIEF, PerAccTypeQ, Direct and CntrFlow. The queue and the"
+        " deadlines are those of RELIEF only."
+    ),
+    "cohort": (
+        "The software queues of cohort_polling. The system cohort interrupts its cores instead, and"
+        " uses none of these."
+    ),
     "payload": "Messages.",
     "facts": "Answers of remote sides, where they are drawn.",
 }

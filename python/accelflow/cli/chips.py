@@ -64,7 +64,8 @@ def show(chip: str, as_file: bool, as_json: bool) -> None:
     for parameter in changed:
         now, was = parameter.text(config[parameter.key]), _default(parameter, config)
         name = parameter.also or parameter.key
-        click.echo(f"  {name:{width}}  {now:>8} {parameter.unit:8} {was}".rstrip())
+        unit = parameter.unit_of(config[parameter.key])
+        click.echo(f"  {name:{width}}  {now:>8} {unit:8} {was}".rstrip())
     if not changed:
         click.echo("  every parameter has its default: the server of the paper's Table III")
     _print_costs(models.sizes(config))

@@ -76,13 +76,14 @@ def _list(parameters: Sequence[Parameter]) -> None:
     width = max(len(parameter.key) for parameter in parameters)
     for parameter in parameters:
         value = parameter.text(parameter.default)
-        line = f"{parameter.key:{width}}  {value:>15} {parameter.unit:24} {parameter.provenance}"
+        unit = parameter.unit_of(parameter.default)
+        line = f"{parameter.key:{width}}  {value:>15} {unit:24} {parameter.provenance}"
         click.echo(line.rstrip())
 
 
 def _explain(parameter: Parameter) -> None:
     default = parameter.text(parameter.default)
-    click.echo(f"{parameter.key} = {default} {parameter.unit}".rstrip())
+    click.echo(f"{parameter.key} = {default} {parameter.unit_of(parameter.default)}".rstrip())
     if parameter.also:
         _line("also", parameter.also)
     _line("allowed", parameter.allowed)

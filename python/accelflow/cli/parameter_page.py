@@ -57,7 +57,9 @@ def _group(engine: Engine, parameter: Parameter) -> str:
 
 
 def _row(parameter: Parameter) -> str:
-    default = f"`{parameter.text(parameter.default)}` {parameter.unit}".rstrip()
+    default = (
+        f"`{parameter.text(parameter.default)}` {parameter.unit_of(parameter.default)}".rstrip()
+    )
     because = f"{parameter.source}. {parameter.why}" if parameter.why else parameter.source
     cells = (f"`{parameter.key}`", default, _allowed(parameter), parameter.provenance, because)
     return "".join(f"| {_cell(cell)} " for cell in cells) + "|\n"
@@ -72,7 +74,9 @@ def _allowed(parameter: Parameter) -> str:
         f"`{choice.label}`: {choice.meaning}" if choice.meaning else f"`{choice.label}`"
         for choice in parameter.choices
     )
-    return "<br>".join(lines)
+    # Names beside a range stand for numbers outside it.
+    ranged = parameter.kind == "whole"
+    return "<br>".join([parameter.allowed, *lines] if ranged else lines)
 
 
 def _cell(text: str) -> str:
