@@ -18,6 +18,7 @@ from accelflow import arcus
 from accelflow.accelerometer import Kernel
 from accelflow.cli import COMMANDS
 from accelflow.cli.failure import BROKEN_PIPE, FAILED, INTERRUPTED, OK, WRONG_USE
+from accelflow.client import CallLimits
 from accelflow.comparing import REPORT_LOADS
 from accelflow.parameters import parameters
 from accelflow.phases import Chain, ChainOptions
@@ -226,6 +227,12 @@ def default_of(kind: type[Any], name: str) -> Any:
     (found,) = (attribute for attribute in fields(kind) if attribute.name == name)
     assert found.default is not MISSING
     return found.default
+
+
+def test_bounds_of_a_client() -> None:
+    rows = table("docs/client.md", "| setting | default | bounds |")
+    defaults = {each.name: f"{default_of(CallLimits, each.name):,g}" for each in fields(CallLimits)}
+    assert {name.strip("`"): cells[0] for name, cells in rows.items()} == defaults
 
 
 def test_settings_of_the_ensemble() -> None:
