@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from importlib.util import find_spec
@@ -159,6 +160,15 @@ def test_options_of_commands_exist(page: str) -> None:
         given = [word.partition("=")[0].rstrip(".,") for word in rest if word.startswith("--")]
         unknown += [(" ".join(words), option) for option in given if option not in known]
     assert unknown == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_crates_exist(page: str) -> None:
+    text = PAGES[page].replace("\\\n", " ")
+    named_here = re.findall(r"-p\s+accelflow-([a-z-]+)\s+--example\s+(\w+)", text)
+    for crate, example in named_here:
+        manifest = tomllib.loads((ROOT / f"crates/{crate}/Cargo.toml").read_text("utf-8"))
+        assert example in [each["name"] for each in manifest.get("example", ())], (crate, example)
 
 
 # Choices, defaults and limits, page by page.
