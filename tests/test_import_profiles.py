@@ -13,9 +13,10 @@ from accelflow.cli import program
 from accelflow.cli.failure import run
 from accelflow.importing import Asked, CostsOptions, Report, import_costs
 from accelflow.importing.operation_rules import OperationRules
-from accelflow.importing.path_operations import operations_of
+from accelflow.importing.path_operations import operations_of, walked_operations
 from accelflow.report.notes import notes_of
 from accelflow.simulation import service as paper_service
+from accelflow.workload import load_workload
 from conftest import ROOT
 from test_pprof import function, location, number, part, texts, value_type
 from workload_form import check_costs
@@ -203,6 +204,52 @@ def test_odds_count_as_often_as_they_are_drawn() -> None:
     assert found["LdB"] == 0.75 * 1 + 0.25 * 2
     assert found["TCP"] == 0.75 * 2 + 0.25 * 6
     assert "Cmp" not in found
+
+
+OWN_TRACES = """
+schema = "accelflow.workload/1"
+name = "thumbs"
+[[traces]]
+source = '''
+kind Thumbnail
+trace upload:
+    TCP Decr Thumbnail
+    branch out['compressed'] == 1
+      on true:
+        Dcmp
+    LdB
+'''
+[kinds.Thumbnail]
+ns = 10
+[[services]]
+name = "Upload"
+rate_rps = 100
+path = [
+    { trace = "upload", odds = { upload = { compressed = 0.25 } } },
+    { cpu = true },
+    { trace = "T9", times = 2, calls = "Stock", facts.T10 = { exception = 0, compressed = 0 } },
+    { trace = "T2" },
+]
+[[services]]
+name = "Stock"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu = true }, { trace = "T2" }]
+"""
+
+
+def test_traces_of_the_workload_count_too(tmp_path: Path) -> None:
+    path = tmp_path / "thumbs.toml"
+    path.write_text(OWN_TRACES)
+    found = walked_operations(load_workload(path), "Upload")
+    # The upload and the response, and two calls with a request and a response each. Nothing of
+    # the called service, and no custom accelerator.
+    assert found.pop("Dcmp") == pytest.approx(0.25, abs=0.02)
+    calls = {"TCP": 4.0, "Encr": 2.0, "Decr": 2.0, "RPC": 4.0, "Ser": 2.0, "Dser": 2.0, "LdB": 2.0}
+    own = {"TCP": 2.0, "Encr": 1.0, "Decr": 1.0, "RPC": 1.0, "Ser": 1.0, "LdB": 1.0}
+    assert found == {name: count + own.get(name, 0.0) for name, count in calls.items()}
+    options = CostsOptions(into=path, service="Upload", requests=4, cores=1, duration_s=1)
+    (stacks := tmp_path / "stacks.folded").write_text("main;sendmsg 6\nmain;work 4\n")
+    service = import_costs("folded", [stacks], Report("folded"), options).tree["services"][0]
+    assert service["costs"]["TCP"]["ns"] == 0.6 * 1e9 / 4 / 6
 
 
 @pytest.mark.parametrize(

@@ -343,11 +343,30 @@ def test_spans_that_cannot_be_shown_are_refused(
         (["--from", "1000"], "must have a request in the window"),
         (["--kind", "jaeger"], str(spans)),
     ):
-        assert run([*command, *options]) != 0
+        assert run([*command, *options]) == 2
         error = capsys.readouterr().err
         assert message in error
         assert "Traceback" not in error
         assert not path.exists()
+
+
+def test_files_that_are_no_spans_are_wrong_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut, empty, path = tmp_path / "cut.json", tmp_path / "empty.json", tmp_path / "no.pftrace"
+    cut.write_text('{"resourceSpans": [', encoding="utf-8")
+    empty.touch()
+    for file, message in (
+        (cut, f"{cut}:1:19 (byte 19): the file ends"),
+        (empty, f"FILE = '{empty}': must not be empty"),
+        (tmp_path / "none.json", "must be a file that can be read"),
+    ):
+        assert run(["timeline", "spans", str(file), "--out", str(path)]) == 2
+        assert message in capsys.readouterr().err
+        assert not path.exists()
+    with pytest.raises(AccelflowError) as failed:
+        watching.write_spans_timeline("otlp", [cut], tmp_path / "no" / "no.pftrace")
+    assert not isinstance(failed.value, InputError)
 
 
 def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:

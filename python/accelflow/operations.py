@@ -171,8 +171,9 @@ class Fault:
     """A fault to inject into the `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
 
     The fault affects step number `nth` (from 1), or a random `share` of the steps, drawn with
-    `seed`. The step fails as a device does, panics, or is delayed by `delay_s` seconds. After a
-    failure or a panic, a core runs the trace again on the same input.
+    `seed`; a server refuses a fault with both or neither. The step fails as a device does, panics,
+    or is delayed by `delay_s` seconds. After a failure or a panic, a core runs the trace again on
+    the same input.
     """
 
     accelerator: str

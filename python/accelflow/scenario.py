@@ -128,7 +128,7 @@ class Scenario:
     ``socialnetwork`` (traced); ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared with
-    each other. They map names to parameters, which replace `config`, or are chips
+    each other. They map names to parameters, which override `config`, or are chips
     (:func:`accelflow.chips.read_chip`). One chip is equivalent to its parameters in `config`.
     `policy` is the order of input queues, and overrides `config`: fifo, priority, deadline (an
     entry that would be late swaps places with one that has slack) or edf (earliest deadline first).
@@ -138,8 +138,8 @@ class Scenario:
     named. `shaping` maps tenants to limits of ARCUS's traffic shaper. A starting trace takes one
     token, or with the unit bytes one per byte that its first operation reads.
     ``Shaping(accelerator_s_per_s=...)`` limits a tenant's accelerator time as in a server: the time
-    that processing elements work for it, predicted when a trace starts and corrected when it has
-    ended. With several limits, one in each unit, a trace starts when all have enough tokens.
+    that its operations take on idle elements, predicted when a trace starts and corrected when it
+    has ended. With several limits, one in each unit, a trace starts when all have enough tokens.
     """
 
     workload: str | PathLike[str] | Mapping[str, Any] | HasDocument = "socialnetwork"

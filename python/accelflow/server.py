@@ -339,7 +339,10 @@ class Server:
             _LOG.info("the traces were read again; replacements so far: %s", turn)
 
     def metrics(self) -> str:
-        """Return counters and histograms in Prometheus' text format (docs/server-operation.md)."""
+        """Return counters and histograms in Prometheus' text format (docs/server-operation.md).
+
+        The text is empty unless the server is running.
+        """
         return self._native.metrics()
 
     def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:
@@ -350,8 +353,8 @@ class Server:
         services of the same names, and its other services are kept. Only requests over TLS use
         traces that the simulator supports.
 
-        Raises AccelflowError for a function without requests, and InputError for values of another
-        type.
+        Raises AccelflowError for a function without requests and for a server that does not record
+        or is not running, and InputError for values of another type.
         """
         instance_of("services", services, (Mapping,), "a mapping of functions to services")
         for name in (*services, *services.values()):

@@ -99,8 +99,9 @@ def write_spans_timeline(
 
     The first request that is shown begins at 0. Returns the numbers of requests and spans.
 
-    Raises InputError for a value that is not allowed, for more than a million spans and for none,
-    and AccelflowError for files that cannot be read or written.
+    Raises InputError for a value that is not allowed, for files that cannot be read or are of
+    another kind, for more than a million spans and for none, and AccelflowError if the timeline
+    cannot be written.
     """
     shown = shown or Shown()
     shown.check()
@@ -112,8 +113,15 @@ def write_spans_timeline(
         )
     for_us = None if shown.for_us is None else float(shown.for_us)
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
-    with _refusals():
-        return _native.spans_timeline(kind, [str(file) for file in files], path, asked)
+    names = [str(file) for file in files]
+    try:
+        with _refusals():
+            return _native.spans_timeline(kind, names, path, asked)
+    except AccelflowError as error:
+        # Begins with a file that is read, not with the timeline that is written.
+        if str(error).startswith(("FILE = ", *names)):
+            raise InputError.of(error) from error
+        raise
 
 
 def watch(

@@ -11,11 +11,17 @@ from typing import Final
 from accelflow.errors import LEFT_OUT, positive_number, refused
 from accelflow.importing.numbers import rounded
 from accelflow.importing.operation_rules import APPLICATION, PAIRS, OperationRules
-from accelflow.importing.path_operations import OPERATIONS, operations_of
+from accelflow.importing.path_operations import (
+    OPERATIONS,
+    has_own_traces,
+    operations_of,
+    walked_operations,
+)
 from accelflow.importing.report import PLACES, Report
 from accelflow.importing.sampled import Asked, Tally, read_profiles
 from accelflow.importing.workloads import Imported, Tree, read_workload, service_of
 from accelflow.profiles import OTHER
+from accelflow.workload import load_workload
 
 __all__ = ["Options", "import_costs"]
 
@@ -54,7 +60,10 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     tree = read_workload(options.into)
     service = service_of(tree, options.service)
     place = f"{options.into}: {options.service}"
-    counts = operations_of(service, place)
+    if has_own_traces(service, place):
+        counts = walked_operations(load_workload(options.into), options.service)
+    else:
+        counts = operations_of(service, place)
     if not counts:
         raise refused(f"{place}.path", [], "must have at least one operation")
     requests = _requests(options)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import InputError, TraceError, refused
+from accelflow.errors import AccelflowError, InputError, TraceError, refused
 from accelflow.importing.workloads import Tree
 
-__all__ = ["OPERATIONS", "operations_of"]
+__all__ = ["OPERATIONS", "has_own_traces", "operations_of", "walked_operations"]
 
 #: The nine operations, in the paper's order.
 OPERATIONS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
+
+#: How many requests are walked to count the operations of a path whose facts are drawn.
+_DRAWN_REQUESTS: Final = 10_000
+
+#: Members of a chain that have no effect on its own operations, or name another service.
+_OTHERS: Final = frozenset({"calls", "network", "retry"})
 
 #: Fields with odds in one chain; all combinations are walked.
 _MOST_ODDS: Final = 10
@@ -41,6 +48,50 @@ def operations_of(service: Tree, place: str) -> dict[str, float]:
         for operation, count in _walked(chain, where, image).items():
             found[operation] += count
     return {name: found[name] for name in OPERATIONS if found.get(name, 0) > 0}
+
+
+def has_own_traces(service: Tree, place: str) -> bool:
+    """Return whether a chain of `service` begins with a trace that is no template of the paper.
+
+    Raises InputError, beginning with `place`, for a path that is not a list of phases.
+    """
+    templates = set(_native.TraceLibrary().names())
+    return any(
+        chain["trace"] not in templates
+        for chain, _ in _chains(service.get("path"), f"{place}.path")
+        if isinstance(chain["trace"], str)
+    )
+
+
+def walked_operations(workload: Tree, name: str) -> dict[str, float]:
+    """Return the mean number of each operation in a request to the service `name`, without zeros.
+
+    `workload` is a tree that needs no other files, with its own traces. Fields with odds are drawn
+    for 10,000 requests. Custom accelerators are not counted. Raises InputError for a path that
+    cannot be simulated.
+    """
+    service = next(each for each in workload["services"] if each["name"] == name)
+    path = [_alone(phase) for phase in service["path"]]
+    chains = [chain for chain, _ in _chains(path, "path")]
+    requests = _DRAWN_REQUESTS if any(chain.get("odds") for chain in chains) else 1
+    # With costs of the paper, since those of the file may lack the operations to be counted.
+    kept: Tree = {
+        key: workload[key] for key in ("schema", "name", "traces", "kinds") if key in workload
+    }
+    tree = {**kept, "services": [{"name": name, "rate_rps": 1.0, "path": path}]}
+    try:
+        walked = _native.scenario_payloads(json.dumps({"workload": tree}), None, requests)
+    except AccelflowError as error:
+        raise InputError.of(error) from error
+    found = Counter(operation for operation, _, _ in walked)
+    return {each: found[each] / requests for each in OPERATIONS if found[each]}
+
+
+def _alone(phase: Tree) -> Tree:
+    """`phase` without other services."""
+    if "parallel" in phase:
+        return {"parallel": [_alone(chain) for chain in phase["parallel"]]}
+    return {key: value for key, value in phase.items() if key not in _OTHERS}
 
 
 def _chains(path: Any, place: str) -> Iterator[tuple[Tree, str]]:

@@ -21,8 +21,8 @@ _SUITES: Final = frozenset(dict(_native.scenario_choices())["workload"])
 _SERVER_HEADINGS: Final = ("Cores", "Busiest")
 
 _WHY_DIFFERENT: Final = (
-    "Differences from the paper are expected: it leaves inputs open, and costs may be those of"
-    " this\nmachine. README.md explains them under 'Differences from the paper'."
+    "Differences from the paper are expected, since it leaves inputs open. README.md explains them"
+    "\nunder 'Differences from the paper'."
 )
 
 
