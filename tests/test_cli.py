@@ -85,6 +85,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "offered",
         "output",
         "pages",
+        "places",
         "precise",
         "recorded",
         "watch",

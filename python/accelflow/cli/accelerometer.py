@@ -32,8 +32,8 @@ from accelflow.cli.deciding import (
     simulation_text,
 )
 from accelflow.cli.naming import option_name
-from accelflow.cli.output import check_file
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.cli.places import WRITTEN, WRITTEN_FOLDER
 from accelflow.errors import GIVEN, LEFT_OUT, InputError, refused
 from accelflow.files import write_whole
 from accelflow.page import command_line
@@ -61,7 +61,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--plot",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=WRITTEN_FOLDER,
     metavar="DIR",
     help="Write pictures into DIR: breakdown, sensitivity, heat map, granularity.",
 )
@@ -118,7 +118,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--out",
-    type=_FILE,
+    type=WRITTEN,
     metavar="FILE",
     help="With --recording: write the service to this file, for editing.",
 )
@@ -195,8 +195,6 @@ def _shown(result: dict[str, Any], text: Iterable[str], *, as_json: bool) -> Non
 
 
 def _of_recording(options: dict[str, Any]) -> None:
-    if options["out"] is not None:
-        check_file(options["out"], "--out")
     recorded = read_recording(options["recording"], options["named"])
     service = service_of(
         recorded,

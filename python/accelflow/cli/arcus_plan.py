@@ -11,6 +11,7 @@ from rich.console import Console
 from accelflow import arcus
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.cli.places import WRITTEN
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.arcus import plan_page
@@ -173,7 +174,10 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Parallel simulations.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the table here, for `plan --profiles`."
+    "--out",
+    type=WRITTEN,
+    metavar="FILE.json",
+    help="Write the table here, for `plan --profiles`.",
 )
 @_AS_JSON
 def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None:

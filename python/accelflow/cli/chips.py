@@ -10,6 +10,7 @@ import click
 from accelflow import chip as models
 from accelflow.chips import Chip, chip_text, find_chip, packaged
 from accelflow.cli import offered
+from accelflow.cli.places import WRITTEN, check_file
 from accelflow.errors import refused, unwritable
 from accelflow.files import write_whole
 from accelflow.parameters import Parameter, configured, parameters
@@ -113,7 +114,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE.toml",
     show_default="NAME.toml",
     help="Write this file.",
@@ -126,6 +127,7 @@ def new(name: str, like: str, out: Path | None) -> None:
     out = out or Path(f"{name}.toml")
     if out.exists():
         raise refused("--out", str(out), "must not exist yet; choose another file with --out")
+    check_file(out)
     base = find_chip(like)
     about = f"Like {base.name}." if base.description else ""
     text = chip_text(replace(base, name=name, description=about))

@@ -8,7 +8,8 @@ import click
 from rich.console import Console
 
 from accelflow import companions as papers
-from accelflow.cli.output import Output, busy, check_place
+from accelflow.cli.output import Output, busy
+from accelflow.cli.places import WRITTEN_FOLDER, check_place
 from accelflow.companions import together
 from accelflow.companions.precision import MOST_SEEDS, Precision, parse_share
 from accelflow.companions.together import live
@@ -27,7 +28,7 @@ _DEFAULT: Final = Path("out") / "companions"
 @click.option(
     "--out",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=WRITTEN_FOLDER,
     metavar="DIR",
     help=f"Folder for the results [{_DEFAULT}/PAPER]. Results of another paper or seed are kept;"
     " the new files then get the next free number.",

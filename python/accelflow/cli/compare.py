@@ -23,9 +23,10 @@ from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.naming import file_once
-from accelflow.cli.output import Output, bar, check_place
+from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
+from accelflow.cli.places import WRITTEN, check_place
 from accelflow.cli.precise import (
     asked_precision,
     check_reached,
@@ -65,6 +66,7 @@ _DEFAULT = simulation.Scenario()
     "saved_file",
     text="Write WORKLOAD and options as a scenario.",
     metavar="FILE.json",
+    kind=WRITTEN,
 )
 @click.option(
     "--orchestrator",
@@ -231,9 +233,10 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--spans",
     "spans_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE",
-    help="Write the requests as spans, in OTLP JSON lines; needs exactly one --orchestrator.",
+    help="Write the requests of the first seed as spans, in OTLP JSON lines; needs exactly one"
+    " --orchestrator, and at most one --chip.",
 )
 @REPORT
 @click.option(

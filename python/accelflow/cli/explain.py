@@ -11,6 +11,7 @@ import click
 from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.parameter_page import markdown
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import refused
 from accelflow.files import write_whole
 from accelflow.parameters import Engine, Parameter, engines
@@ -25,7 +26,7 @@ _WIDTH = 96
 @click.option(
     "--markdown",
     "page",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=WRITTEN,
     metavar="FILE",
     help="Write all parameters to FILE, as docs/parameters.md has them.",
 )

@@ -11,7 +11,7 @@ from rich.console import Console
 from accelflow import prediction
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, write_whole
 from accelflow.workload import is_file, load_workload
@@ -103,9 +103,9 @@ def _percents(
     metavar="KEY=VALUE",
     help="Set a parameter of the simulated server; repeatable.",
 )
-@click.option("--out", type=_FILE, metavar="FILE.json", help="Write the results here, too.")
+@click.option("--out", type=WRITTEN, metavar="FILE.json", help="Write the results here, too.")
 @click.option(
-    "--save-recording", type=_FILE, metavar="FILE.json", help="Write the recording here, too."
+    "--save-recording", type=WRITTEN, metavar="FILE.json", help="Write the recording here, too."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def predict(handlers: str, out: Path | None, save_recording: Path | None, **options: Any) -> None:
@@ -127,8 +127,6 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
             "must be a .thrift file: forecasts need the processor time between steps, which"
             " recordings of gRPC do not have",
         )
-    for file in filter(None, (out, save_recording)):
-        check_file(file)
     subject = prediction.Subject(
         handlers=handlers,
         interface=options["interface"],

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from accelflow import profiles
+from accelflow.cli.places import WRITTEN_FOLDER
 from accelflow.errors import refused
 from accelflow.profiles.references import compared
 from accelflow.profiles.rules import DEFAULT
@@ -66,7 +67,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 @click.option(
     "--plot",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=WRITTEN_FOLDER,
     metavar="DIR",
     help="Write pictures into DIR: Figs. 1 to 10 of the paper, and 16 to 18 for several FILES.",
 )

@@ -15,6 +15,7 @@ from accelflow.cli.campaigns import (
     scenario_of,
     threads_option,
 )
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import InputError
 from accelflow.readings import (
     EXPERIMENTS,
@@ -66,7 +67,8 @@ def _choice_names() -> list[str]:
 )
 @click.option(
     "--held",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=WRITTEN,
+    metavar="FILE.json",
     help="Also write here the figures by reading that `reproduce` quotes in its reasons.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")

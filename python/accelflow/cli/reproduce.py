@@ -23,6 +23,7 @@ from accelflow.cli.campaigns import (
 from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.output import Output
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.cli.places import WRITTEN
 from accelflow.cli.recorded import recorded
 from accelflow.errors import refused
 from accelflow.page import command_line
@@ -93,7 +94,7 @@ from accelflow.reproduce import (
 @click.option(
     "--implications",
     "implications_at",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE.md",
     help="Only write a page of what follows from the paper's printed figures, with proofs.",
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from accelflow import watching
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import InputError, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.simulation import Scenario
@@ -30,7 +30,7 @@ def timeline_options(command: Command) -> Command:
         click.option(
             "--timeline",
             "timeline_file",
-            type=_FILE,
+            type=WRITTEN,
             metavar="FILE.pftrace",
             help="Write a timeline for https://ui.perfetto.dev: at most 10,000 requests, of all "
             "systems together.",
@@ -88,7 +88,6 @@ def check_timeline(options: dict[str, Any]) -> None:
                 "must be given together with --timeline FILE",
             )
         return
-    check_file(file, "--timeline")
     _check_shown(_shown(options))
 
 
@@ -134,9 +133,7 @@ def timeline() -> None:
 
 
 @timeline.command("spans")
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
-)
+@click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
 @click.option(
     "--kind",
     type=click.Choice(KINDS_OF_SPANS),
@@ -145,7 +142,7 @@ def timeline() -> None:
     help="Format of the files, as for `accelflow import`.",
 )
 @click.option(
-    "--out", type=_FILE, required=True, metavar="FILE.pftrace", help="Write the timeline here."
+    "--out", type=WRITTEN, required=True, metavar="FILE.pftrace", help="Write the timeline here."
 )
 @click.option(
     "--from",
@@ -181,7 +178,6 @@ def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: A
     The first request shown begins at 0, as in a timeline of a simulation. To compare both, join
     them with `cat simulated.pftrace measured.pftrace`.
     """
-    check_file(out)
     shown = Shown(**shown_options)
     shown.check()
     counts: list[tuple[int, int]] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from accelflow.cli import offered
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN
 from accelflow.cli.watch import watch
 from accelflow.errors import InputError, TraceError, refused
 from accelflow.trace import LIBRARY, load, templates
@@ -64,7 +64,7 @@ def list_traces(file: Path | None, as_json: bool) -> None:
 @AS_JSON
 @click.option(
     "--out",
-    type=FILE,
+    type=WRITTEN,
     metavar="PICTURE",
     help="Also draw the graph to this file; its name ends in .png or .svg.",
 )
@@ -72,8 +72,6 @@ def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) ->
     """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
     if out is not None and out.suffix not in FORMATS:
         raise refused("--out", str(out), f"must end in {' or '.join(FORMATS)}")
-    if out is not None:
-        check_file(out)
     view = _view(name, file)
     if out is not None:
         from accelflow.trace.draw import write_picture  # noqa: PLC0415 (matplotlib is slow to load)
