@@ -1,4 +1,4 @@
-"""Options of commands: those that would do harm."""
+"""Options of commands: those that would do nothing, that contradict, or that would do harm."""
 
 import re
 import shutil
@@ -18,6 +18,87 @@ COMPARE = (
 )
 
 PREDICT = "predict a:b --interface a.thrift --certificate a --key b --service X.y=UniqId"
+
+#: Options that would do nothing or contradict others, each with what the refusal begins with.
+USELESS = [
+    (f"{COMPARE} --recalibrate", "--recalibrate = given: must be left out"),
+    ("compare usuite --requests 100 --recalibrate", "--recalibrate = given: must be left out"),
+    ("compare socialnetwork --profile measured --tcp-cost 9", "--tcp-cost = 9.0: must be left out"),
+    (
+        f"{COMPARE} --chip paper --chip small --spans s.jsonl",
+        "--spans = 's.jsonl': must be left out for several chips",
+    ),
+    (f"{COMPARE} --timeline-request 3", "--timeline-request = 3: must be given together with"),
+    (
+        "trace watch UniqId --request 1 --percentile 9",
+        "--percentile = 9.0: must be left out with --request",
+    ),
+    ("trace watch UniqId --chip paper --chip small", "--chip = 'small': must be given only once"),
+    ("why UniqId --chip paper --chip small", "--chip = 'small': must be given only once"),
+    ("reproduce table4 --quick --budget ci", "--budget = 'ci': must be left out with --quick"),
+    ("reproduce table4 --list", "EXPERIMENT = 'table4': must be left out with --list"),
+    ("reproduce --list --json", "--json = given: must be left out with --list"),
+    ("reproduce --page . --out x", "--out = 'x': must be left out with --page"),
+    ("reproduce --page . --implications x.md", "--implications = 'x.md': must be left out with"),
+    ("reproduce --implications x.md --set core.count=3", "--set = 'core.count=3': must be left"),
+    ("readings fig17 --list", "EXPERIMENT = 'fig17': must be left out with --list"),
+    ("readings --list --json", "--json = given: must be left out with --list"),
+    ("readings --page . --budget ci", "--budget = 'ci': must be left out with --page"),
+    ("record usuite --out r.json --port 9", "--port = 9: must be left out: the workload usuite"),
+    (
+        "record --from http://127.0.0.1:1 --service a.b=CPost --out r.json --seconds 9",
+        "--seconds = 9.0: must be left out with --from",
+    ),
+    ("companions arcus --again --seed 3", "--seed = 3: must be left out with --again"),
+    ("companions arcus --most-seeds 3", "--most-seeds = 3: must be given with --precision"),
+    ("companions together --most-seeds 3", "--most-seeds = 3: must be given with --precision"),
+    ("explain --json --markdown x.md", "--json = given: must be left out with --markdown"),
+    ("power r.json --inputs", "--inputs = given: must be left out with RESULTS"),
+    ("power --set share=1 --set share=2", "--set = 'share=2': must not set share again"),
+    ("area --set pes=4 --set pes=5", "--set = 'pes=5': must not set pes again"),
+    ("cerebros simulate --set cores=1 --set cores=2", "--set = 'cores=2': must not set cores"),
+    ("cerebros simulate --design Full --design Full", "--design = 'Full': must be given only once"),
+    ("cerebros simulate --affinity", "--affinity = given: must be given together with --design"),
+    ("chip show small --file --json", "--json = given: must be left out with --file"),
+    ("profile a.folded a.folded", "FILE = 'a.folded': must be given only once"),
+    ("profile a.folded b.folded --details", "--details = given: must be left out for several"),
+    ("arcus profile plan.toml --path inline_tx", "--size = left out: must be given together with"),
+]
+
+#: Values that are not allowed, each with what the refusal begins with.
+WRONG = [
+    (f"{COMPARE} --timeline t.pftrace --timeline-service X", "--timeline-service = 'X': must be"),
+    ("cerebros --rpc-cycles -1", "--rpc-cycles = -1: must be a number from 1"),
+    ("cerebros simulate --load 0", "--load = 0: must be above 0"),
+    ("cerebros simulate --requests 0", "--requests = 0: must be above"),
+    ("arcus shape --refill 0 --bucket 1 --interval 1", "--refill = 0 tokens: must be from 1"),
+    ("chip new a/b", "NAME = 'a/b': must be a name without '/'"),
+    ("chip new x --out x.json", "--out = 'x.json': must end in .toml"),
+    ("explain .", "KEY = '.': must be a key"),
+    ("profile", "FILE = left out: must be given"),
+    ("trace list --file plan.toml", "plan.toml: trace file: first bytes"),
+]
+
+#: Options and arguments that are empty, as those of a shell's variable that is not set.
+EMPTY = [
+    (COMPARE, "--out"),
+    (COMPARE, "--report"),
+    (COMPARE, "--spans"),
+    (COMPARE, "--timeline"),
+    ("reproduce table4", "--out"),
+    ("reproduce table4", "--config"),
+    ("reproduce table4", "--placement"),
+    ("reproduce table4", "--slo-system"),
+    ("sweep plan.toml", "--out"),
+    ("companions accelerometer", "--out"),
+    ("profile a.folded", "--plot"),
+    ("profile a.folded", "--sample-type"),
+    ("arcus profile plan.toml", "--out"),
+    ("explain", "--markdown"),
+    ("trace list", "--file"),
+    ("explain", "KEY"),
+    ("chip new", "NAME"),
+]
 
 #: Options for a single file, without the file.
 FILES = [
@@ -71,6 +152,28 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     message = printed.err.strip().removeprefix("accelflow: error: ")
     assert "\n" not in message
     return message
+
+
+@pytest.mark.parametrize(("typed", "begins"), USELESS, ids=[typed for typed, _ in USELESS])
+def test_an_option_that_would_do_nothing_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], typed: str, begins: str
+) -> None:
+    assert said(capsys, *typed.split()).startswith(begins)
+
+
+@pytest.mark.parametrize(("typed", "begins"), WRONG, ids=[typed for typed, _ in WRONG])
+def test_a_wrong_value_is_named_as_it_was_typed(
+    here: Path, capsys: pytest.CaptureFixture[str], typed: str, begins: str
+) -> None:
+    assert said(capsys, *typed.split()).startswith(begins)
+
+
+@pytest.mark.parametrize(("command", "option"), EMPTY, ids=[f"{c} {o}" for c, o in EMPTY])
+def test_an_empty_value_is_no_default(
+    here: Path, capsys: pytest.CaptureFixture[str], command: str, option: str
+) -> None:
+    given = (option, "") if option.startswith("--") else ("",)
+    assert said(capsys, *command.split(), *given).startswith(f"{option} = '': must be ")
 
 
 @pytest.mark.parametrize("command", FILES)

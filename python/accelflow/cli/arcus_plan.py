@@ -12,6 +12,7 @@ from accelflow import arcus
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.cli.places import WRITTEN
+from accelflow.errors import LEFT_OUT, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.arcus import plan_page
@@ -187,11 +188,16 @@ def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None
     and otherwise SLO-Violating. With --size, FILE may have no flows: the table serves tenants that
     come later.
     """
+    if options["paths"] and not options["sizes"]:
+        raise refused("--size", LEFT_OUT, "must be given together with --path")
     with busy(Console(stderr=True), "simulating"):
         table = arcus.profile(arcus.read_plan(file), **options)
     text = json.dumps(table, indent=2) + "\n"
     if out is not None:
-        write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+        try:
+            write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise unwritable("--out", out, error) from error
     if as_json:
         click.echo(text, nl=False)
         return

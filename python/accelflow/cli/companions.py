@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow import companions as papers
+from accelflow.cli.naming import left_out
 from accelflow.cli.output import Output, busy
 from accelflow.cli.places import WRITTEN_FOLDER, check_place
 from accelflow.companions import together
@@ -85,6 +87,7 @@ def companions(**options: Any) -> None:
         share=None if precision is None else parse_share(precision),
         most_seeds=options["most_seeds"],
     )
+    _check_options(click.get_current_context(), paper)
     if paper == _TOGETHER:
         for name in ("precision", "again"):
             if options[name]:
@@ -108,6 +111,17 @@ def companions(**options: Any) -> None:
         output.print(f"\n{counts_text(reported)}", style="bold", highlight=False)
     for path in papers.write(outcome, out):
         click.echo(path, err=as_json)
+
+
+def _check_options(context: click.Context, paper: str) -> None:
+    """Raise InputError for an option that would do nothing."""
+    options = context.params
+    if options["again"] and paper != _TOGETHER:
+        allowed = ("paper", "directory", "again", "program", "as_json")
+        left_out(context, " with --again, which simulates nothing", allowed)
+    most = context.get_parameter_source("most_seeds") is ParameterSource.COMMANDLINE
+    if most and options["precision"] is None:
+        raise refused("--most-seeds", options["most_seeds"], "must be given with --precision")
 
 
 def _together(out: Path, seed: int, threads: int, *, as_json: bool, program: Path | None) -> None:

@@ -39,7 +39,7 @@ from accelflow.cli.precise import (
 )
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
-from accelflow.errors import LEFT_OUT, refused, unwritable
+from accelflow.errors import GIVEN, LEFT_OUT, refused, unwritable
 from accelflow.files import parse_json, read_text, write_whole
 from accelflow.page import command_line
 from accelflow.precision import Precision, check_replications
@@ -268,8 +268,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
     check_samples_file(options["samples_file"], options["report_file"])
     asked = asked_precision(context)
     spans_file = options["spans_file"]
-    if spans_file and len(scenario.orchestrators) != 1:
-        raise refused("--spans", str(spans_file), "must be given together with one --orchestrator")
+    _check_spans(scenario, spans_file)
+    _check_costs(context, scenario)
     if options["saved_file"]:
         simulation.write_scenario(scenario, options["saved_file"])
     if scenario.costs == "measured" and scenario.recording is None:
@@ -374,6 +374,24 @@ def _loads_asked(
         raise refused("--loads", listed, allowed) from None
     comparing.check_loads(scenario, factors)
     return factors
+
+
+def _check_spans(scenario: simulation.Scenario, file: Path | None) -> None:
+    """Raise InputError for spans of several systems or chips."""
+    if file and len(scenario.orchestrators) != 1:
+        raise refused("--spans", str(file), "must be given together with one --orchestrator")
+    if file and len(scenario.chips) > 1:
+        raise refused("--spans", str(file), "must be left out for several chips")
+
+
+def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
+    """Raise InputError for options of costs that the scenario does not take."""
+    options, costs = context.params, scenario.costs
+    if options["recalibrate"] and (costs != "measured" or scenario.recording is not None):
+        raise refused("--recalibrate", GIVEN, f"must be left out: the costs are of kind {costs}")
+    if options["tcp_cost_ns"] is not None and costs in {"measured", "recording"}:
+        allowed = f"must be left out without --profile paper: the costs are of kind {costs}"
+        raise refused("--tcp-cost", options["tcp_cost_ns"], allowed)
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:

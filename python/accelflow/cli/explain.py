@@ -10,6 +10,7 @@ import click
 
 from accelflow import simulation
 from accelflow.cli import offered
+from accelflow.cli.naming import left_out
 from accelflow.cli.parameter_page import markdown
 from accelflow.cli.places import WRITTEN
 from accelflow.errors import refused
@@ -39,9 +40,10 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
     group = None if key is None else key.removesuffix(".")
+    if group == "":
+        raise refused("KEY", key, "must be a key, or be left out to list all")
     if page is not None:
-        if key is not None:
-            raise refused("KEY", key, "must be left out with --markdown, which writes all")
+        left_out(click.get_current_context(), " with --markdown, which writes all", ("page",))
         text = markdown(known)
         write_whole(page, lambda place: place.write_text(text, encoding="utf-8"))
         return

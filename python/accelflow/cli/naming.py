@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -11,14 +11,17 @@ import click
 from click.core import ParameterSource
 
 from accelflow.cli.places import check_written
-from accelflow.errors import InputError, refused
+from accelflow.errors import GIVEN, InputError, refused
 
-__all__ = ["file_once", "naming_options", "once", "option_name"]
+__all__ = ["file_once", "left_out", "naming_options", "once", "option_name"]
 
 #: A field, perhaps with its index in a list, as in ``services[0]``.
 _FIELD: Final = re.compile(r"(\w+)(\[\d+\])?")
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+#: The field at the beginning of a refusal.
+_REFUSED: Final = re.compile(r"(\w+) = ")
 
 
 def option_name(parameter: click.Parameter) -> str:
@@ -40,9 +43,10 @@ class _Context(click.Context):
         """Close the context; if a refusal names a field that an option has set, name the option."""
         suppress = super().__exit__(exc_type, exc_value, tb)
         if type(exc_value) is InputError:
-            option = _option_of(exc_value.place, self)
-            if option is not None and option != exc_value.place:
-                raise exc_value.at(option) from exc_value
+            place = exc_value.place or _place_in(str(exc_value))
+            option = _option_of(place, self)
+            if option is not None and option != place:
+                raise InputError(str(exc_value), place).at(option) from exc_value
         return suppress
 
     def invoke(self, callback: Any, /, *arguments: Any, **options: Any) -> Any:
@@ -66,6 +70,25 @@ def _typed(context: click.Context) -> Iterator[tuple[click.Parameter, str, Any]]
         name = str(parameter.name)
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             yield parameter, option_name(parameter), context.params.get(name)
+
+
+def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) -> None:
+    """Raise InputError for an option or argument on the command line that would do nothing.
+
+    `allowed` has the parameters that do something; `why` ends the clause ``must be left out``.
+    """
+    for parameter, option, value in _typed(context):
+        if str(parameter.name) in allowed:
+            continue
+        first = value[0] if isinstance(value, tuple) and value else value
+        shown = GIVEN if first is True else first
+        raise refused(option, shown, f"must be left out{why}")
+
+
+def _place_in(message: str) -> str | None:
+    """The field that a refusal of the engine names."""
+    found = _REFUSED.match(message)
+    return None if found is None else found.group(1)
 
 
 def _option_of(place: str | None, context: click.Context) -> str | None:

@@ -15,8 +15,8 @@ from accelflow.cli.campaigns import (
     scenario_of,
     threads_option,
 )
+from accelflow.cli.naming import left_out
 from accelflow.cli.places import WRITTEN
-from accelflow.errors import InputError
 from accelflow.readings import (
     EXPERIMENTS,
     PAGE,
@@ -92,9 +92,14 @@ def readings(  # noqa: PLR0913 (the options)
     Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
     time, and shows how far each row moves.
     """
+    context = click.get_current_context()
     if pages:
-        _rewrite(experiments, pages, held)
+        left_out(context, " with --page, which simulates nothing", ("pages", "held"))
+        _rewrite(pages, held)
         return
+    if only_list:
+        allowed = ("only_list", "chosen", "config_file", "chip", "changes")
+        left_out(context, " with --list, which simulates nothing", allowed)
     scenario = scenario_of(config_file, chip, changes)
     selected = select(chosen)
     if only_list:
@@ -121,9 +126,7 @@ def readings(  # noqa: PLR0913 (the options)
     campaign.end()
 
 
-def _rewrite(experiments: tuple[str, ...], pages: tuple[Path, ...], held: Path | None) -> None:
-    if experiments:
-        raise InputError("--page takes all readings of its directory; name no experiments")
+def _rewrite(pages: tuple[Path, ...], held: Path | None) -> None:
     found = [rewrite_readings(folder) for folder in pages]
     if held is not None:
         write_held(found, held)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from accelflow import Server, _native
 from accelflow.calibration import measure
+from accelflow.cli.naming import left_out
 from accelflow.cli.output import bar
 from accelflow.cli.places import WRITTEN
 from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable, unwritable
@@ -117,15 +118,16 @@ def record(
             LEFT_OUT,
             "must be given (the address of a running server), or MODULE:FUNCTION or WORKLOAD",
         )
+    served = source is not None and not (is_file(source) or source in WORKLOADS)
+    if not served:
+        by = f" with --from {address}" if address is not None else f": the workload {source}"
+        left_out(
+            click.get_current_context(),
+            f"{by}{' needs no server' if address is None else ''}",
+            ("source", "address", "services", "base", "out"),
+        )
     filled = _read(base) if base else None
-    if source is not None and (is_file(source) or source in WORKLOADS):
-        given = [f"--{name}" for name in ("interface", "certificate", "key") if options[name]]
-        if given:
-            raise refused(
-                given[0],
-                str(options[given[0].removeprefix("--")]),
-                f"must be left out: the workload {source} needs no server",
-            )
+    if source is not None and not served:
         text = _run(source, services)
     else:
         names = _names(services)

@@ -33,7 +33,7 @@ def timeline_options(command: Command) -> Command:
             type=WRITTEN,
             metavar="FILE.pftrace",
             help="Write a timeline for https://ui.perfetto.dev: at most 10,000 requests, of all "
-            "systems together.",
+            "systems together, with the first seed.",
         ),
         click.option(
             "--timeline-from",
@@ -84,7 +84,7 @@ def check_timeline(options: dict[str, Any]) -> None:
         if narrowed:
             raise refused(
                 f"--timeline-{narrowed[0]}",
-                options[f"timeline_{narrowed[0]}"],
+                _first(options[f"timeline_{narrowed[0]}"]),
                 "must be given together with --timeline FILE",
             )
         return
@@ -104,7 +104,15 @@ def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
         write_whole(file, lambda path: watching.write_timeline(scenario, path, shown))
     except OSError as error:
         raise unwritable("--timeline", file, error) from error
+    except InputError as error:
+        # The scenario's own services were checked before.
+        raise (error.at("--timeline-service") if error.place == "service" else error) from error
     return file
+
+
+def _first(value: Any) -> Any:
+    """The value of an option, the first one of a repeatable option."""
+    return value[0] if isinstance(value, tuple) else value
 
 
 def _shown(options: dict[str, Any]) -> Shown:

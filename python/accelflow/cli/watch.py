@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow import watching
@@ -53,6 +54,10 @@ def watch(
     """
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise refused("--svg", str(picture), "must end in .svg or .png")
+    if options["request"] is not None:
+        typed = context.get_parameter_source("percentile") is ParameterSource.COMMANDLINE
+        if typed:
+            raise refused("--percentile", options["percentile"], "must be left out with --request")
     scenario = scenario_asked(context)
     console = Console(stderr=True)
     with bar(console, "simulating") as advance:
