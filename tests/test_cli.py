@@ -81,6 +81,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "deciding",
         "doubts",
         "failure",
+        "interrupts",
         "naming",
         "offered",
         "output",

@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -232,3 +234,41 @@ def test_a_file_that_is_updated_may_be_written_again(
 
 def test_devices_are_written_whatever_their_folder() -> None:
     check_file(Path("/dev/null"))
+
+
+#: Commands whose work is native and takes long.
+LONG = [
+    "cerebros simulate --requests 90000000",
+    "relief-suite --graphs 90000000",
+    "arcus table3 --replications 1000",
+    f"{COMPARE.replace('--requests 100', '--requests 9000000')} --timeline t.pftrace "
+    "--timeline-slowest 1",
+]
+
+#: Runs a command that interrupts itself when it has started its work in a thread.
+INTERRUPTED = """
+import os, signal, sys, threading
+started = threading.Thread.start
+def start(thread):
+    started(thread)
+    if thread.daemon:
+        os.kill(os.getpid(), signal.SIGINT)
+threading.Thread.start = start
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from accelflow.cli import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("typed", LONG, ids=[typed.split()[0] for typed in LONG])
+def test_an_interrupt_ends_native_work_and_leaves_nothing(here: Path, typed: str) -> None:
+    before = set(here.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *typed.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert set(here.iterdir()) == before

@@ -30,6 +30,7 @@ from accelflow.cli.deciding import (
     measured_text,
     simulation_text,
 )
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import left_out
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.cli.places import WRITTEN, WRITTEN_FOLDER
@@ -254,7 +255,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
             lines += ["", sought]
         if options["simulate"]:
             run = Run(threads=options["threads"], load_ratio=options["load"])
-            result["simulation"] = simulate(service, run)
+            result["simulation"] = interruptible(lambda: simulate(service, run))
             lines += simulation_text(result["simulation"])
     except InputError as error:
         raise _placed(error, file) from error

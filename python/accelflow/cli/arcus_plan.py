@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from accelflow import arcus
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.cli.places import WRITTEN
@@ -52,7 +53,7 @@ def plan(
     check_report(report_file)
     with busy(Console(stderr=True), "simulating"):
         table = None if profiles is None else arcus.read_profiles(profiles)
-        result = arcus.plan(arcus.read_plan(file), profiles=table)
+        result = interruptible(lambda: arcus.plan(arcus.read_plan(file), profiles=table))
     if report_file is not None:
         written(plan_page(result, command_line(sys.argv)), report_file)
     if as_json:
@@ -191,7 +192,7 @@ def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None
     if options["paths"] and not options["sizes"]:
         raise refused("--size", LEFT_OUT, "must be given together with --path")
     with busy(Console(stderr=True), "simulating"):
-        table = arcus.profile(arcus.read_plan(file), **options)
+        table = interruptible(lambda: arcus.profile(arcus.read_plan(file), **options))
     text = json.dumps(table, indent=2) + "\n"
     if out is not None:
         try:

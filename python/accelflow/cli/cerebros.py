@@ -12,6 +12,7 @@ from rich.console import Console
 
 from accelflow import cerebros as model
 from accelflow.cli.assignments import read_assignments
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import GIVEN, LEFT_OUT, refused
@@ -202,12 +203,14 @@ def simulate(
     files = [given.pop(name) for name in ("interface", "recording", "include_dirs")]
     served = _served(service, *files)
     with busy(Console(stderr=True), "simulating"):
-        result = model.simulate(
-            served,
-            model.Load(**given),
-            designs=designs,
-            affinity=affinity,
-            parameters=read_assignments(changes),
+        result = interruptible(
+            lambda: model.simulate(
+                served,
+                model.Load(**given),
+                designs=designs,
+                affinity=affinity,
+                parameters=read_assignments(changes),
+            )
         )
     if report_file is not None:
         written(simulation_page(result, command_line(sys.argv)), report_file)
@@ -301,7 +304,7 @@ def figures(
     check_report(report_file)
     settings = {"requests": requests, "seed": seed, "replications": replications}
     with busy(Console(stderr=True), "simulating"):
-        result = model.figures(**settings)
+        result = interruptible(lambda: model.figures(**settings))
     if report_file is not None:
         written(figures_page(result.findings, settings, command_line(sys.argv)), report_file)
     if as_json:

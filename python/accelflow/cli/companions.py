@@ -9,6 +9,7 @@ from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow import companions as papers
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import left_out
 from accelflow.cli.output import Output, busy
 from accelflow.cli.places import WRITTEN_FOLDER, check_place
@@ -101,7 +102,9 @@ def companions(**options: Any) -> None:
         outcome = papers.read(out / "results.json")
     else:
         with busy(Console(stderr=True), "simulating"):
-            outcome = papers.run(paper, seed=seed, threads=threads, precision=asked)
+            outcome = interruptible(
+                lambda: papers.run(paper, seed=seed, threads=threads, precision=asked)
+            )
     if as_json:
         click.echo(json.dumps(papers.to_json(outcome), indent=1, allow_nan=False))
     else:
@@ -133,7 +136,7 @@ def _together(out: Path, seed: int, threads: int, *, as_json: bool, program: Pat
         click.echo(live.write(measured, kept), err=as_json)
     with busy(Console(stderr=True), "simulating"):
         found = live.read(kept) if kept.exists() else None
-        result = together.compare(seed=seed, threads=threads, live=found)
+        result = interruptible(lambda: together.compare(seed=seed, threads=threads, live=found))
     click.echo(json.dumps(result, indent=1) if as_json else together.markdown(result))
     for path in together.write(result, out):
         click.echo(path, err=as_json)

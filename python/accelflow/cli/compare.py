@@ -22,6 +22,7 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import file_once
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
@@ -396,7 +397,9 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
     try:
-        write_whole(file, lambda path: simulation.write_spans(scenario, path))
+        write_whole(
+            file, lambda path: interruptible(lambda: simulation.write_spans(scenario, path))
+        )
     except OSError as error:
         raise unwritable("--spans", file, error) from error
 

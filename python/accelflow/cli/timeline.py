@@ -7,6 +7,7 @@ from typing import Any, Final
 import click
 
 from accelflow import watching
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.places import WRITTEN
 from accelflow.errors import InputError, refused, unwritable
 from accelflow.files import write_whole
@@ -101,7 +102,10 @@ def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
         return None
     shown = _shown(options)
     try:
-        write_whole(file, lambda path: watching.write_timeline(scenario, path, shown))
+        write_whole(
+            file,
+            lambda path: interruptible(lambda: watching.write_timeline(scenario, path, shown)),
+        )
     except OSError as error:
         raise unwritable("--timeline", file, error) from error
     except InputError as error:
