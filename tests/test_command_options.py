@@ -43,7 +43,7 @@ USELESS = [
     ("reproduce --page . --out x", "--out = 'x': must be left out with --page"),
     ("reproduce --page . --implications x.md", "--implications = 'x.md': must be left out with"),
     ("reproduce --implications x.md --set core.count=3", "--set = 'core.count=3': must be left"),
-    ("readings fig17 --list", "EXPERIMENT = 'fig17': must be left out with --list"),
+    ("readings fig17 --list --out x", "--out = 'x': must be left out with --list"),
     ("readings --list --json", "--json = given: must be left out with --list"),
     ("readings --page . --budget ci", "--budget = 'ci': must be left out with --page"),
     ("record usuite --out r.json --port 9", "--port = 9: must be left out: the workload usuite"),
