@@ -154,7 +154,7 @@ def test_commands_print_json_of_what_python_returns() -> None:
 def test_wrong_registers_are_one_line_and_exit_2() -> None:
     done = accelflow("shape", "--refill=1", "--bucket=0", "--interval=1")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "accelflow: error: bucket = 0 tokens: must be from 1 to 4294967295\n"
+    assert done.stderr == "accelflow: error: --bucket = 0 tokens: must be from 1 to 4294967295\n"
 
 
 def test_an_experiment_has_ours_beside_the_papers() -> None:

@@ -489,4 +489,4 @@ def test_cerebros_refuses_what_it_cannot_use() -> None:
         cerebros.designs(payload_share_ratio=2)
     done = CliRunner().invoke(program, ["cerebros", "--rpc-cycles", "-1"])
     assert isinstance(done.exception, InputError)
-    assert str(done.exception).startswith("rpc_cycles = -1: must be ")
+    assert str(done.exception).startswith("--rpc-cycles = -1: must be ")

@@ -295,7 +295,10 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     )
     done = run("--implications", "/dev/null/page.md")
     assert done.returncode == 2
-    assert "--implications /dev/null/page.md: " in done.stderr
+    assert (
+        "--implications = '/dev/null/page.md': must be in a folder that can be written"
+        in done.stderr
+    )
 
 
 # Reasons.

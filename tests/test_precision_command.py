@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 import accelflow
 from accelflow import InputError
-from accelflow.cli.compare import compare as command
+from accelflow.cli import program
 from accelflow.report.reductions import reduction, reduction_text
 from accelflow.report.results import mean_reduction
 from accelflow.report.tails import pooled_percentile
@@ -26,7 +26,9 @@ OPTIONS = ("socialnetwork", "--service", "UniqId", "--profile", "paper")
 
 
 def run(tmp_path: Path, *options: str) -> Result:
-    return CliRunner().invoke(command, [*OPTIONS, "--out", str(tmp_path / "out"), *options])
+    return CliRunner().invoke(
+        program, ["compare", *OPTIONS, "--out", str(tmp_path / "out"), *options]
+    )
 
 
 def test_the_command_reaches_its_precision_and_says_how(tmp_path: Path):

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from accelflow import AccelflowError, InputError, _native, prediction
-from accelflow.cli.predict import predict as command
+from accelflow.cli import program
 from accelflow.prediction.live import quantile, server_us
 from accelflow.scenario import Scenario, hashed
 from accelflow.simulation import run
@@ -182,7 +182,7 @@ def test_a_small_ladder_has_every_rung_and_its_parts(tmp_path: Path) -> None:
     arguments += ["--save-recording", str(tmp_path / "recording.json")]
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(tmp_path))
-        done = CliRunner().invoke(command, arguments, catch_exceptions=False)
+        done = CliRunner().invoke(program, ["predict", *arguments], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     answer = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert json.loads(done.stdout) == answer
@@ -221,7 +221,7 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
     needed = ["--interface", "a.thrift", "--certificate", "a", "--key", "b"]
 
     def refusal(*arguments: str) -> str:
-        done = CliRunner().invoke(command, ["handlers:setup", *needed, *arguments])
+        done = CliRunner().invoke(program, ["predict", "handlers:setup", *needed, *arguments])
         assert isinstance(done.exception, InputError), done.output
         return str(done.exception)
 

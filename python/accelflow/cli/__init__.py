@@ -17,6 +17,7 @@ import click
 
 import accelflow
 from accelflow.cli.failure import run
+from accelflow.cli.interrupts import leave
 from accelflow.cli.naming import naming_options
 
 __all__ = ["COMMANDS", "Listed", "main", "program"]
@@ -245,4 +246,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from click.shell_completion import shell_complete  # noqa: PLC0415 (only shells ask)
 
         sys.exit(shell_complete(program, {}, "accelflow", COMPLETE_VARIABLE, instruction))
-    sys.exit(run(program, sys.argv[1:] if arguments is None else arguments))
+    leave(run(program, sys.argv[1:] if arguments is None else arguments))

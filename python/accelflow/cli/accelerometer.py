@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
 from accelflow import accelerometer as model
 from accelflow.accelerometer.bodies import measure_bodies
@@ -31,10 +30,11 @@ from accelflow.cli.deciding import (
     measured_text,
     simulation_text,
 )
-from accelflow.cli.naming import option_name
-from accelflow.cli.output import check_file
+from accelflow.cli.interrupts import interruptible
+from accelflow.cli.naming import left_out
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.errors import GIVEN, LEFT_OUT, InputError, refused
+from accelflow.cli.places import WRITTEN, WRITTEN_FOLDER
+from accelflow.errors import LEFT_OUT, InputError, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.accelerometer import accelerometer_page
@@ -61,7 +61,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--plot",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=WRITTEN_FOLDER,
     metavar="DIR",
     help="Write pictures into DIR: breakdown, sensitivity, heat map, granularity.",
 )
@@ -118,7 +118,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--out",
-    type=_FILE,
+    type=WRITTEN,
     metavar="FILE",
     help="With --recording: write the service to this file, for editing.",
 )
@@ -174,13 +174,8 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
         if source == "FILE":
             allowed = (*_OF_FILE, *(_OF_SIMULATION if options["simulate"] else ()))
             source += "" if options["simulate"] else " without --simulate"
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in (*allowed, "file", "measure", "as_json"):
-            value = GIVEN if context.params[name] is True else context.params[name]
-            useless = f"must be left out, since it does nothing for {source}"
-            raise refused(option_name(parameter), value, useless)
+    useless = f", since it does nothing for {source}"
+    left_out(context, useless, (*allowed, "file", "measure", "as_json"))
     if options["goal"] is not None and options["seek"] is None:
         raise refused("--goal", options["goal"], "must be left out without --seek")
     if options["seek"] is not None and options["goal"] is None:
@@ -195,8 +190,6 @@ def _shown(result: dict[str, Any], text: Iterable[str], *, as_json: bool) -> Non
 
 
 def _of_recording(options: dict[str, Any]) -> None:
-    if options["out"] is not None:
-        check_file(options["out"], "--out")
     recorded = read_recording(options["recording"], options["named"])
     service = service_of(
         recorded,
@@ -215,7 +208,10 @@ def _of_recording(options: dict[str, Any]) -> None:
         )
     if options["out"] is not None:
         text = to_toml(service, remarks)
-        write_whole(options["out"], lambda file: file.write_text(text, encoding="utf-8"))
+        try:
+            write_whole(options["out"], lambda file: file.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise unwritable("--out", options["out"], error) from error
         click.echo(f"wrote {options['out']}", err=True)
     result = model.evaluate(service)
     lines = [*remarks, *_bodies(recorded), "", *_text(result)]
@@ -249,6 +245,9 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
         if question.alternatives or question.slo:
             result["decision"] = decide(question)
             lines += ["", *decision_text(result["decision"])]
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    try:
         if options["seek"] is not None:
             goal, found = _sought(service, options)
             result["sought"] = asdict(found)
@@ -256,19 +255,46 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
             lines += ["", sought]
         if options["simulate"]:
             run = Run(threads=options["threads"], load_ratio=options["load"])
-            result["simulation"] = simulate(service, run)
+            result["simulation"] = interruptible(lambda: simulate(service, run))
             lines += simulation_text(result["simulation"])
     except InputError as error:
-        raise InputError(f"{file}: {error}") from error
+        raise _placed(error, file) from error
     if options["directory"] is not None:
         drawn = result.get("decision") if question.alternatives else None
-        for path in model.write_plots(service, options["directory"], decision=drawn):
-            click.echo(f"wrote {path}", err=True)
+        _write_plots(service, options["directory"], drawn)
     if options["report_file"] is not None:
         command = command_line(sys.argv)
         page = accelerometer_page(result, _settings(service), command, sought=sought)
         written(page, options["report_file"])
     _shown(result, lines, as_json=options["as_json"])
+
+
+#: The options that set what a search or a simulation refuses, by its place.
+_SETTINGS: Final = {
+    "goal": "--goal",
+    "kernel": "--seek",
+    "load": "--load",
+    "parameter": "--seek",
+    "threads": "--threads",
+}
+
+
+def _placed(error: InputError, file: Path) -> InputError:
+    """Return the error with the option at fault as its place; with the file if there is none."""
+    place = error.place or str(error).partition(" = ")[0]
+    option = _SETTINGS.get(place)
+    if option is None:
+        return InputError(f"{file}: {error}")
+    return InputError(str(error), place).at(option)
+
+
+def _write_plots(service: model.Service, directory: Path, decision: dict[str, Any] | None) -> None:
+    """Write the pictures, and name each on standard error."""
+    try:
+        for path in model.write_plots(service, directory, decision=decision):
+            click.echo(f"wrote {path}", err=True)
+    except OSError as error:
+        raise unwritable("--plot", directory, error) from error
 
 
 def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Found]:

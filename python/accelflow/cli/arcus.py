@@ -11,6 +11,7 @@ from rich.console import Console
 
 from accelflow import arcus as shaping
 from accelflow.cli.arcus_plan import plan, profile
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.page import command_line
@@ -161,7 +162,11 @@ def _experiment(name: str, title: str) -> click.Command:
     ) -> None:
         check_report(report_file)
         with busy(Console(stderr=True), "simulating"):
-            report = shaping.experiment(name, seed=seed, replications=replications, threads=threads)
+            report = interruptible(
+                lambda: shaping.experiment(
+                    name, seed=seed, replications=replications, threads=threads
+                )
+            )
         if report_file is not None:
             written(experiment_page(report, command_line(sys.argv)), report_file)
         if as_json:

@@ -9,8 +9,11 @@ import click
 from rich.console import Console
 
 from accelflow import arcus
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.cli.places import WRITTEN
+from accelflow.errors import LEFT_OUT, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
 from accelflow.reports.arcus import plan_page
@@ -50,7 +53,7 @@ def plan(
     check_report(report_file)
     with busy(Console(stderr=True), "simulating"):
         table = None if profiles is None else arcus.read_profiles(profiles)
-        result = arcus.plan(arcus.read_plan(file), profiles=table)
+        result = interruptible(lambda: arcus.plan(arcus.read_plan(file), profiles=table))
     if report_file is not None:
         written(plan_page(result, command_line(sys.argv)), report_file)
     if as_json:
@@ -173,7 +176,10 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 )
 @click.option("--threads", type=int, default=1, show_default=True, help="Parallel simulations.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the table here, for `plan --profiles`."
+    "--out",
+    type=WRITTEN,
+    metavar="FILE.json",
+    help="Write the table here, for `plan --profiles`.",
 )
 @_AS_JSON
 def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None:
@@ -183,11 +189,16 @@ def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None
     and otherwise SLO-Violating. With --size, FILE may have no flows: the table serves tenants that
     come later.
     """
+    if options["paths"] and not options["sizes"]:
+        raise refused("--size", LEFT_OUT, "must be given together with --path")
     with busy(Console(stderr=True), "simulating"):
-        table = arcus.profile(arcus.read_plan(file), **options)
+        table = interruptible(lambda: arcus.profile(arcus.read_plan(file), **options))
     text = json.dumps(table, indent=2) + "\n"
     if out is not None:
-        write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+        try:
+            write_whole(out, lambda path: path.write_text(text, encoding="utf-8"))
+        except OSError as error:
+            raise unwritable("--out", out, error) from error
     if as_json:
         click.echo(text, nl=False)
         return

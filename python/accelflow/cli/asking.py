@@ -14,6 +14,7 @@ from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.naming import file_once
+from accelflow.errors import refused
 
 __all__ = ["one_system", "scenario_asked"]
 
@@ -45,7 +46,10 @@ def scenario_asked(context: click.Context) -> simulation.Scenario:
         if name in fields and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     settings = read_settings(context.params["changes"])
-    config, chips = chosen_chips(base, context.params["chip_places"], settings)
+    places = context.params["chip_places"]
+    if len(places) > 1:
+        raise refused("--chip", places[1], "must be given only once: one server is simulated")
+    config, chips = chosen_chips(base, places, settings)
     if len(base.orchestrators) != 1:
         typed["orchestrators"] = context.params["orchestrators"]
     with plain_warnings():

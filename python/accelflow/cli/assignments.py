@@ -10,7 +10,7 @@ __all__ = ["read_assignments", "read_settings"]
 def read_assignments(texts: Sequence[str], option: str = "--set") -> dict[str, float]:
     """Read NAME=NUMBER texts, given to `option`, into numbers by name.
 
-    Raises InputError for any other text.
+    Raises InputError for any other text, and for a name that is set twice.
     """
     found: dict[str, float] = {}
     for text in texts:
@@ -19,8 +19,10 @@ def read_assignments(texts: Sequence[str], option: str = "--set") -> dict[str, f
             value = float(number)
         except ValueError:
             equals = ""
-        if not equals or not name:
+        if not equals or not name.strip():
             raise refused(option, text, "must be of the form NAME=NUMBER")
+        if name.strip() in found:
+            raise refused(option, text, f"must not set {name.strip()} again")
         found[name.strip()] = value
     return found
 

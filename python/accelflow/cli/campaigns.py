@@ -13,7 +13,8 @@ from rich.console import Console
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_config
-from accelflow.cli.output import bar, check_place
+from accelflow.cli.output import bar
+from accelflow.cli.places import WRITTEN_FOLDER, check_place
 from accelflow.errors import refused
 from accelflow.reproduce import BUDGETS, Runner, Scenario, names, read_scenario
 
@@ -91,7 +92,7 @@ def out_option(help_text: str, default: Path | None = None) -> Callable[[_Comman
     """Return the option for the folder of results."""
     return click.option(
         "--out",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=WRITTEN_FOLDER,
         default=default,
         show_default=default is not None,
         help=help_text,

@@ -12,16 +12,17 @@ from rich.console import Console
 
 from accelflow import cerebros as model
 from accelflow.cli.assignments import read_assignments
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.errors import LEFT_OUT, refused
+from accelflow.errors import GIVEN, LEFT_OUT, refused
 from accelflow.findings import Estimate, Finding, Verdict, targets
 from accelflow.page import command_line
 from accelflow.reports.cerebros import designs_page, figures_page, simulation_page
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-_FILE = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 _AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
@@ -124,7 +125,7 @@ _PAPER_OFFLOADS: Final = (
 @click.option(
     "--include-dir",
     "include_dirs",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, file_okay=False),
     multiple=True,
     metavar="FOLDER",
     help="Folder of the interface's included files; repeatable.",
@@ -160,10 +161,13 @@ _PAPER_OFFLOADS: Final = (
 )
 @click.option("--seed", default=1, show_default=True, help="Seed of arrivals and functions.")
 @click.option(
-    "--unknown", "unknown_ratio", default=0.0, help="Share of requests for unknown functions."
+    "--unknown", "unknown_ratio", default=0.0, help="Share of requests for unknown functions [0]."
 )
 @click.option(
-    "--malformed", "malformed_ratio", default=0.0, help="Share of requests that match no schema."
+    "--malformed",
+    "malformed_ratio",
+    default=0.0,
+    help="Share of requests that match no schema [0].",
 )
 @click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Set a parameter.")
 @REPORT
@@ -190,15 +194,23 @@ def simulate(
     """
     check_report(report_file)
     designs = given.pop("designs") or model.DESIGNS
+    twice = next((name for name in designs if designs.count(name) > 1), None)
+    if twice is not None:
+        raise refused("--design", twice, "must be given only once")
+    if affinity and tuple(designs) != ("Full",):
+        allowed = "must be given together with --design Full alone, which knows the function"
+        raise refused("--affinity", GIVEN, allowed)
     files = [given.pop(name) for name in ("interface", "recording", "include_dirs")]
     served = _served(service, *files)
     with busy(Console(stderr=True), "simulating"):
-        result = model.simulate(
-            served,
-            model.Load(**given),
-            designs=designs,
-            affinity=affinity,
-            parameters=read_assignments(changes),
+        result = interruptible(
+            lambda: model.simulate(
+                served,
+                model.Load(**given),
+                designs=designs,
+                affinity=affinity,
+                parameters=read_assignments(changes),
+            )
         )
     if report_file is not None:
         written(simulation_page(result, command_line(sys.argv)), report_file)
@@ -250,6 +262,9 @@ def _served(
         raise refused("--interface", LEFT_OUT, f"must be given together with {given}")
     if recording is None:
         raise refused("--recording", LEFT_OUT, "must be given together with --interface")
+    missing = next((folder for folder in include_dirs if not folder.is_dir()), None)
+    if missing is not None:
+        raise refused("--include-dir", str(missing), "must be a folder that exists")
     return model.OwnService(interface, recording, include_dirs)
 
 
@@ -289,7 +304,7 @@ def figures(
     check_report(report_file)
     settings = {"requests": requests, "seed": seed, "replications": replications}
     with busy(Console(stderr=True), "simulating"):
-        result = model.figures(**settings)
+        result = interruptible(lambda: model.figures(**settings))
     if report_file is not None:
         written(figures_page(result.findings, settings, command_line(sys.argv)), report_file)
     if as_json:

@@ -10,7 +10,8 @@ import click
 from accelflow import chip as models
 from accelflow.chips import Chip, chip_text, find_chip, packaged
 from accelflow.cli import offered
-from accelflow.errors import refused, unwritable
+from accelflow.cli.places import WRITTEN, check_file
+from accelflow.errors import GIVEN, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.parameters import Parameter, configured, parameters
 
@@ -46,7 +47,7 @@ def show(chip: str, as_file: bool, as_json: bool) -> None:
     """Show how CHIP, a file or a name, differs from the paper's chip, and its area and power."""
     found = find_chip(chip)
     if as_file and as_json:
-        raise refused("--json", True, "must be left out with --file")
+        raise refused("--json", GIVEN, "must be left out with --file")
     if as_file:
         click.echo(chip_text(found), nl=False)
         return
@@ -114,7 +115,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE.toml",
     show_default="NAME.toml",
     help="Write this file.",
@@ -124,9 +125,14 @@ def new(name: str, like: str, out: Path | None) -> None:
     if name in {chip.name for chip in packaged()}:
         allowed = "must differ from the names of the packaged chips"
         raise refused("name", name, allowed)
+    if not name or "/" in name:
+        raise refused("name", name, "must be a name without '/'; --out sets the folder")
     out = out or Path(f"{name}.toml")
+    if out.suffix.lower() != ".toml":
+        raise refused("--out", str(out), "must end in .toml")
     if out.exists():
         raise refused("--out", str(out), "must not exist yet; choose another file with --out")
+    check_file(out)
     base = find_chip(like)
     about = f"Like {base.name}." if base.description else ""
     text = chip_text(replace(base, name=name, description=about))

@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow import companions as papers
-from accelflow.cli.output import Output, busy, check_place
+from accelflow.cli.interrupts import interruptible
+from accelflow.cli.naming import left_out
+from accelflow.cli.output import Output, busy
+from accelflow.cli.places import WRITTEN_FOLDER, check_place
 from accelflow.companions import together
 from accelflow.companions.precision import MOST_SEEDS, Precision, parse_share
 from accelflow.companions.together import live
@@ -27,7 +31,7 @@ _DEFAULT: Final = Path("out") / "companions"
 @click.option(
     "--out",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=WRITTEN_FOLDER,
     metavar="DIR",
     help=f"Folder for the results [{_DEFAULT}/PAPER]. Results of another paper or seed are kept;"
     " the new files then get the next free number.",
@@ -84,6 +88,7 @@ def companions(**options: Any) -> None:
         share=None if precision is None else parse_share(precision),
         most_seeds=options["most_seeds"],
     )
+    _check_options(click.get_current_context(), paper)
     if paper == _TOGETHER:
         for name in ("precision", "again"):
             if options[name]:
@@ -97,7 +102,9 @@ def companions(**options: Any) -> None:
         outcome = papers.read(out / "results.json")
     else:
         with busy(Console(stderr=True), "simulating"):
-            outcome = papers.run(paper, seed=seed, threads=threads, precision=asked)
+            outcome = interruptible(
+                lambda: papers.run(paper, seed=seed, threads=threads, precision=asked)
+            )
     if as_json:
         click.echo(json.dumps(papers.to_json(outcome), indent=1, allow_nan=False))
     else:
@@ -109,6 +116,17 @@ def companions(**options: Any) -> None:
         click.echo(path, err=as_json)
 
 
+def _check_options(context: click.Context, paper: str) -> None:
+    """Raise InputError for an option that would do nothing."""
+    options = context.params
+    if options["again"] and paper != _TOGETHER:
+        allowed = ("paper", "directory", "again", "program", "as_json")
+        left_out(context, " with --again, which simulates nothing", allowed)
+    most = context.get_parameter_source("most_seeds") is ParameterSource.COMMANDLINE
+    if most and options["precision"] is None:
+        raise refused("--most-seeds", options["most_seeds"], "must be given with --precision")
+
+
 def _together(out: Path, seed: int, threads: int, *, as_json: bool, program: Path | None) -> None:
     """Print and write the page of all papers on one server."""
     kept = out / "live.json"
@@ -118,7 +136,7 @@ def _together(out: Path, seed: int, threads: int, *, as_json: bool, program: Pat
         click.echo(live.write(measured, kept), err=as_json)
     with busy(Console(stderr=True), "simulating"):
         found = live.read(kept) if kept.exists() else None
-        result = together.compare(seed=seed, threads=threads, live=found)
+        result = interruptible(lambda: together.compare(seed=seed, threads=threads, live=found))
     click.echo(json.dumps(result, indent=1) if as_json else together.markdown(result))
     for path in together.write(result, out):
         click.echo(path, err=as_json)

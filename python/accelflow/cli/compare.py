@@ -22,10 +22,12 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import file_once
-from accelflow.cli.output import Output, bar, check_place
+from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
+from accelflow.cli.places import WRITTEN, check_place
 from accelflow.cli.precise import (
     asked_precision,
     check_reached,
@@ -38,7 +40,7 @@ from accelflow.cli.precise import (
 )
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
-from accelflow.errors import LEFT_OUT, refused, unwritable
+from accelflow.errors import GIVEN, LEFT_OUT, refused, unwritable
 from accelflow.files import parse_json, read_text, write_whole
 from accelflow.page import command_line
 from accelflow.precision import Precision, check_replications
@@ -65,6 +67,7 @@ _DEFAULT = simulation.Scenario()
     "saved_file",
     text="Write WORKLOAD and options as a scenario.",
     metavar="FILE.json",
+    kind=WRITTEN,
 )
 @click.option(
     "--orchestrator",
@@ -231,9 +234,10 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--spans",
     "spans_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE",
-    help="Write the requests as spans, in OTLP JSON lines; needs exactly one --orchestrator.",
+    help="Write the requests of the first seed as spans, in OTLP JSON lines; needs exactly one"
+    " --orchestrator, and at most one --chip.",
 )
 @REPORT
 @click.option(
@@ -265,8 +269,8 @@ def compare(context: click.Context, /, **options: Any) -> None:
     check_samples_file(options["samples_file"], options["report_file"])
     asked = asked_precision(context)
     spans_file = options["spans_file"]
-    if spans_file and len(scenario.orchestrators) != 1:
-        raise refused("--spans", str(spans_file), "must be given together with one --orchestrator")
+    _check_spans(scenario, spans_file)
+    _check_costs(context, scenario)
     if options["saved_file"]:
         simulation.write_scenario(scenario, options["saved_file"])
     if scenario.costs == "measured" and scenario.recording is None:
@@ -373,9 +377,29 @@ def _loads_asked(
     return factors
 
 
+def _check_spans(scenario: simulation.Scenario, file: Path | None) -> None:
+    """Raise InputError for spans of several systems or chips."""
+    if file and len(scenario.orchestrators) != 1:
+        raise refused("--spans", str(file), "must be given together with one --orchestrator")
+    if file and len(scenario.chips) > 1:
+        raise refused("--spans", str(file), "must be left out for several chips")
+
+
+def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
+    """Raise InputError for options of costs that the scenario does not take."""
+    options, costs = context.params, scenario.costs
+    if options["recalibrate"] and (costs != "measured" or scenario.recording is not None):
+        raise refused("--recalibrate", GIVEN, f"must be left out: the costs are of kind {costs}")
+    if options["tcp_cost_ns"] is not None and costs in {"measured", "recording"}:
+        allowed = f"must be left out without --profile paper: the costs are of kind {costs}"
+        raise refused("--tcp-cost", options["tcp_cost_ns"], allowed)
+
+
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
     try:
-        write_whole(file, lambda path: simulation.write_spans(scenario, path))
+        write_whole(
+            file, lambda path: interruptible(lambda: simulation.write_spans(scenario, path))
+        )
     except OSError as error:
         raise unwritable("--spans", file, error) from error
 

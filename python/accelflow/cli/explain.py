@@ -10,7 +10,9 @@ import click
 
 from accelflow import simulation
 from accelflow.cli import offered
+from accelflow.cli.naming import left_out
 from accelflow.cli.parameter_page import markdown
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import refused
 from accelflow.files import write_whole
 from accelflow.parameters import Engine, Parameter, engines
@@ -25,7 +27,7 @@ _WIDTH = 96
 @click.option(
     "--markdown",
     "page",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=WRITTEN,
     metavar="FILE",
     help="Write all parameters to FILE, as docs/parameters.md has them.",
 )
@@ -38,9 +40,10 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
     group = None if key is None else key.removesuffix(".")
+    if group == "":
+        raise refused("KEY", key, "must be a key, or be left out to list all")
     if page is not None:
-        if key is not None:
-            raise refused("KEY", key, "must be left out with --markdown, which writes all")
+        left_out(click.get_current_context(), " with --markdown, which writes all", ("page",))
         text = markdown(known)
         write_whole(page, lambda place: place.write_text(text, encoding="utf-8"))
         return

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from accelflow import importing, simulation
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import LEFT_OUT, refused
 from accelflow.importing import Imported, Report
 
@@ -46,7 +46,7 @@ def _common(command: _Command) -> _Command:
 
 
 _OUT: Final = click.option(
-    "--out", type=_FILE, required=True, metavar="FILE.toml", help="Write the workload here."
+    "--out", type=WRITTEN, required=True, metavar="FILE.toml", help="Write the workload here."
 )
 _NAME: Final = click.option(
     "--name", metavar="NAME", help="Name of the workload. Default: as --out."
@@ -86,7 +86,7 @@ _TOP: Final = click.option(
 )
 @click.option(
     "--out",
-    type=_FILE,
+    type=WRITTEN,
     required=True,
     metavar="FILE",
     help="Write the workload to this file; without --into, a CSV file of arrivals.",
@@ -107,7 +107,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
         raise refused(left_out, LEFT_OUT, f"must be given together with {given}")
     report = Report("arrivals", strict=strict)
     if into is None:
-        _check_csv(out, files)
+        _check_csv(out)
     else:
         _check_update(into, out)
     with importing.read_arrivals(files, report, importing.ArrivalsOptions(**options)) as found:
@@ -150,7 +150,7 @@ def alibaba(
     FILE is a table MSCallGraph, and may be followed by tables MSRTQps, which have the rates. A
     service is an interface that is called by RPC or HTTP.
     """
-    _check_out(out)
+    importing.check_out(out)
     report = Report("alibaba-v2021", strict=strict)
     asked = importing.AlibabaOptions(name=_name_of(name, out), **options)
     _finish(importing.import_alibaba(files, report, asked), report, out, as_json)
@@ -181,7 +181,7 @@ def azure(
     FILE is a table of 2019 (invocations per minute of consecutive days, durations, memory) or of
     2021 (a row for each invocation). Each function becomes a service with a rate per minute.
     """
-    _check_out(out)
+    importing.check_out(out)
     report = Report("azure-functions", strict=strict)
     asked = importing.AzureOptions(name=_name_of(name, out), **options)
     _finish(importing.import_azure(files, report, asked), report, out, as_json)
@@ -237,7 +237,11 @@ def _profile(command: _Command) -> _Command:
             help="Number of requests that were served during the profile.",
         ),
         click.option(
-            "--out", type=_FILE, required=True, metavar="FILE.toml", help="Write the workload here."
+            "--out",
+            type=WRITTEN,
+            required=True,
+            metavar="FILE.toml",
+            help="Write the workload here.",
         ),
         click.option(
             "--service", required=True, metavar="NAME", help="The service that was profiled."
@@ -387,7 +391,7 @@ def otlp(**options: Any) -> None:
 
 def _import_spans(kind: str, options: dict[str, Any]) -> None:
     files, out, as_json = options.pop("files"), options.pop("out"), options.pop("as_json")
-    _check_out(out)
+    importing.check_out(out)
     name = _name_of(options.pop("name"), out)
     imported, found = importing.import_spans(kind, files, {"name": name, **options})
     written = importing.write_imported(imported, None, out)
@@ -457,22 +461,14 @@ def _name_of(name: str | None, out: Path) -> str:
     return name
 
 
-def _check_csv(out: Path, files: Sequence[Path]) -> None:
+def _check_csv(out: Path) -> None:
     if out.suffix != ".csv":
         raise refused("--out", str(out), "must end in .csv; or give --into and --service")
-    if out.exists() and any(file.exists() and file.samefile(out) for file in files):
-        raise refused("--out", str(out), "must be another file than those that are read")
-    check_file(out)
-
-
-def _check_out(out: Path) -> None:
-    importing.check_out(out)
-    check_file(out)
 
 
 def _check_update(into: Path, out: Path) -> None:
     """Refuse an update in another folder, since a workload refers to files beside it."""
-    _check_out(out)
+    importing.check_out(out)
     if into.absolute().parent.resolve() != out.absolute().parent.resolve():
         raise refused("--out", str(out), f"must be in the folder of --into, {into.parent}")
 

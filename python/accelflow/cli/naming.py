@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -10,12 +10,18 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from accelflow.errors import InputError, refused
+from accelflow.cli.places import check_written
+from accelflow.errors import GIVEN, InputError, refused
 
-__all__ = ["file_once", "naming_options", "once", "option_name"]
+__all__ = ["file_once", "left_out", "naming_options", "once", "option_name"]
 
 #: A field, perhaps with its index in a list, as in ``services[0]``.
 _FIELD: Final = re.compile(r"(\w+)(\[\d+\])?")
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+
+#: The field at the beginning of a refusal.
+_REFUSED: Final = re.compile(r"(\w+) = ")
 
 
 def option_name(parameter: click.Parameter) -> str:
@@ -37,20 +43,52 @@ class _Context(click.Context):
         """Close the context; if a refusal names a field that an option has set, name the option."""
         suppress = super().__exit__(exc_type, exc_value, tb)
         if type(exc_value) is InputError:
-            option = _option_of(exc_value.place, self)
-            if option is not None and option != exc_value.place:
-                raise exc_value.at(option) from exc_value
+            place = exc_value.place or _place_in(str(exc_value))
+            option = _option_of(place, self)
+            if option is not None and option != place:
+                raise InputError(str(exc_value), place).at(option) from exc_value
         return suppress
 
     def invoke(self, callback: Any, /, *arguments: Any, **options: Any) -> Any:
-        """Run the command. Raises InputError for more arguments than it has."""
+        """Run the command.
+
+        Raises InputError for more arguments than it has, and for a place that cannot be written.
+        """
         if self.args and not isinstance(self.command, click.Group):
             raise refused("argument", self.args[0], f"must be left out; see '{_help_of(self)}'")
+        check_written(_typed(self))
         return super().invoke(callback, *arguments, **options)
 
 
 def _help_of(context: click.Context) -> str:
     return f"{context.command_path} --help"
+
+
+def _typed(context: click.Context) -> Iterator[tuple[click.Parameter, str, Any]]:
+    """Yield the options and arguments on the command line, each with its name and its value."""
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            yield parameter, option_name(parameter), context.params.get(name)
+
+
+def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) -> None:
+    """Raise InputError for an option or argument on the command line that would do nothing.
+
+    `allowed` has the parameters that do something; `why` ends the clause ``must be left out``.
+    """
+    for parameter, option, value in _typed(context):
+        if str(parameter.name) in allowed:
+            continue
+        first = value[0] if isinstance(value, tuple) and value else value
+        shown = GIVEN if first is True else first
+        raise refused(option, shown, f"must be left out{why}")
+
+
+def _place_in(message: str) -> str | None:
+    """The field that a refusal of the engine names."""
+    found = _REFUSED.match(message)
+    return None if found is None else found.group(1)
 
 
 def _option_of(place: str | None, context: click.Context) -> str | None:
@@ -91,6 +129,10 @@ def _refusing(kind: click.ParamType[Any]) -> click.ParamType[Any]:
     """Return a copy of `kind` that refuses values in the form of all refusals."""
 
     def convert(value: Any, parameter: click.Parameter | None, context: Any) -> Any:
+        if value == "" and isinstance(kind, click.Path) and parameter is not None:
+            # click would take it for the current folder.
+            what = "file" if kind.file_okay else "folder"
+            raise refused(option_name(parameter), value, f"must be the name of a {what}")
         try:
             return kind.convert(value, parameter, context)
         except click.BadParameter as error:
@@ -156,13 +198,15 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
     return values[0] if values else None
 
 
-def file_once(*names: str, text: str, metavar: str = "FILE") -> Callable[[Any], Any]:
+def file_once(
+    *names: str, text: str, metavar: str = "FILE", kind: click.Path[Path] = _FILE
+) -> Callable[[Any], Any]:
     """Make an option `names` with the help `text` for a file, allowed once and by default None."""
     return click.option(
         *names,
         multiple=True,
         callback=once,
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=kind,
         metavar=metavar,
         help=text,
     )

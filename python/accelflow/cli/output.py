@@ -1,11 +1,9 @@
-"""Consoles, progress bars and checks of output paths, shared by several commands."""
+"""Consoles and progress bars, shared by several commands."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 from rich.console import Console
@@ -19,9 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from accelflow.errors import refused
-
-__all__ = ["Lines", "Output", "bar", "busy", "check_file", "check_place"]
+__all__ = ["Lines", "Output", "bar", "busy"]
 
 _BETWEEN_LINES_S: Final = 30.0
 #: Shorter work shows no progress.
@@ -34,31 +30,6 @@ class Output(Console):
     def on_broken_pipe(self) -> None:
         """Raise the BrokenPipeError that rich would swallow."""
         raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
-
-
-def check_place(out: Path) -> None:
-    """Raise InputError for a folder that cannot be written, before anything is simulated.
-
-    A missing folder of results is created, with its parents; :func:`check_file` refuses the missing
-    folder of a single file.
-    """
-    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise refused(
-            "--out", str(out), f"must be in a folder that can be written; {existing} is not"
-        )
-
-
-def check_file(out: Path, option: str = "--out") -> None:
-    """Raise InputError for a file whose folder is missing or cannot be written, before any work.
-
-    The missing folder of a single file is probably misspelt, so it is not created.
-    """
-    folder = out.absolute().parent
-    if not folder.exists():
-        raise refused(option, str(out), f"must be in a folder that exists; {folder} does not")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise refused(option, str(out), f"must be in a folder that can be written; {folder} is not")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from accelflow import chip
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_assignments
 from accelflow.cli.chosen import is_parameter, sized
-from accelflow.errors import refused, unreadable
+from accelflow.errors import GIVEN, refused, unreadable
 from accelflow.files import parse_json, read_text
 from accelflow.report.paper import EXPERIMENT, other_experiment
 from accelflow.report.results import Comparison
@@ -20,7 +20,7 @@ _HALF_A_DIGIT: Final = 0.0005
 
 
 @click.command("power")
-@click.argument("results", required=False, type=click.Path(path_type=Path))
+@click.argument("results", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--chip",
     "place",
@@ -52,6 +52,8 @@ def power(
     """
     given, sizes, note = _inputs(place, changes)
     if results is not None:
+        if show_inputs:
+            raise refused("--inputs", GIVEN, "must be left out with RESULTS")
         if place is not None or sizes:
             raise refused(
                 "--chip" if place is not None else "--set",

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN
 from accelflow.cli.running import TIME_LIMIT
 from accelflow.errors import AccelflowError, refused, unwritable
 from accelflow.files import write_whole
@@ -76,7 +76,7 @@ def length_options(command: _Command) -> _Command:
     samples = click.option(
         "--samples",
         "samples_file",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=WRITTEN,
         metavar="FILE.parquet",
         help="Write a row for each counted request, at most 2,000,000 per seed: arrival, response"
         " time and its parts.",
@@ -140,7 +140,6 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
     """Raise InputError for a file of samples that cannot be written, before any work."""
     if file is None:
         return
-    check_file(file, "--samples")
     if report_file is not None:
         raise refused(
             "--samples", str(file), "must be left out with --report, which keeps its own samples"

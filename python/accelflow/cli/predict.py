@@ -11,9 +11,10 @@ from rich.console import Console
 from accelflow import prediction
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
-from accelflow.cli.output import check_file
-from accelflow.errors import refused, unreadable, unwritable
+from accelflow.cli.places import WRITTEN
+from accelflow.errors import one_of, refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, write_whole
+from accelflow.simulation import configured, services
 from accelflow.workload import is_file, load_workload
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
@@ -24,9 +25,18 @@ def _percents(
     _context: click.Context, _parameter: click.Parameter, value: str
 ) -> tuple[float, ...]:
     try:
-        return tuple(float(each) / 100.0 for each in value.split(","))
+        percents = [float(each) for each in value.split(",")]
     except ValueError:
         raise refused("--loads", value, "must be percents with commas, as 10,30,50,70") from None
+    return tuple(_share("--loads", percent) for percent in percents)
+
+
+def _share(option: str, percent: float) -> float:
+    """Return the load as a share. Raises InputError, in percent as typed, if it is not allowed."""
+    most = 100.0 * prediction.MOST_LOAD
+    if not 0.0 < percent <= most:
+        raise refused(option, percent, f"must be percents above 0 and at most {most:g}")
+    return percent / 100.0
 
 
 @click.command("predict")
@@ -103,9 +113,9 @@ def _percents(
     metavar="KEY=VALUE",
     help="Set a parameter of the simulated server; repeatable.",
 )
-@click.option("--out", type=_FILE, metavar="FILE.json", help="Write the results here, too.")
+@click.option("--out", type=WRITTEN, metavar="FILE.json", help="Write the results here, too.")
 @click.option(
-    "--save-recording", type=_FILE, metavar="FILE.json", help="Write the recording here, too."
+    "--save-recording", type=WRITTEN, metavar="FILE.json", help="Write the recording here, too."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def predict(handlers: str, out: Path | None, save_recording: Path | None, **options: Any) -> None:
@@ -127,8 +137,6 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
             "must be a .thrift file: forecasts need the processor time between steps, which"
             " recordings of gRPC do not have",
         )
-    for file in filter(None, (out, save_recording)):
-        check_file(file)
     subject = prediction.Subject(
         handlers=handlers,
         interface=options["interface"],
@@ -139,13 +147,17 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
         arguments=_arguments(options["arguments"]),
     )
     workload = options["workload"]
+    settings = read_settings(options["changes"])
     asked = replace(
         _DEFAULT,
         workload=load_workload(workload) if is_file(workload) else workload,
-        config=read_settings(options["changes"]),
-        recorded_load=options["recorded_load"] / 100.0,
+        config=settings,
+        recorded_load=_share("--recorded-load", options["recorded_load"]),
         **{name: options[name] for name in ("loads", "seconds", "repeats", "requests", "seed")},
     )
+    # The recording takes a while, so that what does not fit is refused before.
+    one_of("--service", service, services(workload))
+    configured(settings, "--set ")
     console = Console(stderr=True)
     answer = prediction.predict(
         subject, asked, lambda text: console.print(text, highlight=False, markup=False)

@@ -8,7 +8,8 @@ from typing import Any, Final
 import click
 
 from accelflow import profiles
-from accelflow.errors import refused
+from accelflow.cli.places import WRITTEN_FOLDER
+from accelflow.errors import GIVEN, refused, unwritable
 from accelflow.profiles.references import compared
 from accelflow.profiles.rules import DEFAULT
 
@@ -22,7 +23,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 
 
 @click.command("profile")
-@click.argument("files", type=_FILE, nargs=-1, metavar="FILE...")
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--rules",
     "rules_file",
@@ -66,7 +67,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 @click.option(
     "--plot",
     "directory",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=WRITTEN_FOLDER,
     metavar="DIR",
     help="Write pictures into DIR: Figs. 1 to 10 of the paper, and 16 to 18 for several FILES.",
 )
@@ -89,8 +90,7 @@ def profile(  # noqa: PLR0913  the options of the command
     upper bounds that ignore the cost of offloading; `accelflow accelerometer` includes it. Several
     FILES are compared with the first: before and after, or one service on several machines.
     """
-    if not files:
-        raise click.UsageError("Missing argument 'FILE'.", click.get_current_context())
+    _check_files(files, sample_type, details=details)
     if requests is not None and len(files) == 1:
         raise refused("--requests", requests, "must be left out for a single profile")
     rules = profiles.Rules.read(rules_file) if rules_file else None
@@ -103,8 +103,11 @@ def profile(  # noqa: PLR0913  the options of the command
     if directory is not None:
         from accelflow.profiles.plots import write_plots  # noqa: PLC0415  matplotlib loads slowly
 
-        for path in write_plots(together, by_name, directory):
-            click.echo(f"wrote {path}", err=True)
+        try:
+            for path in write_plots(together, by_name, directory):
+                click.echo(f"wrote {path}", err=True)
+        except OSError as error:
+            raise unwritable("--plot", directory, error) from error
     if len(files) > 1:
         text = json.dumps(together, indent=2) if as_json else "\n".join(_side_by_side(together))
         click.echo(text)
@@ -113,6 +116,17 @@ def profile(  # noqa: PLR0913  the options of the command
     else:
         fast = f"{acceleration_ratio:g}x"
         click.echo("\n".join(_text(read[0], results[0], fast, details=details)))
+
+
+def _check_files(files: tuple[Path, ...], sample_type: str | None, *, details: bool) -> None:
+    """Raise InputError for a file that is there twice, and for options that would do nothing."""
+    for index, file in enumerate(files):
+        if file in files[:index]:
+            raise refused("FILE", str(file), "must be given only once")
+    if details and len(files) > 1:
+        raise refused("--details", GIVEN, "must be left out for several profiles")
+    if sample_type == "":
+        raise refused("--sample-type", sample_type, "must be a sample type, or be left out")
 
 
 def _names(files: tuple[Path, ...]) -> list[str]:

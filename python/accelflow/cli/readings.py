@@ -15,7 +15,8 @@ from accelflow.cli.campaigns import (
     scenario_of,
     threads_option,
 )
-from accelflow.errors import InputError
+from accelflow.cli.naming import left_out
+from accelflow.cli.places import WRITTEN
 from accelflow.readings import (
     EXPERIMENTS,
     PAGE,
@@ -66,7 +67,8 @@ def _choice_names() -> list[str]:
 )
 @click.option(
     "--held",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=WRITTEN,
+    metavar="FILE.json",
     help="Also write here the figures by reading that `reproduce` quotes in its reasons.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
@@ -90,9 +92,15 @@ def readings(  # noqa: PLR0913 (the options)
     Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
     time, and shows how far each row moves.
     """
+    context = click.get_current_context()
     if pages:
-        _rewrite(experiments, pages, held)
+        left_out(context, " with --page, which simulates nothing", ("pages", "held"))
+        _rewrite(pages, held)
         return
+    if only_list:
+        # The list of a command, which may go on without --list.
+        allowed = {*context.params} - {"as_json", "out", "held"}
+        left_out(context, " with --list, which simulates nothing", allowed)
     scenario = scenario_of(config_file, chip, changes)
     selected = select(chosen)
     if only_list:
@@ -119,9 +127,7 @@ def readings(  # noqa: PLR0913 (the options)
     campaign.end()
 
 
-def _rewrite(experiments: tuple[str, ...], pages: tuple[Path, ...], held: Path | None) -> None:
-    if experiments:
-        raise InputError("--page takes all readings of its directory; name no experiments")
+def _rewrite(pages: tuple[Path, ...], held: Path | None) -> None:
     found = [rewrite_readings(folder) for folder in pages]
     if held is not None:
         write_held(found, held)

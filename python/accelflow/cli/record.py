@@ -13,7 +13,9 @@ from rich.console import Console
 
 from accelflow import Server, _native
 from accelflow.calibration import measure
-from accelflow.cli.output import bar, check_file
+from accelflow.cli.naming import left_out
+from accelflow.cli.output import bar
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.handlers import find_setup, set_up
@@ -66,7 +68,7 @@ class _Settings:
     metavar="FILE",
     help="A recording that supplies the services that were not seen.",
 )
-@click.option("--out", type=_FILE, required=True, metavar="FILE", help="File for the recording.")
+@click.option("--out", type=WRITTEN, required=True, metavar="FILE", help="File for the recording.")
 @click.option(
     "--interface",
     type=_FILE,
@@ -116,16 +118,16 @@ def record(
             LEFT_OUT,
             "must be given (the address of a running server), or MODULE:FUNCTION or WORKLOAD",
         )
+    served = source is not None and not (is_file(source) or source in WORKLOADS)
+    if not served:
+        by = f" with --from {address}" if address is not None else f": the workload {source}"
+        left_out(
+            click.get_current_context(),
+            f"{by}{' needs no server' if address is None else ''}",
+            ("source", "address", "services", "base", "out"),
+        )
     filled = _read(base) if base else None
-    check_file(out)
-    if source is not None and (is_file(source) or source in WORKLOADS):
-        given = [f"--{name}" for name in ("interface", "certificate", "key") if options[name]]
-        if given:
-            raise refused(
-                given[0],
-                str(options[given[0].removeprefix("--")]),
-                f"must be left out: the workload {source} needs no server",
-            )
+    if source is not None and not served:
         text = _run(source, services)
     else:
         names = _names(services)

@@ -6,6 +6,7 @@ import click
 from rich.console import Console
 
 from accelflow import relief_suite as model
+from accelflow.cli.interrupts import interruptible
 from accelflow.cli.output import busy
 
 
@@ -29,7 +30,9 @@ def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
     """
     warmup = min(30, graphs // 10)
     with busy(Console(stderr=True), "simulating"):
-        result = model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)
+        result = interruptible(
+            lambda: model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)
+        )
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from accelflow.cli.output import check_file
 from accelflow.cli.pages import written
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import AccelflowError, refused, unreadable
 from accelflow.files import parse_json, read_text
 from accelflow.page import command_line
@@ -18,7 +18,7 @@ from accelflow.report.page import comparison_page
 @click.argument("results_file", metavar="RESULTS", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     required=True,
     metavar="FILE.html",
     help="Write the page here.",
@@ -29,7 +29,6 @@ def report(results_file: Path, out: Path) -> None:
     The page has no distribution of response times, since the file does not contain it. `accelflow
     compare --report FILE.html` writes a page with it (docs/report.md).
     """
-    check_file(out)
     try:
         comparison = Comparison.from_dict(parse_json(read_text(results_file)))
     except (OSError, ValueError) as error:

@@ -21,8 +21,10 @@ from accelflow.cli.campaigns import (
     threads_option,
 )
 from accelflow.cli.doubts import plain_warnings
+from accelflow.cli.naming import left_out
 from accelflow.cli.output import Output
 from accelflow.cli.pages import REPORT, check_report, written
+from accelflow.cli.places import WRITTEN
 from accelflow.cli.recorded import recorded
 from accelflow.errors import refused
 from accelflow.page import command_line
@@ -93,7 +95,7 @@ from accelflow.reproduce import (
 @click.option(
     "--implications",
     "implications_at",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE.md",
     help="Only write a page of what follows from the paper's printed figures, with proofs.",
 )
@@ -103,14 +105,18 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     Without EXPERIMENT, all of them run; --list names them. The results are compared with the
     paper's figures, with confidence intervals. With --workload they run with services of your own.
     """
+    context = click.get_current_context()
     if options["only_list"]:
+        left_out(context, " with --list, which simulates nothing", ("only_list",))
         for definition in map(load, names()):
             click.echo(f"{definition.name:24} {definition.title} ({definition.place})")
         return
-    written_anew = _pages(experiments, options)
+    written_anew = _pages(context)
     if written_anew is not None:
         click.echo(f"wrote {written_anew}", err=True)
         return
+    if options["quick"]:
+        left_out(context, " with --quick", {*context.params} - {"budget_name"})
     chosen = budget("quick" if options["quick"] else options["budget_name"])
     asked = _asked(experiments, options)
     out, report_file = options["out"], options["report_file"]
@@ -185,31 +191,15 @@ def _write_report(
     written(page, file)
 
 
-def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | None:
+def _pages(context: click.Context) -> Path | None:
     """Write a page that needs no simulation, if an option asks for one, and return its path."""
-    results, proofs_at = options["page_of"], options["implications_at"]
-    if options["workload"] is not None and (results or proofs_at):
-        option = "--page" if results else "--implications"
-        raise refused(
-            "--workload",
-            options["workload"],
-            f"must be left out with {option}, which simulates nothing",
-        )
+    results, proofs_at = context.params["page_of"], context.params["implications_at"]
     if results is not None:
-        if experiments:
-            raise refused(
-                "EXPERIMENT",
-                experiments[0],
-                "must be left out with --page, which takes all results of its directory",
-            )
+        left_out(context, " with --page, which simulates nothing", ("page_of",))
         return rewrite_page(results)
     if proofs_at is not None:
-        if experiments:
-            raise refused(
-                "EXPERIMENT",
-                experiments[0],
-                "must be left out with --implications, which simulates nothing",
-            )
+        why = " with --implications, which simulates nothing"
+        left_out(context, why, ("implications_at",))
         implications.write_page(proofs_at, implications.PROOFS)
         return Path(proofs_at)
     return None
@@ -217,7 +207,11 @@ def _pages(experiments: tuple[str, ...], options: Mapping[str, Any]) -> Path | N
 
 def _scenario(options: Mapping[str, Any]) -> Scenario:
     scenario = scenario_of(options["config_file"], options["chip"], options["changes"])
-    given = {key: options[key] for key in ("placement", "arrivals", "slo_system") if options[key]}
+    given = {
+        key: options[key]
+        for key in ("placement", "arrivals", "slo_system")
+        if options[key] is not None
+    }
     scenario = replace(scenario, **given)
     scenario.check()
     return scenario

@@ -10,7 +10,7 @@ import click
 from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.doubts import plain_warnings
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN, check_file
 from accelflow.errors import refused, unwritable
 from accelflow.files import write_whole
 from accelflow.workload import is_file, load_workload, new_workload, read_workload
@@ -122,7 +122,7 @@ def _print_origin(origin: dict[str, Any] | None) -> None:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE.toml",
     show_default="NAME.toml",
     help="File to write. One that exists is kept.",

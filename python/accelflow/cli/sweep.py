@@ -11,6 +11,7 @@ from rich.console import Console
 
 from accelflow import studies
 from accelflow.cli.output import bar
+from accelflow.cli.places import WRITTEN_FOLDER
 from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
 from accelflow.errors import AccelflowError
 from accelflow.time_limit import seconds_text
@@ -20,7 +21,8 @@ from accelflow.time_limit import seconds_text
 @click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=WRITTEN_FOLDER,
+    metavar="DIRECTORY",
     help="Folder of the study. Default: out/studies/NAME for NAME.toml.",
 )
 @worker_options

@@ -7,7 +7,8 @@ from typing import Any, Final
 import click
 
 from accelflow import watching
-from accelflow.cli.output import check_file
+from accelflow.cli.interrupts import interruptible
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import InputError, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.simulation import Scenario
@@ -30,10 +31,10 @@ def timeline_options(command: Command) -> Command:
         click.option(
             "--timeline",
             "timeline_file",
-            type=_FILE,
+            type=WRITTEN,
             metavar="FILE.pftrace",
             help="Write a timeline for https://ui.perfetto.dev: at most 10,000 requests, of all "
-            "systems together.",
+            "systems together, with the first seed.",
         ),
         click.option(
             "--timeline-from",
@@ -84,11 +85,10 @@ def check_timeline(options: dict[str, Any]) -> None:
         if narrowed:
             raise refused(
                 f"--timeline-{narrowed[0]}",
-                options[f"timeline_{narrowed[0]}"],
+                _first(options[f"timeline_{narrowed[0]}"]),
                 "must be given together with --timeline FILE",
             )
         return
-    check_file(file, "--timeline")
     _check_shown(_shown(options))
 
 
@@ -102,10 +102,21 @@ def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
         return None
     shown = _shown(options)
     try:
-        write_whole(file, lambda path: watching.write_timeline(scenario, path, shown))
+        write_whole(
+            file,
+            lambda path: interruptible(lambda: watching.write_timeline(scenario, path, shown)),
+        )
     except OSError as error:
         raise unwritable("--timeline", file, error) from error
+    except InputError as error:
+        # The scenario's own services were checked before.
+        raise (error.at("--timeline-service") if error.place == "service" else error) from error
     return file
+
+
+def _first(value: Any) -> Any:
+    """The value of an option, the first one of a repeatable option."""
+    return value[0] if isinstance(value, tuple) else value
 
 
 def _shown(options: dict[str, Any]) -> Shown:
@@ -134,9 +145,7 @@ def timeline() -> None:
 
 
 @timeline.command("spans")
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
-)
+@click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE...")
 @click.option(
     "--kind",
     type=click.Choice(KINDS_OF_SPANS),
@@ -145,7 +154,7 @@ def timeline() -> None:
     help="Format of the files, as for `accelflow import`.",
 )
 @click.option(
-    "--out", type=_FILE, required=True, metavar="FILE.pftrace", help="Write the timeline here."
+    "--out", type=WRITTEN, required=True, metavar="FILE.pftrace", help="Write the timeline here."
 )
 @click.option(
     "--from",
@@ -181,7 +190,6 @@ def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: A
     The first request shown begins at 0, as in a timeline of a simulation. To compare both, join
     them with `cat simulated.pftrace measured.pftrace`.
     """
-    check_file(out)
     shown = Shown(**shown_options)
     shown.check()
     counts: list[tuple[int, int]] = []

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from accelflow.cli import offered
-from accelflow.cli.output import check_file
+from accelflow.cli.places import WRITTEN
 from accelflow.cli.watch import watch
-from accelflow.errors import InputError, TraceError, refused
-from accelflow.trace import LIBRARY, load, templates
+from accelflow.errors import AccelflowError, InputError, TraceError, refused, unreadable, unwritable
+from accelflow.trace import LIBRARY, Image, load, templates
 from accelflow.trace.text import ASCII, show
 from accelflow.trace.view import View, view_registered, view_stored
 
@@ -36,7 +36,7 @@ def trace() -> None:
 @AS_JSON
 def list_traces(file: Path | None, as_json: bool) -> None:
     """List the traces with the address of their first word and their size in words."""
-    image = load(file) if file else LIBRARY.link()
+    image = _read(file) if file else LIBRARY.link()
     about = {} if file else {template.name: template.about for template in templates()}
     parts = [name.split(".")[0] for name in image.names]
     rows = [
@@ -64,7 +64,7 @@ def list_traces(file: Path | None, as_json: bool) -> None:
 @AS_JSON
 @click.option(
     "--out",
-    type=FILE,
+    type=WRITTEN,
     metavar="PICTURE",
     help="Also draw the graph to this file; its name ends in .png or .svg.",
 )
@@ -72,13 +72,14 @@ def show_trace(name: str, file: Path | None, as_json: bool, out: Path | None) ->
     """Show the trace NAME: source, graph, words nibble by nibble, and the memory it can reach."""
     if out is not None and out.suffix not in FORMATS:
         raise refused("--out", str(out), f"must end in {' or '.join(FORMATS)}")
-    if out is not None:
-        check_file(out)
     view = _view(name, file)
     if out is not None:
         from accelflow.trace.draw import write_picture  # noqa: PLC0415 (matplotlib is slow to load)
 
-        write_picture(view.pipeline, view.name, out)
+        try:
+            write_picture(view.pipeline, view.name, out)
+        except OSError as error:
+            raise unwritable("--out", out, error) from error
     click.echo(
         json.dumps(view.to_dict(), indent=2) if as_json else _printable(show(view)), nl=False
     )
@@ -91,12 +92,22 @@ trace.add_command(watch)
 
 def _view(name: str, file: Path | None) -> View:
     try:
-        return view_stored(load(file), name) if file else view_registered(LIBRARY, name)
+        return view_stored(_read(file), name) if file else view_registered(LIBRARY, name)
     except TraceError as error:
         if error.reason == "unknown_trace":
             place = f"{file}: NAME" if file else "NAME"
             raise InputError(str(error), "trace").at(place) from error
         raise
+
+
+def _read(file: Path) -> Image:
+    """Read a trace file. Raises InputError for a file that is not one."""
+    try:
+        return load(file)
+    except OSError as error:
+        raise unreadable("--file", file, error) from error
+    except AccelflowError as error:
+        raise InputError(str(error)) from error
 
 
 def _printable(text: str) -> str:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from accelflow import watching
 from accelflow.cli import offered
 from accelflow.cli.asking import one_system, scenario_asked
-from accelflow.cli.output import bar, check_file
+from accelflow.cli.output import bar
+from accelflow.cli.places import WRITTEN
 from accelflow.errors import refused, unwritable
 from accelflow.waterfall import ASCII, show
 
@@ -36,7 +38,7 @@ __all__ = ["watch"]
 @click.option(
     "--svg",
     "picture",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=WRITTEN,
     metavar="FILE",
     help="Also draw the request to this file; its name ends in .svg or .png.",
 )
@@ -50,10 +52,12 @@ def watch(
     Each row is a trace of the request, or application logic. The critical path is bold, and waits
     are hatched.
     """
-    if picture is not None:
-        if picture.suffix not in (".svg", ".png"):
-            raise refused("--svg", str(picture), "must end in .svg or .png")
-        check_file(picture)
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise refused("--svg", str(picture), "must end in .svg or .png")
+    if options["request"] is not None:
+        typed = context.get_parameter_source("percentile") is ParameterSource.COMMANDLINE
+        if typed:
+            raise refused("--percentile", options["percentile"], "must be left out with --request")
     scenario = scenario_asked(context)
     console = Console(stderr=True)
     with bar(console, "simulating") as advance:

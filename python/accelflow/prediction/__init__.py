@@ -14,11 +14,12 @@ the live server. docs/prediction.md describes the inputs of each rung. ::
 """
 
 from accelflow.prediction.forecast import Forecast, Workload, forecast
-from accelflow.prediction.ladder import SCHEMA, Options, predict
+from accelflow.prediction.ladder import MOST_LOAD, SCHEMA, Options, predict
 from accelflow.prediction.live import Subject
 from accelflow.prediction.table import markdown, text
 
 __all__ = [
+    "MOST_LOAD",
     "SCHEMA",
     "Forecast",
     "Options",

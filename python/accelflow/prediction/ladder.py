@@ -25,7 +25,7 @@ from accelflow.prediction.live import (
     server_us,
 )
 
-__all__ = ["GOAL_MEAN_RATIO", "GOAL_P99_RATIO", "SCHEMA", "Options", "predict"]
+__all__ = ["GOAL_MEAN_RATIO", "GOAL_P99_RATIO", "MOST_LOAD", "SCHEMA", "Options", "predict"]
 
 SCHEMA: Final = "accelflow.prediction/1"
 
@@ -35,8 +35,8 @@ GOAL_MEAN_RATIO: Final = 0.10
 GOAL_P99_RATIO: Final = 0.25
 
 _MOST_S: Final = 3_600.0
-#: Beyond it, queues grow for minutes.
-_MOST_LOAD: Final = 0.95
+#: The greatest load. Beyond it, queues grow for minutes.
+MOST_LOAD: Final = 0.95
 #: Seed offset of the recording's arrivals; those of the runs are lower.
 _OF_RECORDING: Final = 0xFFFF
 
@@ -67,8 +67,8 @@ class Options:
             raise refused("loads", self.loads, "must have at least one share of the capacity")
         placed = [("loads", load) for load in self.loads]
         for place, load in [*placed, ("recorded_load", self.recorded_load)]:
-            if not 0.0 < load <= _MOST_LOAD:
-                raise refused(place, load, f"must be above 0 and at most {_MOST_LOAD}")
+            if not 0.0 < load <= MOST_LOAD:
+                raise refused(place, load, f"must be above 0 and at most {MOST_LOAD}")
         if not 0.0 < self.seconds <= _MOST_S:
             raise refused("seconds", self.seconds, f"must be above 0 and at most {_MOST_S:g}")
         whole_number("repeats", self.repeats, 1, 1_000)

@@ -1,0 +1,100 @@
+"""Places that commands write to: the types of their options, and checks before any work."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from accelflow.errors import refused
+
+__all__ = ["WRITTEN", "WRITTEN_FOLDER", "check_file", "check_place", "check_written"]
+
+#: Parameters of files that a command reads and may write again, by the option that writes them.
+_UPDATED: Final = {"out": ("into", "base"), "saved_file": ("scenario_file",)}
+
+
+class _Written(click.Path[Path]):
+    """A file or folder that the command writes, which :func:`check_written` checks."""
+
+
+#: The type of an option for a file that the command writes.
+WRITTEN: Final = _Written(path_type=Path, dir_okay=False)
+
+#: The type of an option for a folder that the command fills.
+WRITTEN_FOLDER: Final = _Written(path_type=Path, file_okay=False)
+
+
+def check_place(out: Path, option: str = "--out") -> None:
+    """Raise InputError for a folder that cannot be written, before anything is simulated.
+
+    A missing folder of results is created, with its parents; :func:`check_file` refuses the missing
+    folder of a single file.
+    """
+    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise refused(
+            option, str(out), f"must be in a folder that can be written; {existing} is not"
+        )
+
+
+def check_file(out: Path, option: str = "--out") -> None:
+    """Raise InputError for a file whose folder is missing or cannot be written, before any work.
+
+    The missing folder of a single file is probably misspelt, so it is not created. A pipe or a
+    device, such as ``/dev/stdout``, is written itself, so its folder does not matter.
+    """
+    if out.is_dir():
+        raise refused(option, str(out), "must be a file, not a folder")
+    if out.exists() and not out.is_file():
+        if not os.access(out, os.W_OK):
+            raise refused(option, str(out), "must be a place that can be written")
+        return
+    folder = out.absolute().parent
+    if not folder.exists():
+        raise refused(option, str(out), f"must be in a folder that exists; {folder} does not")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise refused(option, str(out), f"must be in a folder that can be written; {folder} is not")
+
+
+def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
+    """Raise InputError for a place that cannot be written, or would overwrite another file.
+
+    `given` has each typed option or argument with its name and its value.
+    """
+    given = list(given)
+    for parameter, option, value in given:
+        if not isinstance(parameter.type, _Written):
+            continue
+        for place in _paths(value):
+            if parameter.type.dir_okay:
+                check_place(place, option)
+                continue
+            check_file(place, option)
+            for other, name, values in given:
+                if other is parameter or str(other.name) in _UPDATED.get(str(parameter.name), ()):
+                    continue
+                if any(_same(place, path) for path in _paths(values)):
+                    raise refused(option, str(place), f"must be another file than that of {name}")
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    """The paths in the value of a parameter. A text is one if it names a file that exists."""
+    for each in value if isinstance(value, tuple) else (value,):
+        if isinstance(each, Path) or (isinstance(each, str) and _is_file(each)):
+            yield Path(each)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a zero byte
+        return False
+
+
+def _same(first: Path, second: Path) -> bool:
+    """Whether two paths lead to one file; a device or pipe may be written twice."""
+    if first.exists() and not first.is_file():
+        return False
+    return os.path.realpath(first) == os.path.realpath(second)
