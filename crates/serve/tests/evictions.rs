@@ -59,11 +59,12 @@ fn is_turned_away(mut client: TcpStream) {
 fn the_connection_that_was_idle_longest_makes_room() {
     let running = started(server(), at_once(3));
     let [mut first, mut second, mut third] = [(); 3].map(|()| connect(&running));
-    for client in [&mut first, &mut second, &mut third] {
+    for (client, idle) in [(&mut first, 1), (&mut second, 2), (&mut third, 3)] {
         is_well(client);
+        // Otherwise the next one may be idle before it.
+        await_idle(&running, idle);
     }
     // The first speaks again, so that the second has been idle for longer.
-    await_idle(&running, 3);
     is_well(&mut first);
     await_idle(&running, 3);
     let mut new = connect(&running);
