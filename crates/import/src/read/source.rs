@@ -113,6 +113,14 @@ impl Source {
             end: 0,
             progress: Progress::default(),
         };
+        // The byte-order mark of UTF-8: no format, text or binary, begins with it.
+        if source
+            .peek()
+            .map_err(failed)?
+            .starts_with(&[0xEF, 0xBB, 0xBF])
+        {
+            source.at += 3;
+        }
         if source.peek().map_err(failed)?.is_empty() {
             return Err(ImportError::Kind {
                 file: path.to_owned(),
