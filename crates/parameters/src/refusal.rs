@@ -126,12 +126,18 @@ pub fn any_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     text
 }
 
+/// The number of letters of a text that a message shows.
+const LONGEST: usize = 300;
+
 /// `text` in the quotes that set a value apart from the words around it. Control characters, which a
-/// terminal would obey, are escaped.
+/// terminal would obey, are escaped. Of a long text it has the beginning, which `...` follows.
 pub fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('\'');
-    for letter in text.chars() {
+    let mut quoted = String::from("'");
+    for (number, letter) in text.chars().enumerate() {
+        if number == LONGEST {
+            quoted.push_str("...");
+            break;
+        }
         match letter.is_control() {
             true => quoted.extend(letter.escape_default()),
             false => quoted.push(letter),

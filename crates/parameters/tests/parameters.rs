@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use accelflow_parameters::{
-    Choice, Kind, Parameter, Provenance, Refusal, Row, Table, any_of, number_text, similar,
+    Choice, Kind, Parameter, Provenance, Refusal, Row, Table, any_of, number_text, quoted, similar,
 };
 use proptest::prelude::*;
 
@@ -388,4 +388,11 @@ fn very_many_names_are_not_listed() {
 fn control_characters_are_escaped() {
     let said = Refusal::unknown("name", "a\u{1b}[31mb\u{9b}\n", ["ok"]).to_string();
     assert_eq!(said, "name = 'a\\u{1b}[31mb\\u{9b}\\n': must be ok");
+}
+
+#[test]
+fn of_a_long_value_a_message_has_the_beginning() {
+    let (fits, long) = ("ä".repeat(300), "ä".repeat(5_000));
+    assert_eq!(quoted(&fits), format!("'{fits}'"));
+    assert_eq!(quoted(&long), format!("'{fits}...'"));
 }
