@@ -21,6 +21,7 @@ use crate::resolved::{Resolved, ResolvedChip};
 use crate::rules;
 use crate::scenario::{Limit, Scenario};
 use crate::settings::{self, Numbers};
+use crate::setup::Setup;
 use crate::shares;
 use accelflow_parameters::{Refusal, any_of, quoted};
 
@@ -85,7 +86,7 @@ impl Scenario {
         check_fit(self, workload, &resolved)?;
         check_rates(self, workload, &services)?;
         shares::check_requests(self, workload, &resolved, &services)?;
-        Ok(Checked {
+        let checked = Checked {
             servers: servers(&resolved)?,
             flows: flows(&self.shaping)?,
             scenario: self.clone(),
@@ -93,7 +94,9 @@ impl Scenario {
             services,
             image,
             systems,
-        })
+        };
+        checked.check_setup()?;
+        Ok(checked)
     }
 }
 
@@ -108,6 +111,15 @@ fn memory(workload: &Workload) -> Result<Image, ScenarioError> {
 }
 
 impl Checked {
+    /// Refuses costs, traces and calls that do not fit each other. A run checks recordings.
+    fn check_setup(&self) -> Result<(), ScenarioError> {
+        let measured = self.resolved.costs == Costs::Measured || self.scenario.recording.is_some();
+        match self.servers.first() {
+            Some(server) if !measured => Setup::new(self, server).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
     /// The scenario as it was given.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario

@@ -386,20 +386,15 @@ fn invalid_files_are_refused_with_the_place() {
             .to_string();
         assert!(said.starts_with(expected), "{said}");
     }
-    let run = |old: &str, new: &str| {
-        let options = RunOptions::default();
-        let checked = shop(&SHOP.replacen(old, new, 1)).check().unwrap();
-        checked
-            .run(&options, &|_, _| true)
-            .err()
-            .unwrap()
-            .to_string()
+    let refused = |old: &str, new: &str| {
+        let checked = shop(&SHOP.replacen(old, new, 1)).check();
+        checked.err().unwrap().to_string()
     };
     assert_eq!(
-        run(", RPC = { ns = 200 }", ""),
+        refused(", RPC = { ns = 200 }", ""),
         "workload.services[1].costs.RPC = left out: must be stated, since service Stock uses it"
     );
-    assert!(run("{ cpu_us = 9 }", "{ cpu = true }").starts_with(
+    assert!(refused("{ cpu_us = 9 }", "{ cpu = true }").starts_with(
         "workload.services[1].path[1].cpu = true: must be cpu_us = TIME or cpu = DISTRIBUTION, or the"
     ));
 }

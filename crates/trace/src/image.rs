@@ -107,6 +107,31 @@ impl Image {
         is_name(self.name(address))
     }
 
+    /// Whether a chain that begins at `entry` can come to a trace that waits for a message: one that
+    /// begins with TCP and follows another.
+    pub fn can_wait(&self, entry: AtmAddress) -> bool {
+        let (mut left, mut seen) = (vec![entry], vec![entry]);
+        while let Some(address) = left.pop() {
+            if address.index() >= self.words.len() {
+                continue;
+            }
+            for (edge, to) in self.links(address.index()).unwrap_or_default() {
+                let receives = || {
+                    self.word(to)
+                        .is_ok_and(|word| word.first() == Some(Accel::Tcp))
+                };
+                if edge == Edge::Next && receives() {
+                    return true;
+                }
+                if !seen.contains(&to) {
+                    left.push(to);
+                    seen.push(to);
+                }
+            }
+        }
+        false
+    }
+
     /// Returns the sources of all words, in order. Linking them again yields the same image.
     ///
     /// # Errors

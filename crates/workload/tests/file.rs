@@ -223,6 +223,17 @@ const REFUSED: &[(&str, &str, &str)] = &[
              the last phase",
     ),
     (
+        "  { trace = \"T2\" },",
+        "  { trace = \"T2\", retry = { odds = 0.1, attempts = 2, backoff_us = 9 } },",
+        "shop.toml:29:27: services[0].path[5].retry = given: must be left out of the first and \
+             the last phase",
+    ),
+    (
+        "  { trace = \"T2\" },",
+        "  { parallel = [{ trace = \"T2\" }, { trace = \"T2\", sizes = { preset = \"socialnetwork\" } }] },",
+        "shop.toml:29:59: services[0].path[5].parallel[1].sizes = 'socialnetwork': must be other",
+    ),
+    (
         "name = \"shop\"",
         "name = \"my shop\"",
         "shop.toml:2:8: name = 'my shop': must be 1 to 64 letters, digits, - and _",

@@ -177,6 +177,7 @@ fn path() -> impl Strategy<Value = Vec<Phase>> {
     ];
     (chain(), vec(middle, 0..4), chain()).prop_map(|(mut first, middle, mut last)| {
         (first.detached, last.detached) = (None, Some(false));
+        (first.retry, last.retry) = (None, None);
         let mut path = vec![Phase::Chain(first)];
         path.extend(middle);
         path.push(Phase::Chain(last));

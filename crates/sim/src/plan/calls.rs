@@ -1,7 +1,6 @@
 //! Calls between services, the assignment of services to servers, and retries.
 
 use accelflow_parameters::Refusal;
-use accelflow_trace::{Accel, AtmAddress, Image, Instruction, PositionMark};
 use accelflow_workload::profile::WaitDistribution;
 
 use super::retry::MAX_ATTEMPTS;
@@ -25,7 +24,7 @@ impl Plan {
         self.check_service(&place, callee)?;
         let name = self.services[callee].name.clone();
         let entry = self.chain_mut(service, phase, chain)?.facts.entry();
-        if !can_wait(&self.image, entry) {
+        if !self.image.can_wait(entry) {
             let allowed = "must not be set, as no trace of the chain waits for a message";
             return Err(Refusal::new(place, format!("'{name}'"), allowed));
         }
@@ -283,35 +282,4 @@ fn chains_of(phase: &PhasePlan) -> &[ChainPlan] {
         PhasePlan::Chains(chains) => chains,
         PhasePlan::Cpu(_) => &[],
     }
-}
-
-/// Whether a trace of the chain that begins at `entry` waits for a message on any path.
-fn can_wait(image: &Image, entry: AtmAddress) -> bool {
-    let (mut left, mut seen) = (vec![entry], vec![entry]);
-    while let Some(address) = left.pop() {
-        let Ok(word) = image.word(address) else {
-            continue;
-        };
-        let mut at = PositionMark::START;
-        while let Ok((instruction, next)) = word.decode(at)
-            && next != at
-        {
-            at = next;
-            let to = match instruction {
-                Instruction::Tail(to) if begins_with_tcp(image, to) => return true,
-                Instruction::Tail(to) | Instruction::Continue(to) => to,
-                _ => continue,
-            };
-            if !seen.contains(&to) {
-                left.push(to);
-                seen.push(to);
-            }
-        }
-    }
-    false
-}
-
-fn begins_with_tcp(image: &Image, trace: AtmAddress) -> bool {
-    let word = image.word(trace);
-    word.is_ok_and(|word| word.first() == Some(Accel::Tcp))
 }

@@ -9,7 +9,7 @@ use accelflow_units::{Bytes, Time};
 use super::rates::check_mean;
 use super::times;
 use super::tree::{Chain, CpuTime, Phase, Service, Workload};
-use super::values::{Arrivals, Costs, MessageSizes, Size, Sizes, SizesPreset, Wait};
+use super::values::{Arrivals, Costs, Size, Sizes, SizesPreset, Wait};
 use crate::arrivals::{ArrivalsError, Modulation};
 use crate::services::MAX_PARALLEL_CHAINS;
 use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
@@ -325,14 +325,10 @@ fn check_own_messages(workload: &Workload, service: &Service, place: &str) -> Re
     if service.sizes.as_ref() == own && !has_messages {
         return refuse(format!("{place}.sizes.preset"));
     }
-    for (phase, _, chain) in service.chains() {
-        let each = match &chain.sizes {
-            Some(MessageSizes::All(sizes)) => std::slice::from_ref(sizes),
-            Some(MessageSizes::Each(each)) => each,
-            None => &[],
-        };
-        if each.iter().any(|sizes| Some(sizes) == own) {
-            return refuse(format!("{place}.path[{phase}].sizes"));
+    for (place, chain) in service.placed_chains(place) {
+        let mut sizes = chain.placed_sizes(&place).into_iter();
+        if let Some((place, _)) = sizes.find(|(_, sizes)| Some(*sizes) == own) {
+            return refuse(place);
         }
     }
     Ok(())
@@ -363,15 +359,10 @@ fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refus
             return Err(Refusal::new(place, phase_in_words(phase, count), allowed));
         }
         for (number, chain) in phase.chains().iter().enumerate() {
-            let place = match phase {
-                Phase::Parallel(_) => format!("{place}.parallel[{number}]"),
-                _ => place.clone(),
-            };
+            let place = phase.place_of(&place, number);
             check_chain(workload, chain, first, &place)?;
-            if chain.is_detached() && (first || index + 1 == service.path.len()) {
-                let allowed = "must be left out of the first and the last phase, which receive \
-                               the request and send the answer";
-                return Err(Refusal::new(format!("{place}.detached"), true, allowed));
+            if first || index + 1 == service.path.len() {
+                check_ends(chain, &place)?;
             }
         }
     }
@@ -383,6 +374,19 @@ fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refus
             Err(Refusal::new(place, "application time", allowed))
         }
         _ => Ok(()),
+    }
+}
+
+/// Refuses what a chain of the first or the last phase cannot be.
+fn check_ends(chain: &Chain, place: &str) -> Result<(), Refusal> {
+    let allowed = "must be left out of the first and the last phase, which receive the request and \
+                   send the answer";
+    if chain.is_detached() {
+        return Err(Refusal::new(format!("{place}.detached"), true, allowed));
+    }
+    match chain.retry {
+        Some(_) => Err(Refusal::new(format!("{place}.retry"), "given", allowed)),
+        None => Ok(()),
     }
 }
 
@@ -399,16 +403,7 @@ fn check_chain(
     first: bool,
     place: &str,
 ) -> Result<(), Refusal> {
-    let sizes = match &chain.sizes {
-        Some(MessageSizes::All(sizes)) => std::slice::from_ref(sizes),
-        Some(MessageSizes::Each(each)) => each,
-        None => &[],
-    };
-    for (index, sizes) in sizes.iter().enumerate() {
-        let place = match &chain.sizes {
-            Some(MessageSizes::Each(_)) => format!("{place}.sizes[{index}]"),
-            _ => format!("{place}.sizes"),
-        };
+    for (place, sizes) in chain.placed_sizes(place) {
         check_sizes(sizes, &place)?;
     }
     check_waits(&chain.waits, place)?;

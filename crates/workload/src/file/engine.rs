@@ -7,8 +7,7 @@ use accelflow_units::{Bytes, Time};
 use super::kinds::{typical, unpriced};
 use super::tree::{CpuTime, Phase, Service, Workload};
 use super::values::{
-    Arrivals, ArrivalsPreset, Costs, Duration, MessageSizes, OperationCost, Sizes, SizesPreset,
-    Wait,
+    Arrivals, ArrivalsPreset, Costs, Duration, OperationCost, Sizes, SizesPreset, Wait,
 };
 use crate::arrivals::{ASSUMED_DWELL, ArrivalProcess, ArrivalsError, Modulation, RateTable};
 use crate::profile::{
@@ -37,13 +36,12 @@ impl Workload {
                 made = made.with_service(&service.name, sizes);
             }
             for (phase, chain, stated) in service.chains() {
-                let each = match &stated.sizes {
-                    Some(MessageSizes::All(sizes)) => std::slice::from_ref(sizes),
-                    Some(MessageSizes::Each(each)) => each.as_slice(),
-                    None => continue,
-                };
-                let place = format!("{place}.path[{phase}].sizes");
-                let each = each.iter().map(|sizes| sizes.distribution(&place));
+                // `check` names the one of several chains and sizes that is wrong.
+                let sizes = stated.placed_sizes(&format!("{place}.path[{phase}]"));
+                if sizes.is_empty() {
+                    continue;
+                }
+                let each = sizes.iter().map(|(place, sizes)| sizes.distribution(place));
                 let each = each.collect::<Result<_, _>>()?;
                 made = made.with_chain(&service.name, (phase as u16, chain as u16), each);
             }

@@ -9,7 +9,7 @@ use accelflow_trace::{Image, MAGIC, TEMPLATES, text};
 
 use super::document::Document;
 use super::error::FileError;
-use super::tree::{Cpu, CpuTime, Phase, Traces, Workload};
+use super::tree::{Chain, Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
 /// The largest size in bytes of a file to which a workload refers.
@@ -61,17 +61,10 @@ fn inline(workload: &mut Workload, files: &Files<'_>) -> Result<(), Refusal> {
             {
                 files.times(Some(times), &format!("{place}.cpu"))?;
             }
-            for chain in phase.chains_mut() {
-                files.waits(&mut chain.waits, &place)?;
-                files.times(chain.network.as_mut(), &format!("{place}.network"))?;
-                let each = match &mut chain.sizes {
-                    Some(MessageSizes::All(sizes)) => std::slice::from_mut(sizes),
-                    Some(MessageSizes::Each(each)) => each.as_mut_slice(),
-                    None => &mut [],
-                };
-                for sizes in each {
-                    files.sizes(Some(sizes), &place)?;
-                }
+            let places = (0..phase.chains().len()).map(|number| phase.place_of(&place, number));
+            let places: Vec<String> = places.collect();
+            for (chain, place) in phase.chains_mut().iter_mut().zip(&places) {
+                files.chain(chain, place)?;
             }
         }
     }
@@ -161,6 +154,21 @@ impl Files<'_> {
             *text = Some(self.text(&file, &format!("{place}.costs.file"))?);
         }
         Ok(())
+    }
+
+    fn chain(&self, chain: &mut Chain, place: &str) -> Result<(), Refusal> {
+        self.waits(&mut chain.waits, place)?;
+        self.times(chain.network.as_mut(), &format!("{place}.network"))?;
+        match &mut chain.sizes {
+            Some(MessageSizes::All(sizes)) => self.sizes(Some(sizes), &format!("{place}.sizes")),
+            Some(MessageSizes::Each(each)) => {
+                let mut each = each.iter_mut().enumerate();
+                each.try_for_each(|(index, sizes)| {
+                    self.sizes(Some(sizes), &format!("{place}.sizes[{index}]"))
+                })
+            }
+            None => Ok(()),
+        }
     }
 
     fn waits(&self, waits: &mut BTreeMap<String, Wait>, place: &str) -> Result<(), Refusal> {

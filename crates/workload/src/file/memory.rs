@@ -102,6 +102,7 @@ impl Workload {
                 ends.map_err(|error| self.refusal(error, image))?;
             }
         }
+        self.check_calls(image)?;
         let sources = self.sources()?;
         let reached = reached(self, &sources);
         let unused = sources
@@ -147,14 +148,31 @@ impl Workload {
         check(&self.defaults.waits, "defaults")?;
         for (index, service) in self.services.iter().enumerate() {
             check(&service.waits, &format!("services[{index}]"))?;
-            for (phase, part) in service.path.iter().enumerate() {
-                for (number, chain) in part.chains().iter().enumerate() {
-                    let inside = match part {
-                        Phase::Parallel(_) => format!(".parallel[{number}]"),
-                        _ => String::new(),
-                    };
-                    let place = format!("services[{index}].path[{phase}]{inside}");
-                    check(&chain.waits, &place)?;
+            for (place, chain) in service.placed_chains(&format!("services[{index}]")) {
+                check(&chain.waits, &place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses calls by chains that wait for no answer.
+    fn check_calls(&self, image: &Image) -> Result<(), Refusal> {
+        for (index, service) in self.services.iter().enumerate() {
+            for (place, chain) in service.placed_chains(&format!("services[{index}]")) {
+                let waits = || {
+                    image
+                        .entry(&chain.trace)
+                        .is_none_or(|entry| image.can_wait(entry))
+                };
+                if let Some(called) = &chain.calls
+                    && !waits()
+                {
+                    let allowed = "must be left out, as no trace of the chain waits for a message";
+                    return Err(Refusal::new(
+                        format!("{place}.calls"),
+                        quoted(called),
+                        allowed,
+                    ));
                 }
             }
         }
@@ -235,11 +253,7 @@ impl Workload {
         let mut left = place.chain;
         for (number, chain) in phase.chains().iter().enumerate() {
             if left < chain.count() {
-                let inside = match phase {
-                    Phase::Parallel(_) => format!(".parallel[{number}]"),
-                    _ => String::new(),
-                };
-                return (format!("{path}{inside}"), Some(&chain.trace));
+                return (phase.place_of(&path, number), Some(&chain.trace));
             }
             left -= chain.count();
         }

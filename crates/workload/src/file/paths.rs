@@ -68,6 +68,21 @@ impl tree::Service {
                 .map(move |(number, chain)| (phase, number, chain))
         })
     }
+
+    /// All chains that the file states, each with its place there; the service is at `place`.
+    pub(super) fn placed_chains(
+        &self,
+        place: &str,
+    ) -> impl Iterator<Item = (String, &tree::Chain)> {
+        self.path
+            .iter()
+            .enumerate()
+            .flat_map(move |(index, phase)| {
+                let place = format!("{place}.path[{index}]");
+                let each = phase.chains().iter().enumerate();
+                each.map(move |(number, chain)| (phase.place_of(&place, number), chain))
+            })
+    }
 }
 
 /// The chain with its facts. A field with odds but no fact has its more likely value on the most

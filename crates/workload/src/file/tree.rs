@@ -243,6 +243,14 @@ impl Phase {
         }
     }
 
+    /// The place in the file of the chain number `number` of this phase, which is at `place`.
+    pub(super) fn place_of(&self, place: &str, number: usize) -> String {
+        match self {
+            Phase::Parallel(_) => format!("{place}.parallel[{number}]"),
+            _ => place.to_owned(),
+        }
+    }
+
     pub(super) fn chains_mut(&mut self) -> &mut [Chain] {
         match self {
             Phase::Chain(chain) => std::slice::from_mut(chain),
@@ -327,6 +335,19 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// The stated sizes of its messages, with their places in the file; the chain is at `place`.
+    pub(super) fn placed_sizes(&self, place: &str) -> Vec<(String, &Sizes)> {
+        match &self.sizes {
+            Some(MessageSizes::All(sizes)) => vec![(format!("{place}.sizes"), sizes)],
+            Some(MessageSizes::Each(each)) => each
+                .iter()
+                .enumerate()
+                .map(|(index, sizes)| (format!("{place}.sizes[{index}]"), sizes))
+                .collect(),
+            None => Vec::new(),
+        }
+    }
+
     /// The number of such chains that run at the same time.
     pub fn count(&self) -> usize {
         usize::from(self.times.unwrap_or(1))
