@@ -6,7 +6,7 @@ use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
 use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use accelflow_trace::Accel;
-use accelflow_units::{Bytes, Time};
+use accelflow_units::Bytes;
 use accelflow_workload::profile::{
     OperationProfile, PhaseProfile, ServiceProfile, WaitDistribution,
 };
@@ -90,7 +90,6 @@ impl Checked {
         };
         let setup = Setup::new(self, server)?;
         let profiles = setup.profile.services().iter();
-        let wait = |trace: &str| setup.profile.waits().of(trace);
         let with_shares = profiles.zip(&setup.plan.services).zip(setup.rate_shares());
         let accelerator = &server.accelerator;
         let elements = |accel: Accel| {
@@ -101,7 +100,7 @@ impl Checked {
         };
         Ok(Demands {
             services: with_shares
-                .map(|(of, share)| demand(of, *share, server, &setup.plan, &wait))
+                .map(|(of, share)| demand(of, *share, server, &setup.plan))
                 .collect(),
             cores: server.core.count,
             elements: self.image.accelerators().map(elements).collect(),
@@ -114,7 +113,6 @@ fn demand(
     rate_share: f64,
     server: &Config,
     whole: &Plan,
-    wait: &dyn Fn(&str) -> Time,
 ) -> ServiceDemand {
     let mut found = ServiceDemand {
         service: profile.service().name().to_owned(),
@@ -154,8 +152,8 @@ fn demand(
             .filter(|(_, chain)| !chain.detached);
         let demands = waited.map(|(chain, planned)| {
             let answered = phase == 0 || planned.calls.is_some();
-            let message = planned.message(0, 0, 0).mean;
-            demand_of(chain, message, answered, server, whole, wait)
+            let waits = (!answered).then_some(planned);
+            demand_of(chain, planned.message(0, 0, 0).mean, waits, server, whole)
         });
         found.phases.push(demands.collect());
     }
@@ -176,15 +174,14 @@ fn mean_ns(times: Option<&WaitDistribution>) -> f64 {
     times.map_or(0.0, |times| times.mean().as_ns_f64())
 }
 
-/// The demands of `chain`, whose messages have the mean size `message`. A chain that is `answered` has no
-/// wait of its own: it receives the request, or a simulated service answers it.
+/// The demands of `chain`, whose messages have the mean size `message`. The waits for remote sides are those
+/// of `waits`; a chain that receives the request, or that a simulated service answers, has none.
 fn demand_of(
     chain: &[OperationProfile],
     message: Bytes,
-    answered: bool,
+    waits: Option<&ChainPlan>,
     server: &Config,
     plan: &Plan,
-    wait: &dyn Fn(&str) -> Time,
 ) -> ChainDemand {
     let mut found = ChainDemand::default();
     for operation in chain {
@@ -192,8 +189,9 @@ fn demand_of(
         found.operations += 1;
         found.core_ns += operation.cost.mean().as_ns_f64();
         found.accelerator_ns += on_accelerator(operation, message, server, plan);
-        if call.accel == Accel::Tcp && call.receives && !answered {
-            found.remote_ns += wait(&call.trace).as_ns_f64();
+        if let Some(planned) = waits.filter(|_| call.accel == Accel::Tcp && call.receives) {
+            let wait = plan.typical_wait_in(planned, &call.trace);
+            found.remote_ns += wait.as_ns_f64();
         }
     }
     found

@@ -48,10 +48,19 @@ impl Own<'_> {
         let found = given.or_else(|| self.workload.mean_rate());
         found.ok_or_else(|| {
             let silent = |service: &Service| self.workload.rate_of(service).is_none();
-            let index = self.workload.services.iter().position(silent);
+            let services = &self.workload.services;
+            let index = services.iter().position(silent);
             let place = format!("workload.services[{}].rate_rps", index.unwrap_or(0));
-            let allowed = "must be a rate in requests per second here or in defaults, or rate_rps \
-                           of the scenario must be given";
+            let allowed = match index.is_some_and(|index| self.is_timed(&services[index])) {
+                true => {
+                    "must be a rate in requests per second here or in defaults, since arrival \
+                         times that do not differ have none"
+                }
+                false => {
+                    "must be a rate in requests per second here or in defaults, or rate_rps of \
+                          the scenario must be given"
+                }
+            };
             Refusal::left_out(place, allowed).into()
         })
     }
@@ -159,17 +168,29 @@ impl Own<'_> {
         stated.chain(self.scenario.priorities.clone()).collect()
     }
 
-    /// Refuses arrival times together with a rate set from outside, which cannot scale them.
-    pub(crate) fn check_times(&self) -> Result<(), Refusal> {
+    /// Whether requests for `service` arrive at times that the workload states.
+    fn is_timed(&self, service: &Service) -> bool {
         use accelflow_workload::file::Arrivals as Stated;
         let defaults = self.workload.defaults.arrivals.as_ref();
-        let timed = |service: &&Service| {
-            let arrivals = service.arrivals.as_ref().or(defaults);
-            matches!(arrivals, Some(Stated::Times { .. }))
-        };
-        let own = self.scenario.arrivals.is_none();
-        let found = self.workload.services.iter().find(timed).filter(|_| own);
-        match (found, self.scenario.rate_rps) {
+        let arrivals = service.arrivals.as_ref().or(defaults);
+        self.scenario.arrivals.is_none() && matches!(arrivals, Some(Stated::Times { .. }))
+    }
+
+    /// Refuses arrival times together with a rate set from outside, which cannot scale them.
+    pub(crate) fn check_times(&self) -> Result<(), Refusal> {
+        let services = self.workload.services.iter();
+        let mut all = services.filter(|service| self.is_timed(service));
+        let set = |service: &&Service| self.scenario.rates_rps.contains_key(&service.name);
+        if let Some(service) = all.clone().find(set) {
+            let place = format!("rates_rps['{}']", service.name);
+            let allowed = "must be left out, since the workload has the service's arrival times";
+            return Err(Refusal::number(
+                place,
+                self.scenario.rates_rps[&service.name],
+                allowed,
+            ));
+        }
+        match (all.next(), self.scenario.rate_rps) {
             (Some(service), Some(rate)) => {
                 let allowed = format!(
                     "must be left out, since the workload has the arrival times of {}",

@@ -271,6 +271,16 @@ impl Plan {
         distribution.map_or(Time::ZERO, |waits| waits.median())
     }
 
+    /// The time that the trace called `trace` in `chain` waits for its message, or the median if
+    /// waits are drawn.
+    pub fn typical_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
+        let Some(at) = self.image.entry(trace) else {
+            return Time::ZERO;
+        };
+        let own = chain.waits.iter().find(|(address, _)| *address == at);
+        own.map_or_else(|| self.typical_wait(at), |(_, waits)| waits.median())
+    }
+
     /// Returns the time that the trace at `trace` in `chain` waits for its message, for request
     /// number `request`. It depends only on the arguments, so it is the same in every system.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
