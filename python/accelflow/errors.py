@@ -31,6 +31,7 @@ __all__ = [
     "one_of",
     "positive_number",
     "reading",
+    "refusals",
     "refused",
     "texts",
     "unreadable",
@@ -204,6 +205,17 @@ def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str)
     """
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise refused(name, value, f"must be {allowed}")
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn an AccelflowError of an engine that refuses a value into InputError."""
+    try:
+        yield
+    except AccelflowError as error:
+        if error.place is not None and not isinstance(error, InputError):
+            raise InputError.of(error) from error
+        raise
 
 
 @contextmanager

@@ -13,7 +13,14 @@ from typing import Any, Final
 from accelflow import _native
 from accelflow.calibration import calibrated, calibration_of
 from accelflow.chips import read_config
-from accelflow.errors import AccelflowError, InputError, positive_number, refused, whole_number
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    positive_number,
+    refusals,
+    refused,
+    whole_number,
+)
 from accelflow.parameters import Choice, Parameter, configured, parameters, settings
 from accelflow.policies import (
     OrchestratorSource,
@@ -187,9 +194,10 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
     asked = resolved(scenario)
     others = list(others)
     options = (threads, tail_share, samples, exact, use_intervals)
-    text, found = _native.scenario_run(
-        document(scenario), scenario.recording, options, progress, others
-    )
+    with refusals():
+        text, found = _native.scenario_run(
+            document(scenario), scenario.recording, options, progress, others
+        )
     results = json.loads(text)
     kept = {key: results[key] for key in ("use_over_time",) if key in results}
     return _results(scenario, asked, results) | _in_python(others) | kept, found

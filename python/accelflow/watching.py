@@ -2,14 +2,20 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native, simulation
-from accelflow.errors import AccelflowError, InputError, finite_number, refused, texts
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    finite_number,
+    refusals,
+    refused,
+    texts,
+)
 from accelflow.scenario import Scenario, document, loaded
 
 __all__ = [
@@ -88,7 +94,7 @@ def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -
         list(shown.requests),
         shown.slowest,
     )
-    with _refusals():
+    with refusals():
         return _native.scenario_timeline(document(scenario), scenario.recording, path, asked)
 
 
@@ -115,7 +121,7 @@ def write_spans_timeline(
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
     names = [str(file) for file in files]
     try:
-        with _refusals():
+        with refusals():
             return _native.spans_timeline(kind, names, path, asked)
     except AccelflowError as error:
         # Begins with a file that is read, not with the timeline that is written.
@@ -145,7 +151,7 @@ def watch(
     if request is not None and (isinstance(request, bool) or not 0 <= request < 1 << 63):
         raise refused("request", request, "must be a whole number from 0")
     scenario = _ready(scenario)
-    with _refusals():
+    with refusals():
         found = _native.scenario_watch(
             document(scenario), scenario.recording, service, request, float(percentile), progress
         )
@@ -171,7 +177,7 @@ def why(
     """
     finite_number("percentile", percentile)
     scenario = _ready(scenario)
-    with _refusals():
+    with refusals():
         found = _native.scenario_why(
             document(scenario), scenario.recording, service, float(percentile), progress
         )
@@ -222,17 +228,6 @@ def _bursts(found: dict[str, Any]) -> list[dict[str, Any]]:
             if ratio >= _BURST_RATIO:
                 bursts.append({"service": row["service"], "ratio": ratio})
     return sorted(bursts, key=lambda burst: -burst["ratio"])
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Raise InputError for an error of the engine that refuses a value."""
-    try:
-        yield
-    except AccelflowError as error:
-        if error.place is not None:
-            raise InputError.of(error) from error
-        raise
 
 
 def _ready(scenario: Scenario) -> Scenario:

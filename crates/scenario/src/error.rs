@@ -1,6 +1,7 @@
 //! The error of a scenario that cannot be read, checked or run.
 
 use accelflow_parameters::{Refusal, quoted};
+use accelflow_sim::SimError;
 use accelflow_workload::file::FileError;
 use accelflow_workload::profile::RecordingError;
 
@@ -30,7 +31,10 @@ impl ScenarioError {
         match self {
             ScenarioError::Refused(refusal) => Some(refusal),
             ScenarioError::Workload(error) => error.cause.refusal(),
-            ScenarioError::Engine(error) => error.downcast_ref(),
+            ScenarioError::Engine(error) => {
+                let of_simulator = error.downcast_ref().and_then(SimError::refusal);
+                error.downcast_ref().or(of_simulator)
+            }
             ScenarioError::Json(_) | ScenarioError::Recording(_) => None,
         }
     }

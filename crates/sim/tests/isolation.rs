@@ -5,7 +5,7 @@
 use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::{Fallback, SimulationResult};
-use accelflow_sim::{Config, Load, Run, SimError, simulate};
+use accelflow_sim::{Config, Load, Run, simulate};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
@@ -152,19 +152,21 @@ fn shares_that_cannot_be_are_refused() {
         })
         .unwrap_err()
     };
-    let few = SimError::ReservedTooFew {
-        tenants: 2,
-        accel: "TCP".to_owned(),
-        fewest: 1,
-    };
     for key in ["pes", "input_entries", "output_entries"] {
         let key = format!("accelerator.{key}");
-        assert_eq!(refused("accelflow", &[(&key, 1.0)]), few, "{key}");
+        let error = refused("accelflow", &[(&key, 1.0)]);
+        assert_eq!(
+            error.refusal().unwrap().to_string(),
+            "tenant.isolation = reserved: must be shared, or each of the 2 tenants must have an \
+             element, an input entry and an output entry of every accelerator: TCP has 1 of one of \
+             them",
+            "{key}"
+        );
     }
-    let message = refused("relief", &[]).to_string();
-    assert!(
-        message.contains("with relief: its accelerators share one queue"),
-        "{message}"
+    assert_eq!(
+        refused("relief", &[]).refusal().unwrap().to_string(),
+        "tenant.isolation = reserved: must be shared with relief, whose accelerators share one \
+         queue, or there must be one tenant"
     );
 }
 

@@ -31,26 +31,6 @@ pub enum SimError {
     /// Loads of one tenant have different shapers.
     #[error("tenant {0}: shaping: must be the same for all of its loads, which share one bucket")]
     ShapingDiffers(u16),
-    /// Tenants reserve shares of an accelerator that has fewer elements or entries than there are
-    /// tenants.
-    #[error(
-        "tenant.isolation = reserved with {tenants} tenants: each needs an element, an input entry \
-         and an output entry of every accelerator; {accel} has {fewest} of one of them"
-    )]
-    ReservedTooFew {
-        /// Number of tenants.
-        tenants: usize,
-        /// The accelerator that has too few.
-        accel: String,
-        /// The smallest of its numbers of elements, input entries and output entries.
-        fewest: usize,
-    },
-    /// Tenants reserve shares, but all accelerators share one queue.
-    #[error(
-        "tenant.isolation = reserved with {0}: its accelerators share one queue, which is not \
-         divided; allowed are one tenant and the other systems"
-    )]
-    ReservedCentrally(String),
     /// The load is for a service that the plan does not have.
     #[error("service number = {0}: must be in the plan")]
     UnknownService(usize),
@@ -103,4 +83,14 @@ pub enum SimError {
         /// The accelerator.
         accel: String,
     },
+}
+
+impl SimError {
+    /// The refusal of a value; None for another error.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            SimError::Config(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use accelflow_parameters::Refusal;
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
@@ -195,10 +196,17 @@ fn shares(run: &Run<'_>, properties: &Properties, tenants: usize) -> Result<usiz
         return Ok(1);
     }
     if properties.queueing == Queueing::Central {
-        let id = run.orchestrator.id().to_owned();
-        return Err(SimError::ReservedCentrally(id));
+        let allowed = format!(
+            "must be shared with {}, whose accelerators share one queue, or there must be one tenant",
+            run.orchestrator.id()
+        );
+        return Err(not_reserved(allowed));
     }
     Ok(tenants)
+}
+
+fn not_reserved(allowed: String) -> SimError {
+    Refusal::new("tenant.isolation", "reserved", allowed).into()
 }
 
 fn stations(
@@ -217,11 +225,12 @@ fn stations(
         };
         let fewest = sizes.elements.min(sizes.input).min(sizes.output);
         if fewest < shares {
-            return Err(SimError::ReservedTooFew {
-                tenants: shares,
-                accel: image.accel_name(accel).to_owned(),
-                fewest,
-            });
+            let allowed = format!(
+                "must be shared, or each of the {shares} tenants must have an element, an input \
+                 entry and an output entry of every accelerator: {} has {fewest} of one of them",
+                image.accel_name(accel)
+            );
+            return Err(not_reserved(allowed));
         }
         for _ in 0..hardware.instances_of(accel) {
             let station = |share| Station::new(sizes.share(share, shares), policy);
