@@ -4,9 +4,10 @@ mod results;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use accelflow_units::Time;
@@ -17,8 +18,8 @@ use crate::groups::groups;
 use crate::orchestrators::{AccelFlow, Orchestrator};
 use crate::plan::{Plan, ServicePlan};
 use crate::server::{
-    Limits, Load, Observer, Run, ServerResult, SimError, Watch, simulate_servers,
-    simulate_servers_observed, simulate_servers_watched,
+    Limits, Load, Observer, Run, ServerResult, SimError, Watch, simulate_servers_observed,
+    simulate_servers_watched,
 };
 use crate::server_use::used;
 use crate::stats::SimulationResult;
@@ -143,10 +144,15 @@ pub fn compare(
         ..*comparison
     };
     let groups = groups(comparison.plan);
-    let slos = slos(comparison)?;
     let cells: Vec<(usize, &[usize])> = (0..comparison.orchestrators.len())
         .flat_map(|system| groups.iter().map(move |group| (system, group.as_slice())))
         .collect();
+    let Some(slos) = slos(comparison, &|| {
+        progress(0, all_requests(comparison, &cells))
+    })?
+    else {
+        return Ok(None);
+    };
     let Some(outcomes) = run_cells(comparison, &slos, &cells, progress)? else {
         return Ok(None);
     };
@@ -194,7 +200,7 @@ pub fn observe(
         plan: &plan,
         ..*comparison
     };
-    let slos = slos(comparison)?;
+    let slos = slos(comparison, &|| true)?.unwrap_or_default();
     for group in groups(comparison.plan) {
         let watch = Watch::default();
         run_cell(comparison, &slos, &(system, &group), &watch, Some(observer))?;
@@ -242,8 +248,8 @@ fn run_cells(
         ..Watch::default()
     };
     let watches: Vec<Watch> = cells.iter().map(|_| watch()).collect();
-    let size = |cell: &(usize, &[usize])| cell.1.len() as u64 * comparison.requests;
-    let all: u64 = cells.iter().map(size).sum();
+    let size = |cell: &(usize, &[usize])| all_requests(comparison, &[*cell]);
+    let all = all_requests(comparison, cells);
     let outcomes: Vec<Mutex<Option<CellResult>>> = cells.iter().map(|_| Mutex::new(None)).collect();
     let stop_all = || {
         for watch in &watches {
@@ -274,23 +280,50 @@ fn run_cells(
             run(index);
         }
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..comparison.threads.clamp(1, cells.len().max(1)))
-            .map(|number| scope.spawn(move || worker(number == 0)))
-            .collect();
-        while !workers.iter().all(ScopedJoinHandle::is_finished) {
-            std::thread::sleep(BETWEEN_REPORTS);
-            let ended = watches
-                .iter()
-                .map(|watch| watch.ended.load(Ordering::Relaxed));
-            if !progress(ended.sum(), all) {
-                stop_all();
-            }
+    let report = || {
+        let ended = watches
+            .iter()
+            .map(|watch| watch.ended.load(Ordering::Relaxed));
+        if !progress(ended.sum(), all) {
+            stop_all();
         }
-    });
+    };
+    let threads = comparison.threads.clamp(1, cells.len().max(1));
+    on_threads(threads, &worker, report);
     let outcomes = outcomes.into_iter();
     let outcomes = outcomes.map(|slot| slot.into_inner().ok().flatten());
     collected(outcomes.collect(), &in_turn)
+}
+
+/// Calls `work` on `threads` threads, with true on the first. Calls `report` several times a second,
+/// and when all have ended.
+fn on_threads(threads: usize, work: &(dyn Fn(bool) + Sync), mut report: impl FnMut()) {
+    std::thread::scope(|scope| {
+        let (working, ended) = mpsc::channel::<()>();
+        for number in 0..threads {
+            let working = working.clone();
+            scope.spawn(move || {
+                work(number == 0);
+                drop(working);
+            });
+        }
+        drop(working);
+        until_ended(&ended, &mut report);
+    });
+    report();
+}
+
+/// The number of requests of all loads of `cells`.
+fn all_requests(comparison: &Comparison<'_>, cells: &[(usize, &[usize])]) -> u64 {
+    let loads = cells.iter().map(|(_, group)| group.len() as u64);
+    loads.sum::<u64>() * comparison.requests
+}
+
+/// Calls `report` several times a second until all senders of `ended` are gone.
+fn until_ended(ended: &Receiver<()>, mut report: impl FnMut()) {
+    while ended.recv_timeout(BETWEEN_REPORTS) == Err(RecvTimeoutError::Timeout) {
+        report();
+    }
 }
 
 /// The outcomes of all cells, or `None` if one has none. The error is that of the first cell of
@@ -316,44 +349,64 @@ const UNLOADED_REQUESTS: u64 = 200;
 /// The arrival rate of these requests per second, so low that they never overlap.
 const UNLOADED_RPS: f64 = 1.0;
 
-/// The SLO of each service, in the order of the plan.
-fn slos(comparison: &Comparison<'_>) -> Result<Vec<Option<Time>>, SimError> {
+/// The SLO of each service, in the order of the plan. `None` if `goes_on`, called several times a
+/// second, says no.
+fn slos(
+    comparison: &Comparison<'_>,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Option<Time>>>, SimError> {
+    let watch = Watch::default();
     let slo = |(index, service): (usize, &ServicePlan)| {
         let stated = comparison.slos.get(&service.name).copied();
         let own = comparison.slo_factors.get(&service.name).copied();
         match own.or(comparison.slo_factor) {
             Some(factor) if stated.is_none() => {
-                let unloaded = unloaded(comparison.config, comparison.plan, index)?;
+                let unloaded = unloaded(comparison.config, comparison.plan, index, &watch)?;
                 Ok(unloaded.map(|time| time.scale(factor)))
             }
             _ => Ok(stated),
         }
     };
-    comparison
-        .plan
-        .services
-        .iter()
-        .enumerate()
-        .map(slo)
-        .collect()
+    let all = || comparison.plan.services.iter().enumerate();
+    let slos: Result<Vec<_>, SimError> = std::thread::scope(|scope| {
+        let (ended, end) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            let slos = all().map(slo).collect();
+            drop(ended);
+            slos
+        });
+        until_ended(&end, || {
+            if !goes_on() {
+                watch.stop.store(true, Ordering::Relaxed);
+            }
+        });
+        worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+    });
+    let stopped = watch.stop.load(Ordering::Relaxed);
+    slos.map(|slos| (!stopped).then_some(slos))
 }
 
 /// The mean response time of a service on idle servers with AccelFlow; `None` if no request has a
-/// response. The called services are idle as well.
-///
-/// # Errors
-/// The errors of [`simulate_servers`].
-pub fn unloaded(config: &Config, plan: &Plan, service: usize) -> Result<Option<Time>, SimError> {
+/// response, or if `watch` stops the simulation. The called services are idle as well.
+fn unloaded(
+    config: &Config,
+    plan: &Plan,
+    service: usize,
+    watch: &Watch,
+) -> Result<Option<Time>, SimError> {
     let arrivals = ArrivalProcess::Poisson {
         rate_rps: UNLOADED_RPS,
     };
-    let mut servers = simulate_servers(&Run {
+    let run = Run {
         config,
         plan,
         orchestrator: &AccelFlow,
         loads: &[Load::new(service, arrivals, UNLOADED_REQUESTS, 0)],
         seed: 1,
-    })?;
+    };
+    let Some(mut servers) = simulate_servers_watched(&run, watch)? else {
+        return Ok(None);
+    };
     let server = server_of(&mut servers, service);
     Ok(server.and_then(|server| server.outcome.services[service].latency.mean()))
 }

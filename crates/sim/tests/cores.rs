@@ -4,10 +4,11 @@
 
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::Part;
-use accelflow_sim::{Config, Load};
+use accelflow_sim::{Config, Load, simulate};
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
 
+use crate::common::services::{self, FRONT, STOCK, apart};
 use crate::common::{
     NOTHING_NS, SYSTEMS, fixed_plan, frictionless, response, responses, round_cost, run, set,
     together, uniq_id,
@@ -325,4 +326,37 @@ fn slices_leave_interrupts_and_threads_that_go_on_alone() {
         };
         assert_eq!(of(7_000.0), of(0.0), "{id}");
     }
+}
+
+/// Responses of `Stock`, which misses a small cache, during a phase of `Front` of `phase_us`, and the bytes of main
+/// memory.
+fn beside_a_long_phase(phase_us: u64) -> (Vec<Time>, u64) {
+    let mut config = Config::default();
+    let cache = [
+        ("memory.llc_slice_kib", 64.0),
+        ("memory.llc_slices", 1.0),
+        ("memory.llc_ways", 4.0),
+        ("memory.dram_gb_per_s", 1.0),
+        ("memory.core_fill_gb_per_s", 1.0),
+    ];
+    set(&mut config, &cache);
+    let plan = apart(phase_us as f64 * 1e3, 10_000.0);
+    let (front, stock) = (
+        services::together(FRONT, 1),
+        services::poisson(STOCK, 10_000.0, 50),
+    );
+    let loads = [front, stock];
+    let outcome = simulate(&services::run(&config, &plan, "accelflow", &loads, 1)).unwrap();
+    let responses = outcome.services[STOCK].latency.iter().collect();
+    (responses, outcome.data.dram_bytes)
+}
+
+#[test]
+fn a_long_phase_takes_its_data_bit_by_bit() {
+    let (beside_short, _) = beside_a_long_phase(10_000);
+    let (beside_long, bytes) = beside_a_long_phase(1_000_000);
+    assert_eq!(beside_short, beside_long);
+    // All of it comes, at the stated rate for the time of the two phases.
+    let more = bytes - beside_a_long_phase(900_000).1;
+    assert!(more.abs_diff(200_000_000) <= 2_048, "{more}");
 }

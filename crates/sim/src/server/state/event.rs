@@ -57,6 +57,8 @@ pub(crate) enum Event {
     Resent(By, JobId),
     /// A core has completed a task or its time slice; the number is that of the task's start.
     CoreDone(CoreId, u32),
+    /// The caches need the data of the next part of a long task; the number of parts that are left.
+    CoreFills(u32),
 }
 
 impl Event {

@@ -9,10 +9,14 @@ use crate::server::error::Failure;
 use crate::server::state::{CoreId, CoreMessage, Event, Task};
 use crate::stats::Part;
 
+/// The caches get the data of a longer task in parts of this length: all at once, it would hold up
+/// everybody else's accesses to memory.
+const FILLED_AT_ONCE: Time = Time::from_us(10_000);
+
 impl Engine<'_> {
     /// Adds a task behind the others.
     pub(crate) fn push_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
-        self.uncore.core_runs(duration, now);
+        self.core_runs(duration, now);
         let started = self.cores.push(core, task, duration, now);
         self.task_started(core, started);
     }
@@ -20,21 +24,21 @@ impl Engine<'_> {
     /// Adds a task of the thread that has the core. Its last task ends now, so the core starts this
     /// one next, unless an interrupt waits.
     pub(crate) fn resume_task(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
-        self.uncore.core_runs(duration, now);
+        self.core_runs(duration, now);
         let started = self.cores.resume(core, task, duration, now);
         self.task_started(core, started);
     }
 
     /// Adds a task of another thread before those that wait.
     pub(crate) fn push_task_first(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
-        self.uncore.core_runs(duration, now);
+        self.core_runs(duration, now);
         let started = self.cores.push_first(core, task, duration, now);
         self.task_started(core, started);
     }
 
     /// Interrupts a core with a task.
     pub(crate) fn interrupt_core(&mut self, core: CoreId, task: Task, duration: Time, now: Time) {
-        self.uncore.core_runs(duration, now);
+        self.core_runs(duration, now);
         let started = self.cores.interrupt(core, task, duration, now);
         self.task_started(core, started);
     }
@@ -45,6 +49,28 @@ impl Engine<'_> {
             CoreRequests::Interrupt => self.interrupt_core(core, task, duration, now),
             CoreRequests::RunQueue => self.push_task(core, task, duration, now),
             CoreRequests::SoftwareQueue => self.post(core, CoreMessage::Ask(task, duration), now),
+        }
+    }
+
+    /// Brings the data of a task that runs for `duration` into the caches, that of a long task part by
+    /// part.
+    fn core_runs(&mut self, duration: Time, now: Time) {
+        let parts = duration.as_ps() / FILLED_AT_ONCE.as_ps();
+        let later = u32::try_from(parts.saturating_sub(1)).unwrap_or(u32::MAX);
+        let at_once = duration - FILLED_AT_ONCE * u64::from(later);
+        self.uncore.core_runs(at_once, now);
+        self.schedule_fills(later, now);
+    }
+
+    /// Brings the data of one part of a long task into the caches, of which `parts` are left.
+    pub(crate) fn core_fills(&mut self, parts: u32, now: Time) {
+        self.uncore.core_runs(FILLED_AT_ONCE, now);
+        self.schedule_fills(parts - 1, now);
+    }
+
+    fn schedule_fills(&mut self, parts: u32, now: Time) {
+        if parts > 0 {
+            self.schedule(now + FILLED_AT_ONCE, Event::CoreFills(parts));
         }
     }
 
@@ -100,7 +126,7 @@ impl Engine<'_> {
     /// Charges a task whose time slice has ended the context switch that it needs to go on.
     fn charge_switch(&mut self, task: Task, now: Time) {
         let switch = self.run.config.core.context_switch;
-        self.uncore.core_runs(switch, now);
+        self.core_runs(switch, now);
         match task {
             Task::Application(request) => self.requests.get_mut(request).cpu += switch,
             Task::Software(job) => self.jobs.get_mut(job).software += switch,
