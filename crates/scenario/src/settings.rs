@@ -98,7 +98,7 @@ pub(crate) fn server(place: &str, numbers: &Numbers) -> Result<Config, ScenarioE
     let refused = |refusal: Refusal| refusal.within(place);
     let mut config = Config::default();
     for (key, value) in numbers {
-        PARAMETERS.set(&mut config, key, *value).map_err(refused)?;
+        config.set(key, *value).map_err(refused)?;
     }
     config.check().map_err(refused)?;
     Ok(config)

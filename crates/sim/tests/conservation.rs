@@ -247,7 +247,7 @@ fn small_server() -> impl Strategy<Value = Config> {
         // One accelerator differs from the others: its place, its instances, -1 for theirs and 0 for
         // none, and its sizes, 0 for theirs.
         (0..Accel::COUNT, -1..=3_i32, 0..=3_u32, 0..=3_u32),
-        prop::sample::select(vec![0_u32, 500, 20_000]),
+        prop::sample::select(vec![0_u32, 1_000, 20_000]),
         // The most traces that run at once, or 0 for no limit, and where traces wait.
         (0..=5_u32, 0..=2_u32),
         absent(),

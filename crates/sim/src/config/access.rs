@@ -6,6 +6,11 @@ use super::blank::blank;
 use super::server::{Config, TRANSACTION};
 use super::table::PARAMETERS;
 
+/// The least limit of a tenant's traffic with memory: less would not move a request in its lifetime.
+const LEAST_GB_PER_S: f64 = 0.001;
+/// The shortest time slice, a thousandth of Linux's: a core would do nothing but switch.
+const LEAST_SLICE_NS: f64 = 1_000.0;
+
 impl Default for Config {
     /// The base server of the paper: the defaults of [`PARAMETERS`].
     fn default() -> Config {
@@ -21,7 +26,15 @@ impl Config {
     /// # Errors
     /// [`Refusal`] for an unknown key or a value that is not allowed.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
-        PARAMETERS.set(self, key, value)
+        let before = self.get(key)?;
+        PARAMETERS.set(self, key, value)?;
+        // 0 often means something else than little.
+        if value != 0.0 && self.get(key)? == 0.0 {
+            PARAMETERS.set(self, key, before)?;
+            let allowed = "must be 0, or so large that it is not rounded to 0";
+            return Err(Refusal::number(key, value, allowed));
+        }
+        Ok(())
     }
 
     /// The value of the parameter `key`, in the parameter's unit.
@@ -40,7 +53,25 @@ impl Config {
         PARAMETERS.check(self)?;
         self.check_multiple("tlb.entries", "tlb.ways", 1.0)?;
         let transaction_kib = TRANSACTION.get() as f64 / 1024.0;
-        self.check_multiple("memory.llc_slice_kib", "memory.llc_ways", transaction_kib)
+        self.check_multiple("memory.llc_slice_kib", "memory.llc_ways", transaction_kib)?;
+        self.check_least("memory.tenant_gb_per_s", LEAST_GB_PER_S, "")?;
+        self.check_least("core.time_slice_ns", LEAST_SLICE_NS, "")?;
+        let switch = "core.context_switch_ns";
+        self.check_least("core.time_slice_ns", self.get(switch)?, switch)
+    }
+
+    /// Checks that the value of `key` is 0, or at least `least`, the value of `other` if that is given.
+    fn check_least(&self, key: &str, least: f64, other: &str) -> Result<(), Refusal> {
+        let value = self.get(key)?;
+        if value == 0.0 || value >= least {
+            return Ok(());
+        }
+        let least = number_text(least);
+        let allowed = match other {
+            "" => format!("must be 0 or at least {least}"),
+            other => format!("must be 0 or at least {least}, as long as {other}"),
+        };
+        Err(Refusal::number(key, value, allowed))
     }
 
     /// Checks that the value of `key` is a multiple of `scale` times that of `other`.

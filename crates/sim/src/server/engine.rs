@@ -69,7 +69,6 @@ impl<'r> Engine<'r> {
     /// it.
     pub(crate) fn new(run: &Run<'r>, server: usize) -> Result<Engine<'r>, SimError> {
         let (config, plan) = (run.config, run.plan);
-        config.check()?;
         check_paths(run)?;
         let arrivals = Arrivals::new(run)?;
         let tenancy = Tenancy::new(run)?;
@@ -91,7 +90,7 @@ impl<'r> Engine<'r> {
             tenancy,
             dispatchers: Dispatchers::new(config),
             manager: Manager::new(config, &properties, unloaded),
-            processor: Processor::new(run),
+            processor: Processor::new(run, &properties),
             joins: Joins::new(),
             calls,
             retries: Retries::new(plan.has_retries()),
@@ -254,6 +253,7 @@ impl<'r> Engine<'r> {
             Event::Returned(call) => return self.returned(call, now),
             Event::Again(request, chain) => return self.again(request, chain, now),
             Event::CallsDue => self.calls_due(now),
+            Event::CoreFills(parts) => self.core_fills(parts, now),
             Event::Computed(job) => self.computed(job, now),
             Event::WordRead(job) => self.dispatch(job, now),
             Event::TimedOut(job) => self.timed_out(job, now),

@@ -29,7 +29,7 @@ pub struct ServerResult {
 /// # Errors
 /// [`SimError`] for an invalid server, plan or load, and for services on several servers.
 pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
-    let config = run.config.with_generation_costs();
+    let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
     Ok(Engine::new(&run.on(&config, &loads), server)?.run()?.0)
 }
@@ -42,7 +42,7 @@ pub fn simulate_watched(
     run: &Run<'_>,
     watch: &Watch,
 ) -> Result<Option<SimulationResult>, SimError> {
-    let config = run.config.with_generation_costs();
+    let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
     let engine = Engine::new(&run.on(&config, &loads), server)?.watched_by(watch);
     let (outcome, _) = engine.run()?;
@@ -57,7 +57,7 @@ pub fn simulate_observed(
     run: &Run<'_>,
     observer: &mut dyn Observer,
 ) -> Result<SimulationResult, SimError> {
-    let config = run.config.with_generation_costs();
+    let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
     let observer: Shared<'_> = RefCell::new(observer);
     let engine = Engine::new(&run.on(&config, &loads), server)?.observed_by(server, &observer);
@@ -72,7 +72,7 @@ pub fn simulate_servers_observed(
     run: &Run<'_>,
     observer: &mut dyn Observer,
 ) -> Result<(), SimError> {
-    let config = run.config.with_generation_costs();
+    let config = checked(run.config)?;
     let servers = loads_by_server(run)?;
     let observer: Shared<'_> = RefCell::new(observer);
     let mut engines = Vec::with_capacity(servers.len());
@@ -95,7 +95,7 @@ pub fn simulate_servers_observed(
 /// # Errors
 /// The errors of [`simulate`].
 pub fn simulate_logged(run: &Run<'_>) -> Result<(SimulationResult, Vec<Operated>), SimError> {
-    let config = run.config.with_generation_costs();
+    let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
     Engine::new(&run.on(&config, &loads), server)?
         .with_log()
@@ -125,7 +125,7 @@ pub fn simulate_servers_watched(
 }
 
 fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerResult>, SimError> {
-    let config = run.config.with_generation_costs();
+    let config = checked(run.config)?;
     let servers = loads_by_server(run)?;
     let intervals = watch.map_or(0, |watch| watch.use_intervals);
     let outcomes = match &servers[..] {
@@ -151,6 +151,12 @@ fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerResult
         }
     });
     Ok(named.collect())
+}
+
+/// The server with the costs of its generation. What the generation makes of allowed costs is allowed.
+fn checked(config: &Config) -> Result<Config, SimError> {
+    config.check()?;
+    Ok(config.with_generation_costs())
 }
 
 fn run_alone(

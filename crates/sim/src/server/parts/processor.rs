@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::arrivals::ArrivalProcess;
 
 use crate::config::{AcceleratorConfig, RpcProcessor};
+use crate::orchestrators::Properties;
 use crate::server::run::{Load, Run};
 use crate::server::state::{JobId, RequestId};
 
@@ -43,10 +45,12 @@ pub(crate) enum Admission {
 }
 
 impl Processor {
-    /// The processor of the server of `run`. The services with most requests are registered first.
-    pub(crate) fn new(run: &Run<'_>) -> Processor {
+    /// The processor of the server of `run`. The services with most requests are registered first. A
+    /// server whose cores do all RPC has no processor that could refuse messages.
+    pub(crate) fn new(run: &Run<'_>, properties: &Properties) -> Processor {
         let config = &run.config.accelerator;
-        if config.rpc_processor != RpcProcessor::Whole {
+        let is_used = properties.accelerated && config.has(Accel::Rpc);
+        if config.rpc_processor != RpcProcessor::Whole || !is_used {
             return Processor {
                 known: Vec::new(),
                 memory: None,
