@@ -50,8 +50,8 @@ impl Hardware {
             "non_acc" => Some(Hardware::Baseline),
             "cpu_centric" | "cohort" | "cohort_polling" => Some(Hardware::Accelerators),
             "relief" => Some(Hardware::Managed),
-            "per_acc_type_q" | "direct" | "cntr_flow" | "accelflow" | "accelflow_deadline"
-            | "accelflow_edf" | "ideal" => Some(Hardware::AccelFlow),
+            "per_acc_type_q" | "direct" | "direct_list" | "cntr_flow" | "accelflow"
+            | "accelflow_deadline" | "accelflow_edf" | "ideal" => Some(Hardware::AccelFlow),
             _ => None,
         }
     }

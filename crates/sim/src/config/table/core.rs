@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 2.4,
             provenance: Provenance::Paper,
             source: "AccelFlow, Table III",
-            why: "",
+            why: "The clock of networks, caches, TLBs and dispatchers: what is stated in cycles takes cycles of it. Times of software are stated in ns and do not depend on it.",
         },
         get: |config| config.core.clock.as_hz() as f64 / 1e9,
         set: |config, value| config.core.clock = hertz(value),

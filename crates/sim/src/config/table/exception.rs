@@ -9,7 +9,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
     Row {
         parameter: Parameter {
             key: "exception.per_million",
-            unit: "",
+            unit: "per million operations",
             kind: Kind::number(0.0, 1000000.0),
             default: 0.0,
             provenance: Provenance::Derived,

@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             default: 1500.0,
             provenance: Provenance::Paper,
             source: "AccelFlow, section VII.A.1",
-            why: "",
+            why: "From the request of a core or an accelerator to the manager's decision. For the systems between RELIEF and AccelFlow, too.",
         },
         get: |config| config.relief.latency.as_ns_f64(),
         set: |config, value| config.relief.latency = Time::from_ns_f64(value),

@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row<Config>] = &[Row {
         default: 0.0,
         provenance: Provenance::Paper,
         source: "AccelFlow, sections IV.C, V.1 and VII.A.3",
-        why: "The base design serves entries in order; section IV.C has priorities and section V.1 deadlines. Earliest deadline first is the comparison of section VII.A.3.",
+        why: "The base design serves entries in order; section IV.C has priorities and section V.1 deadlines. Earliest deadline first is the comparison of section VII.A.3. Without effect under RELIEF, whose queue is central, and under accelflow_deadline and accelflow_edf, which have one policy each.",
     },
     get: |config| f64::from(config.scheduling.policy.number()),
     set: |config, value| config.scheduling.policy = DispatchPolicy::of_number(value),
