@@ -13,6 +13,7 @@ use accelflow_workload::sizes::SizePreset;
 use accelflow_workload::suites::SOCIAL_NETWORK_NAMES;
 use serde_json::Value;
 
+use crate::checked::Checked;
 use crate::choice::{Choice, OrOwn};
 use crate::error::{ScenarioError, engine, twice};
 use crate::names::{CostSource, Costs, FactSource, Times};
@@ -24,17 +25,6 @@ use crate::settings::{self, Numbers};
 use crate::setup::Setup;
 use crate::shares;
 use accelflow_parameters::{Refusal, any_of, quoted};
-
-/// A scenario that can be run, with every default filled in.
-pub struct Checked {
-    pub(crate) scenario: Scenario,
-    pub(crate) resolved: Resolved,
-    pub(crate) servers: Vec<Config>,
-    pub(crate) services: Vec<Service>,
-    pub(crate) image: Image,
-    pub(crate) systems: Vec<&'static dyn Orchestrator>,
-    pub(crate) flows: BTreeMap<u16, Limits>,
-}
 
 impl Scenario {
     /// Reads a scenario from JSON. Fields that it leaves out have their defaults; the member
@@ -95,7 +85,7 @@ impl Scenario {
             image,
             systems,
         };
-        checked.check_setup()?;
+        check_setup(&checked)?;
         Ok(checked)
     }
 }
@@ -110,24 +100,13 @@ fn memory(workload: &Workload) -> Result<Image, ScenarioError> {
     Ok(image)
 }
 
-impl Checked {
-    /// Refuses costs, traces and calls that do not fit each other. A run checks recordings.
-    fn check_setup(&self) -> Result<(), ScenarioError> {
-        let measured = self.resolved.costs == Costs::Measured || self.scenario.recording.is_some();
-        match self.servers.first() {
-            Some(server) if !measured => Setup::new(self, server).map(|_| ()),
-            _ => Ok(()),
-        }
-    }
-
-    /// The scenario as it was given.
-    pub fn scenario(&self) -> &Scenario {
-        &self.scenario
-    }
-
-    /// The scenario with every default filled in.
-    pub fn resolved(&self) -> &Resolved {
-        &self.resolved
+/// Refuses costs, traces and calls that do not fit each other. A run checks recordings.
+fn check_setup(checked: &Checked) -> Result<(), ScenarioError> {
+    let measured =
+        checked.resolved.costs == Costs::Measured || checked.scenario.recording.is_some();
+    match checked.servers.first() {
+        Some(server) if !measured => Setup::new(checked, server).map(|_| ()),
+        _ => Ok(()),
     }
 }
 

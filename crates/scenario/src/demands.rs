@@ -12,7 +12,7 @@ use accelflow_workload::profile::{
 };
 use serde::Serialize;
 
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
 

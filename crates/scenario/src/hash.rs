@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::resolved::{Resolved, ResolvedChip, sha256};
 use crate::settings;

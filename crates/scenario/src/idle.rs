@@ -13,7 +13,7 @@ use accelflow_workload::services::Service;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
 
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::setup::{Setup, memory};
 use crate::walks::find_service;

@@ -12,6 +12,7 @@
 //! The number of threads is not part of a scenario, since results do not depend on it.
 
 mod check;
+mod checked;
 mod chip;
 mod chip_schema;
 mod choice;
@@ -40,7 +41,7 @@ mod toml_place;
 mod walks;
 mod watch;
 
-pub use check::Checked;
+pub use checked::Checked;
 pub use chip::{CHIP_SCHEMA, ChipError, ChipFile};
 pub use chip_schema::chip_schema;
 pub use choice::{Choice, OrOwn};

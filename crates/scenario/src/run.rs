@@ -5,7 +5,7 @@ use accelflow_sim::compare::{Comparison, SystemResult, compare};
 use accelflow_sim::orchestrators::Orchestrator;
 use accelflow_workload::profile::ProfileParameter;
 
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::limits::MAX_SAMPLES;
 use crate::options::RunOptions;

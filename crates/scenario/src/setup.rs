@@ -17,7 +17,7 @@ use accelflow_workload::services::Service;
 use accelflow_workload::sizes::{PayloadSizes, SizePreset};
 use accelflow_workload::suites::social_network;
 
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::choice::{Choice, OrOwn};
 use crate::connected::connected;
 use crate::error::{ScenarioError, engine};

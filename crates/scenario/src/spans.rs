@@ -9,7 +9,7 @@ use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
 use accelflow_sim::{Awaited, Happening, Observer, Seen};
 use accelflow_units::Time;
 
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;

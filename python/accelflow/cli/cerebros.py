@@ -217,6 +217,10 @@ def simulate(
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return
+    _show(result)
+
+
+def _show(result: dict[str, Any]) -> None:
     click.echo(f"{result['service']}: cycles for one request")
     click.echo(
         f"{'':14}{'RPC':>8}{'model':>8}{'waits':>7}{'on core':>8}{'function':>9}{'stall':>8}"

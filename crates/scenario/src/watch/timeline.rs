@@ -10,7 +10,7 @@ use accelflow_units::Time;
 use super::drawing::Drawing;
 use super::fates::{Fate, Fates, Selection};
 use super::times::Stretches;
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::assembler::{Assembler, RequestKey};
 use super::waterfall::Waterfall;
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;

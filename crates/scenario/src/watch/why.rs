@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::bands::{Band, BandTime};
 use super::neighbours::{Blame, Burst, Neighbours};
-use crate::check::Checked;
+use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 

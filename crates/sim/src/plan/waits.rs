@@ -1,0 +1,37 @@
+//! The times that traces wait for messages.
+
+use accelflow_trace::AtmAddress;
+use accelflow_units::Time;
+
+use super::{ChainPlan, Plan, WAIT};
+
+impl Plan {
+    /// The time that the trace at `trace` waits for its message, or the median if waits are drawn.
+    pub fn typical_wait(&self, trace: AtmAddress) -> Time {
+        let distribution = self.waits.get(trace.index());
+        distribution.map_or(Time::ZERO, |waits| waits.median())
+    }
+
+    /// The time that the trace called `trace` in `chain` waits for its message, or the median if
+    /// waits are drawn.
+    pub fn typical_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
+        let Some(at) = self.image.entry(trace) else {
+            return Time::ZERO;
+        };
+        let own = chain.waits.iter().find(|(address, _)| *address == at);
+        own.map_or_else(|| self.typical_wait(at), |(_, waits)| waits.median())
+    }
+
+    /// Returns the time that the trace at `trace` in `chain` waits for its message, for request
+    /// number `request`. It depends only on the arguments, so it is the same in every system.
+    pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
+        let own = chain.waits.iter().find(|(at, _)| *at == trace);
+        let own = own.map(|(_, distribution)| distribution);
+        let Some(distribution) = own.or_else(|| self.waits.get(trace.index())) else {
+            return Time::ZERO;
+        };
+        let [phase, number] = [chain.place.0, chain.place.1].map(u64::from);
+        let index = WAIT | phase << 32 | number << 16 | (trace.index() as u64) << 1;
+        distribution.draw(seed, request, index)
+    }
+}
