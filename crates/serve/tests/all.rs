@@ -19,6 +19,7 @@ mod grpc_threads;
 mod grpc_values;
 mod http2;
 mod known_clients;
+mod own_accelerators;
 mod own_traces;
 mod phases;
 mod places;

@@ -33,7 +33,7 @@ fn library(text: &str) -> Library {
     library
 }
 
-fn traces(text: &str) -> ServerTraces {
+pub(crate) fn traces(text: &str) -> ServerTraces {
     ServerTraces {
         source: TraceSource::of_library(&library(text)),
         receive: Some("own_receive".to_owned()),
@@ -55,7 +55,7 @@ fn plain(receive: &str, respond: &str) -> ServerTraces {
 }
 
 /// The accelerator calls of requests to a function, with their traces, path by path.
-fn steps(running: &Running, function: &str) -> Vec<Vec<(String, String)>> {
+pub(crate) fn steps(running: &Running, function: &str) -> Vec<Vec<(String, String)>> {
     let of_phase = |phase| match phase {
         RecordedPhase::Cpu { .. } => Vec::new(),
         RecordedPhase::Chains(chains) => chains,
@@ -82,7 +82,7 @@ fn paths(running: &Running, function: &str) -> Vec<Vec<String>> {
 }
 
 /// Waits until requests have taken these paths: a request is recorded after its reply.
-fn await_paths(running: &Running, function: &str, expected: &[&[&str]]) {
+pub(crate) fn await_paths(running: &Running, function: &str, expected: &[&[&str]]) {
     for _ in 0..600 {
         if paths(running, function) == expected {
             return;
@@ -97,7 +97,7 @@ fn has_ldb(running: &Running) -> bool {
     steps.iter().flatten().any(|(_, accel)| accel == "LdB")
 }
 
-fn recording(mut server: Server, own: ServerTraces) -> Running {
+pub(crate) fn recording(mut server: Server, own: ServerTraces) -> Running {
     server.set_traces(own).expect("they fit");
     server.set_recording(true);
     start(server)

@@ -25,7 +25,7 @@ pub(super) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send +
 
 /// Called after each step with the accelerator and the step's time, including the wait in the
 /// queue.
-pub(super) type Observe = dyn Fn(Accel, Duration) + Send + Sync;
+pub(super) type Observe = dyn Fn(Accel, Option<&str>, Duration) + Send + Sync;
 
 /// The place where an execution waits for a response.
 pub(super) type Parked = Rendezvous<Box<Flow>, Result<Vec<u8>, PeerError>>;
@@ -165,12 +165,10 @@ impl Hub {
         all.push_back((until, Arc::downgrade(parked)));
     }
 
-    /// Reports a step of one of the nine to the observer.
-    pub(super) fn observe(&self, accel: Accel, spent: Duration) {
-        if accel.own_number().is_none()
-            && let Some(observe) = &self.observe
-        {
-            observe(accel, spent);
+    /// Reports a step to the observer; `own` is the name of a custom accelerator.
+    pub(super) fn observe(&self, accel: Accel, own: Option<&str>, spent: Duration) {
+        if let Some(observe) = &self.observe {
+            observe(accel, own, spent);
         }
     }
 

@@ -57,15 +57,15 @@ impl Pools {
         Pools::launch(settings, Box::new(make), None)
     }
 
-    /// Like [`Pools::start`]; `observe` is called after each step with the accelerator, and the
-    /// time from the step's arrival in the queue to its end.
+    /// Like [`Pools::start`]; `observe` is called after each step with the accelerator, its name if
+    /// it is a custom one, and the time from the step's arrival in the queue to its end.
     ///
     /// # Errors
     /// The errors of [`Pools::start`].
     pub fn start_observed(
         settings: PoolSettings,
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
-        observe: impl Fn(Accel, Duration) + Send + Sync + 'static,
+        observe: impl Fn(Accel, Option<&str>, Duration) + Send + Sync + 'static,
     ) -> Result<Pools, PoolError> {
         Pools::launch(settings, Box::new(make), Some(Box::new(observe)))
     }

@@ -109,7 +109,8 @@ fn perform(
     let Some(call) = &flow.call else {
         return false;
     };
-    hub.observe(call.accel, call.took);
+    let own = flow.run.image.kind(call.accel).map(|kind| kind.name());
+    hub.observe(call.accel, own, call.took);
     matches!(&call.done, Err(cause) if cause.reason == PANIC)
 }
 

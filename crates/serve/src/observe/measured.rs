@@ -59,6 +59,7 @@ impl<B: Bodies> Bodies for Measured<B> {
         let done = self.inner.run_own(kind, job);
         self.last = Instant::now();
         let spent = self.last - start;
+        self.metrics.own_step(kind.name(), spent);
         if self.records && done.is_ok() {
             self.costs_ns.push(nanoseconds(spent));
         }

@@ -223,6 +223,11 @@ impl Metrics {
         self.steps.of(accel).observe(spent);
     }
 
+    /// Counts a step of the custom accelerator `name`.
+    pub(crate) fn own_step(&self, name: &str, spent: Duration) {
+        self.steps.observe_own(name, spent);
+    }
+
     pub(crate) fn handler(&self, spent: Duration) {
         self.handlers.observe(spent);
     }

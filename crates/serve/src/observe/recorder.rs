@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use accelflow_runtime::Step;
 use accelflow_runtime::trail::{Trail, TrailPhase};
-use accelflow_trace::Accel;
 use accelflow_workload::profile::{
     Direction, RecordedChain, RecordedOutside, RecordedPhase, RecordedRequest, RecordedService,
     RecordedStep, Recording, quantiles,
@@ -77,7 +76,7 @@ enum Shape {
 #[derive(Clone, PartialEq)]
 struct Place {
     trace: String,
-    accel: Accel,
+    accelerator: String,
     direction: Direction,
     facts: Vec<(String, i64)>,
 }
@@ -212,7 +211,7 @@ impl Place {
     fn of(step: &Step) -> Place {
         Place {
             trace: step.trace.clone(),
-            accel: step.accel,
+            accelerator: step.name().to_owned(),
             direction: match step.direction {
                 accelflow_accel::Direction::Receive => Direction::Receive,
                 accelflow_accel::Direction::Send => Direction::Send,
@@ -359,7 +358,7 @@ impl Samples {
     fn step(&self, place: &Place) -> RecordedStep {
         RecordedStep {
             trace: place.trace.clone(),
-            accelerator: place.accel.name().to_owned(),
+            accelerator: place.accelerator.clone(),
             direction: place.direction,
             input_bytes: median(&self.input_bytes, u64::cmp),
             output_bytes: median(&self.output_bytes, u64::cmp),

@@ -3,6 +3,7 @@
 //! A server creates spans only if it has [`Telemetry`](crate::Telemetry). Spans of steps are
 //! created after the answer, from recorded times, and a request never waits for the exporter.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
@@ -80,7 +81,7 @@ pub(crate) struct RequestSpan {
 }
 
 struct StepSpan {
-    name: &'static str,
+    name: Cow<'static, str>,
     trace: String,
     begun: Instant,
     spent: Duration,
@@ -98,7 +99,10 @@ impl RequestSpan {
         let steps = run.outcome.steps.iter().zip(&run.times);
         self.steps
             .extend(steps.map(|(step, (begun, spent))| StepSpan {
-                name: step.accel.name(),
+                name: match &step.own {
+                    Some(kind) => Cow::Owned(kind.name().to_owned()),
+                    None => Cow::Borrowed(step.accel.name()),
+                },
                 trace: step.trace.to_string(),
                 begun: *begun,
                 spent: *spent,
@@ -108,7 +112,7 @@ impl RequestSpan {
 
     pub(crate) fn add_handler(&mut self, begun: Instant, spent: Duration) {
         self.steps.push(StepSpan {
-            name: "handler",
+            name: Cow::Borrowed("handler"),
             trace: String::new(),
             begun,
             spent,

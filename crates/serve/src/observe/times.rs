@@ -4,8 +4,9 @@
 //! histogram sums all shares.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use std::{array, fmt};
 
@@ -77,15 +78,35 @@ impl EncodeMetric for Times {
 
 /// Times by accelerator.
 #[derive(Clone, Debug)]
-pub(crate) struct StepTimes([Times; Accel::COUNT]);
+pub(crate) struct StepTimes {
+    nine: [Times; Accel::COUNT],
+    /// Times of the custom accelerators that have worked, by name.
+    own: Arc<RwLock<BTreeMap<String, Times>>>,
+}
 
 impl StepTimes {
     pub(crate) fn new() -> StepTimes {
-        StepTimes(array::from_fn(|_| Times::new()))
+        StepTimes {
+            nine: array::from_fn(|_| Times::new()),
+            own: Arc::default(),
+        }
     }
 
+    /// The times of one of the nine accelerators.
     pub(crate) fn of(&self, accel: Accel) -> &Times {
-        &self.0[accel.index()]
+        &self.nine[accel.index()]
+    }
+
+    /// Adds a time of the custom accelerator `name`.
+    pub(crate) fn observe_own(&self, name: &str, spent: Duration) {
+        let known = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(times) = known.get(name) {
+            return times.observe(spent);
+        }
+        drop(known);
+        let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
+        let times = own.entry(name.to_owned()).or_insert_with(Times::new);
+        times.observe(spent);
     }
 }
 
@@ -95,6 +116,11 @@ impl EncodeMetric for StepTimes {
             let labels = [("accelerator", accel.name())];
             self.of(accel)
                 .encode(&mut encoder.encode_family(&labels)?)?;
+        }
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        for (name, times) in own.iter() {
+            let labels = [("accelerator", name.as_str())];
+            times.encode(&mut encoder.encode_family(&labels)?)?;
         }
         Ok(())
     }

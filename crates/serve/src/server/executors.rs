@@ -345,9 +345,12 @@ pub(crate) fn bodies(
         Execution::Ensemble(settings) => {
             // The metrics own the ensemble, so the ensemble must not own the metrics.
             let metrics_of = Arc::downgrade(metrics);
-            let observe = move |accel, spent| {
+            let observe = move |accel, own: Option<&str>, spent| {
                 if let Some(metrics) = metrics_of.upgrade() {
-                    metrics.step(accel, spent);
+                    match own {
+                        Some(name) => metrics.own_step(name, spent),
+                        None => metrics.step(accel, spent),
+                    }
                 }
             };
             let equipment = equipment.clone();
