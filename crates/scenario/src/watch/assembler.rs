@@ -1,10 +1,9 @@
 //! Assembles the waterfalls of chosen requests from an observer's events.
 
-use std::collections::HashMap;
-
 use accelflow_sim::stats::Part;
 use accelflow_sim::{Activity, Deed, Execution, Happening, Seen, UnitName, Wait};
 use accelflow_units::Time;
+use rustc_hash::FxHashMap;
 
 use super::resource::Resource;
 use super::waterfall::{Segment, Waterfall};
@@ -15,13 +14,13 @@ pub(crate) type RequestKey = (usize, u64);
 /// Makes the waterfalls of chosen requests.
 #[derive(Default)]
 pub(crate) struct Assembler {
-    open: HashMap<RequestKey, Open>,
+    open: FxHashMap<RequestKey, Open>,
 }
 
 struct Open {
     waterfall: Waterfall,
     /// By trace, the times when hardware began to work on it, since its last segment.
-    begun: HashMap<u32, Vec<(Time, Begun)>>,
+    begun: FxHashMap<u32, Vec<(Time, Begun)>>,
 }
 
 /// The work that hardware began.
@@ -54,7 +53,7 @@ impl Assembler {
                         error: false,
                         segments: Vec::new(),
                     },
-                    begun: HashMap::new(),
+                    begun: FxHashMap::default(),
                 };
                 self.open.insert(key, open);
                 None

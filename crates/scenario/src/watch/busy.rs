@@ -1,11 +1,12 @@
 //! Busy intervals of hardware: the activities of a server as intervals.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
 
 use accelflow_sim::{Activity, CoreWork, Deed, Execution, UnitName};
 use accelflow_timeline::Lanes;
 use accelflow_units::Time;
+use rustc_hash::FxHashMap;
 
 use super::resource::Resource;
 
@@ -29,17 +30,17 @@ pub(crate) struct Busy {
 #[derive(Default)]
 pub(crate) struct Hardware {
     /// The current work of each core and dispatcher.
-    current: HashMap<Resource, (Time, Option<Execution>, Option<CoreWork>)>,
+    current: FxHashMap<Resource, (Time, Option<Execution>, Option<CoreWork>)>,
     /// By trace, the processing element that it occupies.
-    operations: HashMap<u32, Operation>,
-    free: HashMap<UnitName, BTreeSet<usize>>,
+    operations: FxHashMap<u32, Operation>,
+    free: FxHashMap<UnitName, BTreeSet<usize>>,
     engines: Lanes,
     /// Reservations of links, which are made ahead of time: start, link, end, and number of the
     /// interval.
     links: BinaryHeap<Reverse<(Time, usize, Time, u64)>>,
-    carried_for: HashMap<u64, Execution>,
+    carried_for: FxHashMap<u64, Execution>,
     carried: u64,
-    link_ends: HashMap<usize, Time>,
+    link_ends: FxHashMap<usize, Time>,
 }
 
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Draws a run into a timeline.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use accelflow_sim::{Activity, Deed, Execution, Observer, Queue, Seen, ServerShape};
 use accelflow_timeline::{Argument, Slice, Timeline, Track};
 use accelflow_trace::Image;
 use accelflow_units::Time;
+use rustc_hash::FxHashMap;
 
 use super::assembler::{Assembler, waited};
 use super::busy::{Busy, Hardware};
@@ -27,7 +27,7 @@ pub(crate) struct Drawing<'d, W> {
     /// The stretches of time in which hardware is shown.
     stretches: Stretches,
     assembler: Assembler,
-    servers: HashMap<usize, Server>,
+    servers: FxHashMap<usize, Server>,
     ended: Vec<Busy>,
     /// The first error of writing.
     failed: Option<io::Error>,
@@ -37,8 +37,8 @@ struct Server {
     rows: Rows,
     hardware: Hardware,
     /// The additional rows of each row of requests.
-    beside: HashMap<Track, Stack>,
-    lengths: HashMap<Queue, (usize, Option<usize>)>,
+    beside: FxHashMap<Track, Stack>,
+    lengths: FxHashMap<Queue, (usize, Option<usize>)>,
 }
 
 impl<'d, W: Write> Drawing<'d, W> {
@@ -57,7 +57,7 @@ impl<'d, W: Write> Drawing<'d, W> {
             shown,
             stretches,
             assembler: Assembler::default(),
-            servers: HashMap::new(),
+            servers: FxHashMap::default(),
             ended: Vec::new(),
             failed: None,
         }
@@ -95,8 +95,8 @@ impl<'d, W: Write> Drawing<'d, W> {
         let server = Server {
             rows: Rows::new(self.timeline, &label, shape)?,
             hardware,
-            beside: HashMap::new(),
-            lengths: HashMap::new(),
+            beside: FxHashMap::default(),
+            lengths: FxHashMap::default(),
         };
         self.servers.insert(shape.server, server);
         Ok(())

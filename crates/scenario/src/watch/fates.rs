@@ -1,10 +1,11 @@
 //! The requests that are shown, with the times of their arrivals and responses.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 use accelflow_sim::{Happening, Observer, Seen};
 use accelflow_units::Time;
+use rustc_hash::FxHashMap;
 
 use super::assembler::RequestKey;
 
@@ -22,7 +23,7 @@ pub(crate) struct Selection {
 }
 
 /// The times of arrivals and responses of requests.
-pub(crate) type Fate = HashMap<RequestKey, (Time, Time)>;
+pub(crate) type Fate = FxHashMap<RequestKey, (Time, Time)>;
 
 /// The slowest requests, the fastest of them on top: response time, number, arrival.
 type Slowest = BinaryHeap<Reverse<(Time, u64, Time)>>;
@@ -32,12 +33,12 @@ pub(crate) struct Fates<'s> {
     selection: &'s Selection,
     /// The largest number of requests that are kept.
     most: usize,
-    open: HashMap<RequestKey, Time>,
+    open: FxHashMap<RequestKey, Time>,
     kept: Fate,
     /// Number of requests of the selection.
     pub(crate) found: u64,
     /// By service, the slowest so far.
-    slowest: HashMap<usize, Slowest>,
+    slowest: FxHashMap<usize, Slowest>,
 }
 
 impl Selection {
@@ -60,10 +61,10 @@ impl<'s> Fates<'s> {
         Fates {
             selection,
             most,
-            open: HashMap::new(),
-            kept: Fate::new(),
+            open: FxHashMap::default(),
+            kept: Fate::default(),
             found: 0,
-            slowest: HashMap::new(),
+            slowest: FxHashMap::default(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! The causes of slow requests: the services that occupied the resources they waited for, and the
 //! arrivals before them.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use accelflow_sim::{Activity, Deed, Happening, Observer, Seen, ServerShape};
 use accelflow_units::Time;
+use rustc_hash::FxHashMap;
 
 use super::assembler::{Assembler, RequestKey};
 use super::bands::BandTimes;
@@ -46,13 +47,13 @@ type ByService = BTreeMap<Option<usize>, Time>;
 /// Follows the requests of two bands, and the work that delays them.
 pub(crate) struct Neighbours<'c> {
     /// The band of each request that is followed.
-    chosen: &'c HashMap<RequestKey, usize>,
+    chosen: &'c FxHashMap<RequestKey, usize>,
     /// The length of the window before a request in which arrivals are counted.
     window: Time,
     assembler: Assembler,
-    servers: HashMap<usize, Hardware>,
+    servers: FxHashMap<usize, Hardware>,
     /// Busy intervals while followed requests were in flight.
-    recent: HashMap<(usize, Resource), VecDeque<Busy>>,
+    recent: FxHashMap<(usize, Resource), VecDeque<Busy>>,
     ended: Vec<Busy>,
     pub(crate) times: BandTimes,
     /// By resource and band, the time for which each service occupied it.
@@ -69,13 +70,13 @@ pub(crate) struct Neighbours<'c> {
 }
 
 impl<'c> Neighbours<'c> {
-    pub(crate) fn new(chosen: &'c HashMap<RequestKey, usize>, window: Time) -> Neighbours<'c> {
+    pub(crate) fn new(chosen: &'c FxHashMap<RequestKey, usize>, window: Time) -> Neighbours<'c> {
         Neighbours {
             chosen,
             window,
             assembler: Assembler::default(),
-            servers: HashMap::new(),
-            recent: HashMap::new(),
+            servers: FxHashMap::default(),
+            recent: FxHashMap::default(),
             ended: Vec::new(),
             times: BandTimes::default(),
             occupied: BTreeMap::new(),

@@ -1,10 +1,10 @@
 //! The rows of a server in a timeline.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use accelflow_sim::{Queue, ServerShape, UnitName};
 use accelflow_timeline::{Lanes, Timeline, Track};
+use rustc_hash::FxHashMap;
 
 use super::resource::Resource;
 
@@ -13,11 +13,11 @@ pub(crate) struct Rows {
     /// The group of requests.
     pub(crate) requests: Track,
     /// By service, the group of its requests and the rows in it.
-    services: HashMap<usize, (Track, Stack)>,
-    hardware: HashMap<(Resource, usize), Track>,
-    counters: HashMap<Queue, Track>,
+    services: FxHashMap<usize, (Track, Stack)>,
+    hardware: FxHashMap<(Resource, usize), Track>,
+    counters: FxHashMap<Queue, Track>,
     /// By queue, the rows of its waiting entries.
-    waits: HashMap<Resource, (Track, Stack)>,
+    waits: FxHashMap<Resource, (Track, Stack)>,
     links: Track,
     link_names: Vec<String>,
     queues: Track,
@@ -56,8 +56,8 @@ impl Rows {
     ) -> io::Result<Rows> {
         let process = timeline.process(label)?;
         let requests = timeline.track(process, "requests")?;
-        let mut hardware = HashMap::new();
-        let mut counters = HashMap::new();
+        let mut hardware = FxHashMap::default();
+        let mut counters = FxHashMap::default();
         if shape.central {
             let manager = timeline.track(process, "manager")?;
             hardware.insert((Resource::Manager, 0), manager);
@@ -80,10 +80,10 @@ impl Rows {
         let queues = timeline.track(process, "queues")?;
         Ok(Rows {
             requests,
-            services: HashMap::new(),
+            services: FxHashMap::default(),
             hardware,
             counters,
-            waits: HashMap::new(),
+            waits: FxHashMap::default(),
             links: timeline.track(process, "links")?,
             link_names: shape.links.clone(),
             queues,
@@ -168,8 +168,8 @@ impl Rows {
 
 /// The rows of hardware and of queue lengths that [`unit_rows`] adds to.
 type Made<'m> = (
-    &'m mut HashMap<(Resource, usize), Track>,
-    &'m mut HashMap<Queue, Track>,
+    &'m mut FxHashMap<(Resource, usize), Track>,
+    &'m mut FxHashMap<Queue, Track>,
 );
 
 fn unit_rows<W: Write>(

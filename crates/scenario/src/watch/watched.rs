@@ -1,11 +1,10 @@
 //! The waterfall of one request.
 
-use std::collections::HashSet;
-
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::{Comparison, compare, observe};
 use accelflow_sim::stats::Sample;
 use accelflow_sim::{Activity, Observer, Seen};
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
 use super::assembler::{Assembler, RequestKey};
@@ -67,7 +66,7 @@ impl Checked {
             }
         };
         let comparison = setup.comparison(self, &RunOptions::default());
-        let chosen = HashSet::from([(index, number)]);
+        let chosen = FxHashSet::from_iter([(index, number)]);
         let Some(waterfall) = waterfalls(&comparison, &chosen)?.pop() else {
             let allowed = "must be the number of a request of the run, from 0";
             return Err(Refusal::new("request", number, allowed).into());
@@ -139,7 +138,7 @@ fn nearest(sorted: &[Sample], percentile: f64) -> &Sample {
 /// The waterfalls of the requests `chosen`.
 fn waterfalls(
     comparison: &Comparison<'_>,
-    chosen: &HashSet<RequestKey>,
+    chosen: &FxHashSet<RequestKey>,
 ) -> Result<Vec<Waterfall>, ScenarioError> {
     let mut watching = Watching {
         assembler: Assembler::default(),
@@ -153,7 +152,7 @@ fn waterfalls(
 /// Collects the waterfalls of chosen requests.
 struct Watching<'c> {
     assembler: Assembler,
-    chosen: &'c HashSet<RequestKey>,
+    chosen: &'c FxHashSet<RequestKey>,
     found: Vec<Waterfall>,
 }
 

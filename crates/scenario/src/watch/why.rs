@@ -1,10 +1,9 @@
 //! Explanations of slow requests: resources for which other requests did not wait.
 
-use std::collections::HashMap;
-
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::observe;
 use accelflow_units::Time;
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use super::bands::{Band, BandTime};
@@ -88,7 +87,7 @@ impl Checked {
             );
             return Err(Refusal::number("percentile", percentile, allowed).into());
         }
-        let mut chosen = HashMap::new();
+        let mut chosen = FxHashMap::default();
         for (number, band) in bands.iter().enumerate() {
             chosen.extend(
                 band.followed
