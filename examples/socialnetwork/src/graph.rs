@@ -23,14 +23,18 @@ const DEGREES: [(f64, f64); 5] = [
     (1.0, 313.0),
 ];
 
-/// Posts of each user.
-const POSTS: u64 = 4;
+/// Posts of each user, unless another number is asked for.
+pub(crate) const POSTS: u64 = 4;
+
+/// The largest number of posts of each user.
+pub(crate) const MAX_POSTS: u64 = 1_000;
 
 /// The number of concurrent writers.
 const WRITERS: usize = 16;
 
-/// Registers the users through the services, and writes the graph and the posts to the storage.
-pub(crate) fn load(site: &Site, seed: u64) -> Result<(), Failure> {
+/// Registers the users through the services, and writes the graph and `posts` posts of each user to
+/// the storage.
+pub(crate) fn load(site: &Site, seed: u64, posts: u64) -> Result<(), Failure> {
     let storage = services::storage(site)?;
     let writers = rayon::ThreadPoolBuilder::new()
         .num_threads(WRITERS)
@@ -48,7 +52,7 @@ pub(crate) fn load(site: &Site, seed: u64) -> Result<(), Failure> {
                 add(&storage, "followees", own, user)
             },
         )?;
-        (0..USERS * POSTS)
+        (0..USERS * posts)
             .into_par_iter()
             .try_for_each(|number| post(&storage, number, &followers))
     })

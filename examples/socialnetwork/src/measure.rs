@@ -138,7 +138,7 @@ impl Bench<'_> {
     fn findings(&mut self, kinds: &[Kind]) -> Result<Findings, Failure> {
         eprintln!("loading users, graph and posts");
         let all = self.cluster.serve(&Cluster::all_but(""), None, false)?;
-        let loaded = graph::load(&self.cluster.site, self.options.seed);
+        let loaded = graph::load(&self.cluster.site, self.options.seed, graph::POSTS);
         loaded.map_err(|error| error.to_string())?;
         all.stop()?;
         let floor_us = self.floor()?;

@@ -25,6 +25,9 @@ pub(crate) struct Options {
     /// Duration of each load's warm-up, whose requests are sent but not measured, in seconds.
     #[arg(long, default_value_t = 2.0)]
     warm_up_seconds: f64,
+    /// Posts of each of the 962 users at the start.
+    #[arg(long, default_value_t = graph::POSTS)]
+    posts: u64,
     /// Random seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -44,6 +47,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     check("service-rate", options.service_rate, 100_000.0)?;
     check("seconds", options.seconds, 3_600.0)?;
     check("warm-up-seconds", options.warm_up_seconds, 3_600.0)?;
+    if !(1..=graph::MAX_POSTS).contains(&options.posts) {
+        let (posts, most) = (options.posts, graph::MAX_POSTS);
+        return Err(format!("--posts {posts}: must be from 1 to {most}").into());
+    }
     eprintln!(
         "starting Redis, PostgreSQL, the gateway and {} services",
         SERVICES.len()
@@ -52,7 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     let names = SERVICES.map(|(name, _)| name);
     let servers = cluster.serve(&names, None, false)?;
     eprintln!("loading users, graph and posts");
-    let loaded = graph::load(&cluster.site, options.seed);
+    let loaded = graph::load(&cluster.site, options.seed, options.posts);
     loaded.map_err(|error| error.to_string())?;
     let warm_up = Duration::from_secs_f64(options.warm_up_seconds);
     let drive = |mix: &[(Kind, f64)], rate_rps: f64| {

@@ -16,7 +16,7 @@ fn socialnetwork(arguments: &[&str]) -> Option<std::process::Output> {
 
 #[test]
 fn every_request_of_every_service_has_a_good_reply() {
-    let arguments = "run --seconds 1 --warm-up-seconds 0.2 --rate 20 --service-rate 10";
+    let arguments = "run --seconds 1 --warm-up-seconds 0.2 --rate 20 --service-rate 10 --posts 1";
     let arguments: Vec<&str> = arguments.split(' ').collect();
     let Some(output) = socialnetwork(&arguments) else {
         return;
@@ -45,6 +45,10 @@ fn bad_options_are_one_clear_line() {
         (
             &["run", "--rate", "0"][..],
             "socialnetwork: error: --rate 0: must be above 0 and at most 100000\n",
+        ),
+        (
+            &["run", "--posts", "0"],
+            "socialnetwork: error: --posts 0: must be from 1 to 1000\n",
         ),
         (
             &["run", "--warm-up-seconds", "0"],
