@@ -307,6 +307,13 @@ fn check_costs(
             "without a recording",
         ));
     }
+    if let Some(given) = scenario.tcp_cost_ns
+        && matches!(resolved.costs, Costs::Measured | Costs::Recording)
+    {
+        let costs = resolved.costs.name();
+        let allowed = format!("must be left out without profile paper: the costs are {costs}");
+        return Err(Refusal::new("tcp_cost_ns", given, allowed).into());
+    }
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);
     if recorded && scenario.profile == Some(paper) {
         let others = [measured.name(), "left out"];

@@ -139,9 +139,10 @@ pub enum Limit {
     Time(TimeLimiter),
 }
 
-/// A limit on the accelerator time of a tenant: the time for which processing elements work for its
-/// traces. A trace starts once it has paid its predicted time, that of earlier traces with inputs
-/// of its size. When it ends, it pays the time beyond the prediction or gets unused time back.
+/// A limit on the accelerator time of a tenant: the time that the operations of its traces take on
+/// idle processing elements, without waits for memory and preparation for another tenant. A trace
+/// starts once it has paid its predicted time, that of earlier traces with inputs of its size. When
+/// it ends, it pays the time beyond the prediction or gets unused time back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeLimiter {

@@ -15,11 +15,11 @@ use crate::plan::Plan;
 pub struct Limits {
     /// ARCUS's traffic shaper, in traces, in bytes or in both.
     pub flow: Option<FlowConfig>,
-    /// A token bucket whose tokens are nanoseconds of accelerator time: the time for which
-    /// processing elements work for the tenant's traces. A trace starts once it has paid its
-    /// predicted time, that of earlier traces with inputs of its size. When it ends, it pays the
-    /// time beyond the prediction or gets unused tokens back. So one limit holds for traces of any
-    /// size.
+    /// A token bucket whose tokens are nanoseconds of accelerator time: the time that the
+    /// operations of the tenant's traces take on idle processing elements. A trace starts once it
+    /// has paid its predicted time, that of earlier traces with inputs of its size. When it ends,
+    /// it pays the time beyond the prediction or gets unused tokens back. So one limit holds for
+    /// traces of any size.
     pub time: Option<Registers>,
 }
 
