@@ -156,6 +156,12 @@ def test_any_mapping_has_numbers_of_workers() -> None:
     assert Pools(workers_of=given).workers_of == {"RPC": 2}
 
 
+@pytest.mark.parametrize("kind", ["fail", "panic"])
+def test_faults_without_delay_have_no_delay(kind: Any) -> None:
+    with pytest.raises(InputError, match=r"delay_s = 2: must be left out of a fault of kind"):
+        Fault(accelerator="RPC", kind=kind, share=1, delay_s=2)
+
+
 def test_values_at_the_ends_of_ranges_are_allowed() -> None:
     assert Telemetry(endpoint=ENDPOINT, service="s", sample_ratio=0).sample_ratio == 0
     assert Fault(accelerator="RPC", kind="delay", share=1, delay_s=1e9).delay_s == 1e9

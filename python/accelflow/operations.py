@@ -193,3 +193,6 @@ class Fault:
             number_within("share", self.share, 0, 1)
         whole_number("seed", self.seed, 0, _MOST_STEPS)
         number_within("delay_s", self.delay_s, 0, _LONGEST_S)
+        if self.delay_s and self.kind != "delay":
+            allowed = f"must be left out of a fault of kind {self.kind!r}, which does not delay"
+            raise refused("delay_s", self.delay_s, allowed)
