@@ -63,6 +63,16 @@ def made_up_service(orchestrator: str, service: str) -> dict[str, Any]:
 
 
 @pytest.fixture
+def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are small files instead of drawings, which take seconds."""
+
+    def savefig(_figure: object, place: Path, **_: object) -> None:
+        Path(place).write_text("a picture", encoding="utf-8")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", savefig)
+
+
+@pytest.fixture
 def made_up_results() -> dict[str, Any]:
     """Results of a comparison in the engine's schema."""
     return {

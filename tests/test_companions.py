@@ -35,19 +35,6 @@ def outcomes() -> Mapping[str, PaperResult]:
         return {paper: companions.run(paper, threads=2) for paper in companions.PAPERS}
 
 
-@pytest.fixture
-def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures are small files instead of drawings, which take seconds."""
-
-    def save(_figure: object, path: Path) -> list[Path]:
-        paths = [path.with_name(f"{path.name}.{kind}") for kind in ("png", "svg")]
-        for written in paths:
-            written.write_text(written.name)
-        return paths
-
-    monkeypatch.setattr("accelflow.companions.pictures.save", save)
-
-
 def exact_rows(paper: str) -> set[str]:
     return {
         row
@@ -224,13 +211,15 @@ def test_pages_are_written_again_without_simulations(
         companions.read(tmp_path / "results.json")
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_the_command_writes_and_refuses(tmp_path: Path) -> None:
-    arguments = ["companions", "accelerometer", "--out", str(tmp_path)]
+    out = tmp_path / "missing" / "results"
+    arguments = ["companions", "accelerometer", "--out", str(out)]
     done = CliRunner().invoke(program, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "recommendations.ideal_compression" in done.stdout
     assert "31 rows agree, 0 off, 0 undecided" in done.stdout
-    assert (tmp_path / "comparison.md").is_file()
+    assert (out / "comparison.md").is_file()
     unknown = CliRunner().invoke(program, ["companions", "relief"])
     assert str(unknown.exception).startswith("PAPER = 'relief': must be accelerometer, ")
     with pytest.raises(InputError, match="paper = 'relief': must be accelerometer, "):
@@ -277,6 +266,7 @@ def test_a_page_of_something_else_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "comparison.md").read_text() == "mine"
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_nothing_is_left_half_written(
     outcomes: Mapping[str, PaperResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

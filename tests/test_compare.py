@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from accelflow import AccelflowError, simulation
+from accelflow import AccelflowError, calibration, simulation
 from accelflow.calibration import calibration_of
 from accelflow.cli import program
 from accelflow.cli.compare import compare as compare_command
@@ -457,13 +456,17 @@ def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
         assert str(name) in done.stderr
 
 
-def test_a_damaged_kept_recording_is_measured_anew(tmp_path: Path, measured: Measured) -> None:
-    shutil.copytree(measured.cache / "accelflow", tmp_path / "accelflow")
-    (kept,) = (tmp_path / "accelflow").iterdir()
+def test_a_damaged_kept_recording_is_measured_anew(
+    tmp_path: Path, recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(calibration, "measure", lambda _progress: recording)
+    kept = calibration.kept_recording()
+    kept.parent.mkdir()
     kept.write_text("{")
-    done = run(*MEASURED, str(tmp_path), cache=tmp_path)
-    assert done.returncode == 0
-    assert "costs were measured" in done.stderr
+    found, says = calibration.calibrated()
+    assert found == kept.read_text() == recording
+    assert says == f"costs were measured and are kept in {kept}"
 
 
 def test_an_interrupt_ends_a_long_comparison_without_files(tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def test_pictures_drawn_from_files_are_those_of_the_run(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
+@pytest.mark.usefixtures("no_drawing")
 def test_results_of_another_scenario_are_not_overwritten(tmp_path: Path) -> None:
     definitions = [lib.load(name) for name in ("fig5", "table4")]
 

@@ -188,8 +188,9 @@ def test_a_window_shows_requests_that_arrive_in_it(small: Read, tmp_path: Path) 
     path = tmp_path / "window.pftrace"
     shown = Shown(from_us=3_000.0, for_us=2_000.0, services=("CPost",))
     watching.write_timeline(SMALL, path, shown)
+    window = read_timeline(path)
     for system in SYSTEMS:
-        found = [each.name for each in requests_of(read_timeline(path), system)]
+        found = [each.name for each in requests_of(window, system)]
         expected = [
             each.name
             for each in requests_of(small, system)
