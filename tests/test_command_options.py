@@ -25,7 +25,7 @@ PREDICT = "predict a:b --interface a.thrift --certificate a --key b --service X.
 USELESS = [
     (f"{COMPARE} --recalibrate", "--recalibrate = given: must be left out"),
     ("compare usuite --requests 100 --recalibrate", "--recalibrate = given: must be left out"),
-    ("compare socialnetwork --profile measured --tcp-cost 9", "--tcp-cost = 9.0: must be left out"),
+    ("compare socialnetwork --profile measured --tcp-cost 9", "--tcp-cost = 9: must be left out"),
     (
         f"{COMPARE} --chip paper --chip small --spans s.jsonl",
         "--spans = 's.jsonl': must be left out for several chips",

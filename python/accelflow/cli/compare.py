@@ -390,9 +390,6 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
     options, costs = context.params, scenario.costs
     if options["recalibrate"] and (costs != "measured" or scenario.recording is not None):
         raise refused("--recalibrate", GIVEN, f"must be left out: the costs are of kind {costs}")
-    if options["tcp_cost_ns"] is not None and costs in {"measured", "recording"}:
-        allowed = f"must be left out without --profile paper: the costs are of kind {costs}"
-        raise refused("--tcp-cost", options["tcp_cost_ns"], allowed)
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
