@@ -5,10 +5,11 @@ use accelflow_trace::Accel;
 use crate::error::AccelError;
 use crate::job::Job;
 
-/// An accelerator: a function on the bytes of a job.
+/// The implementation of an accelerator, in software or on a device: it processes the bytes of a
+/// [`Job`], a message on its way through a trace.
 ///
 /// Contract:
-/// - `run` reads `job.bytes` and those parts of the job that the body documents, and replaces
+/// - `run` reads `job.bytes` and the fields of the job that its type documents, and replaces
 ///   `job.bytes` by its output. LdB leaves the bytes alone and sets `job.core`.
 /// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
 ///   in the paper's Listing 2): outputs are built separately and swapped in at the end.

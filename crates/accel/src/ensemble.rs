@@ -21,23 +21,24 @@ use crate::own::{self, OwnBody};
 use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
-/// Settings of the software bodies of an [`Ensemble`].
+/// The settings of an [`Ensemble`]'s software bodies, its implementations of accelerators.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Limits on messages.
     pub limits: Limits,
-    /// The interface that RPC, Ser and Dser use.
+    /// The Thrift interface whose functions RPC, Ser and Dser know.
     pub schema: Arc<Schema>,
     /// The compression method of Cmp.
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
-    /// The functions whose arguments Dser delivers as records instead of JSON text. For gRPC, the
-    /// methods by index.
+    /// The functions whose arguments Dser delivers as records (checked messages in their wire form)
+    /// instead of JSON text. In the schema of a gRPC service, they are the methods with these
+    /// indices.
     pub records: FunctionSet,
-    /// Whether Dser stores the addresses of containers and structs in Thrift records, so that an
-    /// application can skip parts that it does not read. This is the per-message half of Cerebros's
-    /// split schema. Default false.
+    /// Whether Dser stores the byte offsets of containers and structs with each Thrift record, so
+    /// that an application can skip parts that it does not read. This is the per-message half of
+    /// Cerebros's split schema (MICRO 2021, section 4.3). Default false.
     pub split_schema: bool,
 }
 
@@ -55,8 +56,8 @@ impl Default for Settings {
     }
 }
 
-/// Software bodies of the nine accelerators, bodies of custom accelerators, and the transformation
-/// engine.
+/// The implementations (bodies) of the nine accelerators and of custom accelerators, and the
+/// transformations between formats.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
     own: Vec<Box<dyn OwnBody>>,
@@ -115,7 +116,8 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
-    /// Adds the body of a custom accelerator, replacing one of the same name.
+    /// Adds the body of a custom accelerator. It replaces a body for the accelerator of the same
+    /// name.
     pub fn add(&mut self, body: Box<dyn OwnBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
@@ -135,7 +137,7 @@ impl Ensemble {
         own::run(body.as_mut(), kind, job, &self.limits)
     }
 
-    /// Applies `wrap` to each body.
+    /// Replaces each body by the result of `wrap` for it, for example to measure it.
     #[must_use]
     pub fn wrapped(
         self,
@@ -160,7 +162,7 @@ impl Ensemble {
         }
     }
 
-    /// The limits on messages.
+    /// The limits on the messages that the bodies process.
     pub fn limits(&self) -> Limits {
         self.limits
     }

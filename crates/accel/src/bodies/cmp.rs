@@ -65,7 +65,8 @@ impl Cmp {
     }
 
     fn compress_with(&mut self, method: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
-        self.limits.check_size("data to compress", data.len())?;
+        self.limits
+            .check_size("bytes of the data to compress", data.len())?;
         match method {
             Codec::Zstd => {
                 let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));

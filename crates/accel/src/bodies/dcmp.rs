@@ -54,7 +54,8 @@ impl Dcmp {
     /// # Errors
     /// `truncated`, `trailing_bytes`, `corrupt_data`, `zip_bomb`, `too_large`.
     pub fn decompress(&mut self, codec: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
-        self.limits.check_size("data to decompress", data.len())?;
+        self.limits
+            .check_size("bytes of the data to decompress", data.len())?;
         match codec {
             Codec::Zstd => self.inflate_zstd(data),
             Codec::Snappy => self.inflate_snappy(data),

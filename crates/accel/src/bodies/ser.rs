@@ -88,7 +88,7 @@ impl Accelerator for Ser {
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         self.limits
-            .check_size("payload to serialize", job.bytes.len())?;
+            .check_size("bytes of the payload to serialize", job.bytes.len())?;
         let mut follow_up = None;
         let bytes = match &job.call {
             call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),

@@ -16,7 +16,7 @@ enum Way {
     Out,
 }
 
-/// A gRPC message without its content.
+/// The description of a gRPC message: its method, role and compression, without its content.
 #[derive(Clone)]
 pub struct GrpcCall {
     schema: Arc<Schema>,

@@ -67,7 +67,7 @@ impl Head {
         loop {
             let Some(head) = Head::read(&mut read, bytes, start)? else {
                 if bytes.len() > MAX_HEAD {
-                    let (what, size, limit) = ("HTTP head", bytes.len(), MAX_HEAD);
+                    let (what, size, limit) = ("bytes of the HTTP head", bytes.len(), MAX_HEAD);
                     return Err(AccelError::TooLarge { what, size, limit });
                 }
                 return Ok((read, None));
@@ -80,7 +80,7 @@ impl Head {
                 return bad(start, "status 101: no upgrade was requested".to_owned());
             }
             if head.end > MAX_HEAD {
-                let (what, size, limit) = ("HTTP head", head.end, MAX_HEAD);
+                let (what, size, limit) = ("bytes of the HTTP head", head.end, MAX_HEAD);
                 return Err(AccelError::TooLarge { what, size, limit });
             }
             start = head.end;
@@ -245,7 +245,7 @@ fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Bod
         };
         at += header;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        limits.check_size("HTTP chunk", size)?;
+        limits.check_size("bytes of the HTTP chunk", size)?;
         if size == 0 {
             break;
         }

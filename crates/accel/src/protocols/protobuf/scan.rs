@@ -22,7 +22,7 @@ pub(super) fn check(
     bytes: &[u8],
     limits: &Limits,
 ) -> Result<(), AccelError> {
-    limits.check_size("message", bytes.len())?;
+    limits.check_size("bytes of the protobuf message", bytes.len())?;
     let mut scan = Scan {
         shapes,
         bytes,

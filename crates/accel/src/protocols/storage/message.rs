@@ -5,7 +5,7 @@ use accelflow_trace::Format;
 use super::call::Operation;
 use crate::codec::Codec;
 
-/// Data in the form in which a store keeps it.
+/// Data in the form in which a cache or a database keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// The bytes in the store.
@@ -16,12 +16,12 @@ pub struct Stored {
     pub format: Format,
 }
 
-/// A request to the store.
+/// A request to the database cache or the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageRequest {
     /// The storage operation of the message.
     pub operation: Operation,
-    /// The collection or key space.
+    /// The collection of the database, or the key space of the cache.
     pub collection: String,
     /// The key that the operation reads or writes.
     pub key: String,
@@ -29,7 +29,7 @@ pub struct StorageRequest {
     pub data: Option<Stored>,
 }
 
-/// A response of the store.
+/// A response of the database cache or the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageResponse {
     /// The operation of the request.

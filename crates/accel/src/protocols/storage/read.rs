@@ -71,7 +71,7 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// Reads a request, as a store does.
+/// Reads a storage request from its frame, as the cache or the database does.
 ///
 /// # Errors
 /// An [`AccelError`] if the bytes are not one storage request within the limits.

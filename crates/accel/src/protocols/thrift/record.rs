@@ -15,7 +15,8 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The type of a record's bytes: a struct of a schema in one of Thrift's protocols.
+/// The struct type and the encoding of a record. A record is a checked Thrift struct in its wire
+/// form, which is used instead of JSON text.
 ///
 /// A record is equivalent to the JSON that [`super::struct_to_json`] writes for it.
 #[derive(Clone, Debug)]

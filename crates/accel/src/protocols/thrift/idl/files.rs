@@ -15,7 +15,7 @@ const MAX_FILES: usize = 256;
 /// Longest file, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// An error while an interface is read from files.
+/// An error in reading a Thrift interface from files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
