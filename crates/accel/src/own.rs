@@ -97,7 +97,7 @@ pub(crate) fn run(
 ) -> Result<(), AccelError> {
     if body.kind() != kind {
         let why = format!(
-            "the trace declares '{kind}', but the body declares '{}'",
+            "the trace declares '{kind}', but its body declares '{}'",
             body.kind()
         );
         return Err(refusal(kind, "other_kind", why));
@@ -109,7 +109,7 @@ pub(crate) fn run(
     };
     if wrong {
         let why = format!(
-            "declared with '{}', but the message has the other direction",
+            "the accelerator is declared with '{}', but the message has the other direction",
             kind.directions().name()
         );
         return Err(refusal(kind, "wrong_direction", why));

@@ -116,7 +116,7 @@ impl Dcmp {
             }
             Ok(None) => self.stream_zstd(data, limit),
             Err(_) => {
-                let why = "the frame header is invalid".to_owned();
+                let why = "the Zstandard frame header is invalid".to_owned();
                 Err(AccelError::CorruptData {
                     codec: Codec::Zstd.name(),
                     why,
@@ -193,7 +193,7 @@ impl Accelerator for Dcmp {
         let Some(packed) = job.packed else {
             return Err(AccelError::NoCall {
                 step: "Dcmp",
-                why: "the payload is not compressed",
+                why: "its payload is not compressed",
             });
         };
         if job.format != Format::Str && job.envelope.is_none() {

@@ -226,7 +226,7 @@ impl Accelerator for Dser {
         let call = std::mem::take(&mut job.call);
         let outcome = match &call {
             Call::None => {
-                let why = "RPC or the caller must set the job's call";
+                let why = "its kind is not known: call RPC first, or set job.call";
                 Err(AccelError::NoCall { step: "Dser", why })
             }
             Call::Thrift(thrift) => self.thrift(thrift, job),

@@ -93,7 +93,7 @@ impl Accelerator for Ser {
         let bytes = match &job.call {
             call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),
             Call::None => {
-                let why = "the caller must set the job's call";
+                let why = "its kind is not known: set job.call";
                 return Err(AccelError::NoCall { step: "Ser", why });
             }
             Call::Thrift(call) => self.thrift(call, job)?,

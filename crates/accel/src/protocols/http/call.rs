@@ -105,7 +105,7 @@ impl HttpCall {
             }
         }
         if !(100..=999).contains(&self.status) {
-            let why = format!("status = {}: must be 100 to 999", self.status);
+            let why = format!("status = {}: must be from 100 to 999", self.status);
             return Err(AccelError::BadHttp { at: 0, why });
         }
         Ok(())

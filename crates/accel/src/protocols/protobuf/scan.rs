@@ -73,7 +73,7 @@ impl Scan<'_> {
             if wire == END_GROUP {
                 return match group == Some(number) {
                     true => self.absent(shape, found),
-                    false => Err(self.malformed(start, "the end of a group that was not opened")),
+                    false => Err(self.malformed(start, "the end of a group without its beginning")),
                 };
             }
             self.budget.elements(1)?;

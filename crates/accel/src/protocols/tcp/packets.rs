@@ -182,7 +182,7 @@ fn packet_at(packets: &[u8], at: usize) -> Result<&[u8], AccelError> {
     }
     if have < total {
         return Err(AccelError::Truncated {
-            what: "segment",
+            what: "TCP segment",
             at,
             need: total,
             have,
@@ -194,7 +194,7 @@ fn packet_at(packets: &[u8], at: usize) -> Result<&[u8], AccelError> {
 fn check_ip_header(packet: &[u8], at: usize) -> Result<(), AccelError> {
     check_sum("IPv4 header", 0, &packet[..IP_HEADER], 10, at + 10)?;
     if be16(packet, 6) & 0xbfff != 0 {
-        let why = "IPv4 fragments are not reassembled".to_owned();
+        let why = "the packet is an IPv4 fragment: must be whole".to_owned();
         return Err(AccelError::BadSegment { at: at + 6, why });
     }
     if packet[9] != PROTOCOL_TCP {
@@ -260,7 +260,7 @@ fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>,
         Some(segment) if segment.last => Ok((message, next)),
         // All segments are old, or the last one of the message is missing.
         _ => Err(AccelError::Truncated {
-            what: "segment with PSH",
+            what: "last TCP segment, with the flag PSH,",
             at: end,
             need: HEADERS,
             have: 0,

@@ -234,7 +234,7 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let have = records.len() - at;
     if have < HEADER {
         return Err(AccelError::Truncated {
-            what: "record header",
+            what: "TLS record header",
             at,
             need: HEADER,
             have,
@@ -243,7 +243,7 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let length = check_header(records, at)?;
     if have < HEADER + length {
         return Err(AccelError::Truncated {
-            what: "record",
+            what: "TLS record",
             at,
             need: HEADER + length,
             have,
@@ -256,7 +256,10 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
 fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let head = &records[at..at + HEADER];
     if head[0] != APPLICATION_DATA {
-        let why = format!("outer content type = {}: must be 23", head[0]);
+        let why = format!(
+            "outer content type = {}: must be 23 (application data)",
+            head[0]
+        );
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     }
     if head[1..3] != LEGACY_VERSION {
@@ -297,7 +300,7 @@ fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), Accel
         });
     }
     let Some(end) = opened.iter().rposition(|byte| *byte != 0) else {
-        let why = "the plaintext is all zeros, without a content type".to_owned();
+        let why = "the decrypted plaintext has only zeros: must have a content type".to_owned();
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     };
     match opened[end] {
