@@ -12,8 +12,8 @@ use super::policy::BalancingPolicy;
 ///
 /// The table lists for each core the functions last assigned to it, one by default, as in Cerebros.
 /// Clones share the table. In Cerebros a core takes a message only when it is free. Here every core
-/// has a queue, so a core takes a message while its load stays at or below 1.25 times the mean load,
-/// rounded up, as for [`Affinity`](super::Affinity).
+/// has a queue, so a core takes a message while its load stays at or below 1.25 times the mean
+/// load, rounded up, as for [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,
