@@ -52,8 +52,8 @@ pub struct Failure {
     pub arrivals: Vec<Arrival>,
 }
 
-/// A stable machine-readable name of the kind of fault that [`step`](fn@accelflow_trace::step) found
-/// in a trace, for counters and tests.
+/// A stable machine-readable name of the kind of fault that [`step`](fn@accelflow_trace::step) has
+/// found in a trace, for counters and tests.
 pub fn fault_reason(fault: &Fault) -> &'static str {
     match fault {
         Fault::Decode(DecodeError::UnknownNibble { .. }) => "unknown_nibble",

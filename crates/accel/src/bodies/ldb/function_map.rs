@@ -1,4 +1,5 @@
-//! The function map: messages go to the core that has just run their function (Cerebros, section 4.3).
+//! The function map: messages go to the core that has just run their function (Cerebros, section
+//! 4.3).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
