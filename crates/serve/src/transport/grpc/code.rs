@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use http::HeaderValue;
 
-/// A status code of gRPC (`statuscodes.md`).
+/// A status code of gRPC, with the number that gRPC's `statuscodes.md` gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
