@@ -241,7 +241,7 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
 fn unmeasured(size: &Option<u64>) -> String {
     match size {
         Some(size) => {
-            format!("an SLO for requests of {size} bytes, before any of that size was measured")
+            format!("an SLO for requests of {size} bytes, before any was measured")
         }
         None => "an SLO".to_owned(),
     }

@@ -90,7 +90,9 @@ struct Media {
 pub(super) fn compose_media(_: &World, request: &Request<'_>) -> HandlerResult {
     let it: Media = arguments(request)?;
     if it.media_types.len() != it.media_ids.len() {
-        return Err(refused("media_types and media_ids differ in length"));
+        return Err(refused(
+            "media_types and media_ids: must have the same length",
+        ));
     }
     let pairs = it.media_ids.iter().zip(&it.media_types);
     let media = pairs.map(|(id, kind)| json!({"media_id": id, "media_type": kind}));

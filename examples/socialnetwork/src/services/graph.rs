@@ -27,7 +27,7 @@ pub(super) fn follow(world: &World, request: &Request<'_>) -> HandlerResult {
 fn add_edge(world: &World, it: &Edge) -> Result<(), HandlerError> {
     let (user, followee) = (it.user_id.to_string(), it.followee_id.to_string());
     if user == followee {
-        return Err(refused("nobody follows himself"));
+        return Err(refused("user_id and followee_id: must differ"));
     }
     let storage = &world.storage;
     let key = format!("{user}:{followee}");
