@@ -17,10 +17,10 @@ use crate::job::Job;
 /// - The result depends only on the job and the accelerator's settings. Instances keep scratch
 ///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).
 pub trait Accelerator: Send {
-    /// Returns which of the nine accelerators this body implements.
+    /// Returns which of the nine accelerators this is.
     fn kind(&self) -> Accel;
 
-    /// Processes one job.
+    /// Processes one job (a message): replaces its bytes by the output.
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError>;
 
     /// Frees the working memory that may hold data of earlier jobs, such as a compression context.

@@ -24,11 +24,11 @@ use crate::transform;
 /// The settings of an [`Ensemble`]'s software bodies, its implementations of accelerators.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Limits on messages.
+    /// Limits on the messages that the accelerators process.
     pub limits: Limits,
     /// The Thrift interface whose functions RPC, Ser and Dser know.
     pub schema: Arc<Schema>,
-    /// The compression method of Cmp.
+    /// The compression method of the accelerator Cmp.
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
@@ -65,7 +65,7 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Creates an ensemble of nine software bodies. Its LdB chooses among the cores of `loads` by
+    /// Creates the nine accelerators in software. LdB chooses among the cores of `loads` by
     /// `policy`.
     ///
     /// # Errors
@@ -100,7 +100,8 @@ impl Ensemble {
         })
     }
 
-    /// Creates software bodies with default settings. LdB balances round robin over `cores` cores.
+    /// Creates the nine accelerators in software with default settings. LdB balances round robin
+    /// over `cores` cores.
     ///
     /// # Errors
     /// None with these settings.
@@ -137,7 +138,8 @@ impl Ensemble {
         own::run(body.as_mut(), kind, job, &self.limits)
     }
 
-    /// Replaces each body by the result of `wrap` for it, for example to measure it.
+    /// Replaces each of the nine accelerators by the result of `wrap` for it, for example to
+    /// measure it.
     #[must_use]
     pub fn wrapped(
         self,
@@ -175,12 +177,12 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
-    /// Discards the data of earlier jobs in all bodies; see [`Accelerator::forget`].
+    /// Discards the data of earlier jobs in all accelerators; see [`Accelerator::forget`].
     pub fn forget(&mut self) {
         self.bodies.iter_mut().for_each(|body| body.forget());
     }
 
-    /// Returns the nine bodies in the order of [`Accel::ALL`].
+    /// Returns the implementations of the nine accelerators in the order of [`Accel::ALL`].
     pub fn into_bodies(self) -> [Box<dyn Accelerator>; Accel::COUNT] {
         self.bodies
     }

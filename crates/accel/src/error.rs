@@ -75,7 +75,8 @@ pub enum AccelError {
         /// The checksum that the bytes have.
         computed: u16,
     },
-    /// The header of a packet is not one that [`crate::tcp`] accepts.
+    /// A packet has an IPv4 or TCP header that is malformed, or that [`crate::tcp`] does not
+    /// support, such as one with options.
     #[error("bad TCP segment at byte {at}: {why}")]
     BadSegment {
         /// The offset of the packet or field, in bytes.
@@ -173,7 +174,7 @@ pub enum AccelError {
         /// The record sequence number.
         sequence: u64,
     },
-    /// A TLS secret or key has the wrong size.
+    /// A TLS secret or key has the wrong number of bytes.
     #[error("{what} = {found} bytes: must be {allowed} bytes")]
     BadKey {
         /// The name of the secret or key.
@@ -193,7 +194,7 @@ pub enum AccelError {
         /// What is wrong with it.
         why: String,
     },
-    /// Compressed data are corrupt.
+    /// The compressed data of a message are corrupt.
     #[error("corrupt {codec} data: {why}")]
     CorruptData {
         /// The name of the codec.
@@ -212,7 +213,7 @@ pub enum AccelError {
         /// The message's first four bytes, as a big-endian number.
         found: u32,
     },
-    /// A Thrift message type is unknown.
+    /// The type of a Thrift message is none of call, reply, exception and oneway.
     #[error(
         "Thrift message type at byte {at} = {found}: must be 1 (call), 2 (reply), 3 (exception) or \
          4 (oneway)"
@@ -329,7 +330,7 @@ pub enum AccelError {
         /// The number: NaN or an infinity.
         found: String,
     },
-    /// Text is not UTF-8.
+    /// A text in a message is not UTF-8.
     #[error("{what} is not UTF-8 at byte {at}")]
     BadUtf8 {
         /// What the text is, such as a field or a method name.

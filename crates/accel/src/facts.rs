@@ -15,7 +15,7 @@ pub enum FactName {
 }
 
 impl FactName {
-    /// The name as text.
+    /// The name of the fact as text.
     pub fn as_str(&self) -> &str {
         match self {
             FactName::Static(name) => name,
@@ -127,7 +127,7 @@ impl Facts {
             .map(|(name, value)| (name.as_str(), value.as_ref()))
     }
 
-    /// Removes all numbers and texts.
+    /// Removes all facts of the message.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.texts.clear();

@@ -43,7 +43,7 @@ pub struct Job {
     pub session: Session,
     /// The key that an affinity balancer hashes, chosen by the caller (a user, a connection).
     pub affinity: u64,
-    /// The core that LdB chose.
+    /// The index of the core that LdB chose; `None` before LdB.
     pub core: Option<usize>,
 }
 

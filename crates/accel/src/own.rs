@@ -39,7 +39,7 @@ pub struct Input<'j> {
     pub facts: &'j Facts,
 }
 
-/// The output of an [`OwnBody`].
+/// The output of a custom accelerator ([`OwnBody`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The new payload and its format; `None` leaves both unchanged.
@@ -51,9 +51,9 @@ pub struct Output {
 /// The value of a fact that a custom accelerator outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// An integer.
+    /// The fact is an integer.
     Number(i64),
-    /// A text.
+    /// The fact is a text.
     Text(String),
 }
 

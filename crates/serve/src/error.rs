@@ -44,7 +44,7 @@ pub enum ServeError {
     /// A certificate or key cannot be used.
     #[error("{path}: {why}")]
     Certificate {
-        /// The file.
+        /// The file of certificates or the key.
         path: PathBuf,
         /// What is wrong with the file.
         why: String,
@@ -81,7 +81,7 @@ pub enum ServeError {
     /// The server cannot listen on its address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// The address.
+        /// The address at which the server should listen.
         address: SocketAddr,
         /// The operating system's error.
         error: io::Error,

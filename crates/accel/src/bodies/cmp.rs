@@ -32,7 +32,8 @@ pub struct Cmp {
 }
 
 impl Cmp {
-    /// Creates a compression body. `level` applies only to Zstandard.
+    /// Creates the compression accelerator, with its own `codec` and limits on messages. `level`
+    /// applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.

@@ -31,7 +31,7 @@ pub struct Dcmp {
 }
 
 impl Dcmp {
-    /// Creates a decompression body with the given limits.
+    /// Creates the decompression accelerator, with limits on its input and output.
     pub fn new(limits: Limits) -> Dcmp {
         Dcmp {
             zstd: None,

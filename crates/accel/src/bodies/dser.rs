@@ -45,7 +45,7 @@ pub struct Dser {
 }
 
 impl Dser {
-    /// Creates a deserialization body for the functions of `schema`.
+    /// Creates the deserialization accelerator for the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Dser {
         Dser {
             schema,

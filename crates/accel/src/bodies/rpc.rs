@@ -25,7 +25,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Creates an RPC body that dispatches to the functions of `schema`.
+    /// Creates the RPC accelerator, which finds the methods of messages in `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Rpc {
         Rpc { schema, limits }
     }

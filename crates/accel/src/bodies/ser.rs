@@ -34,7 +34,7 @@ pub struct Ser {
 }
 
 impl Ser {
-    /// Creates a serialization body for the functions of `schema`.
+    /// Creates the serialization accelerator for the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Ser {
         Ser { schema, limits }
     }

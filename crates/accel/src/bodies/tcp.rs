@@ -19,7 +19,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// Creates a TCP body with the given limits.
+    /// Creates the TCP accelerator for messages within `limits`.
     pub fn new(limits: Limits) -> Tcp {
         Tcp { limits }
     }

@@ -25,7 +25,7 @@ pub use sizes::{MESSAGE_SIZES, MessageSize};
 pub struct ServiceMessages {
     /// The service's name in the paper.
     pub name: &'static str,
-    /// The method that clients call.
+    /// The method of the service that clients call.
     pub method: &'static str,
     /// The methods of other services that it calls.
     pub nested: &'static [&'static str],

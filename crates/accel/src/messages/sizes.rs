@@ -8,13 +8,13 @@ use crate::role::Role;
 pub struct MessageSize {
     /// The method whose messages were measured.
     pub method: &'static str,
-    /// Request or response.
+    /// Whether these are requests or responses.
     pub role: Role,
     /// The smallest size in the sample, in bytes.
     pub min_bytes: usize,
-    /// The median, in bytes.
+    /// The median size in the sample, in bytes.
     pub p50_bytes: usize,
-    /// The 99th percentile, in bytes.
+    /// The 99th percentile of the sizes in the sample, in bytes.
     pub p99_bytes: usize,
     /// The largest size in the sample, in bytes.
     pub max_bytes: usize,

@@ -128,7 +128,7 @@ pub enum CallError {
         /// Whether any part of the request had been written to the connection.
         sent: bool,
     },
-    /// [`Cancel::cancel`](super::Cancel::cancel) was called.
+    /// The call was cancelled with [`Cancel::cancel`](super::Cancel::cancel).
     #[error("{address}: the call was cancelled")]
     Cancelled {
         /// The address of the service.
@@ -169,9 +169,9 @@ pub enum CallError {
 pub enum Executed {
     /// Certainly not: the call was not sent, or the service has reported so.
     No,
-    /// The client cannot know.
+    /// The client cannot know whether the service has executed the call.
     Perhaps,
-    /// The service has answered it.
+    /// The service has executed the call and answered it.
     Yes,
 }
 

@@ -7,7 +7,7 @@ use accelflow_parameters::Refusal;
 /// The policy by which LdB chooses the worker that runs a request's handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
-    /// The next worker, in turn.
+    /// The workers in turn.
     RoundRobin,
     /// The worker with the fewest requests.
     LeastLoaded,

@@ -10,7 +10,7 @@ use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
-    /// No trace has the name.
+    /// No trace has the name in the setting.
     #[error(transparent)]
     Name(#[from] Refusal),
     /// A trace does not do what its setting requires.
@@ -35,16 +35,16 @@ pub enum TraceRefusal {
         /// The service that owns the foreign trace.
         owner: String,
     },
-    /// The traces cannot be linked.
+    /// The traces cannot be linked, for example because a tail has no target.
     #[error("traces: {0}")]
     Link(#[from] LinkError),
-    /// The traces cannot be registered.
+    /// A trace cannot be registered, for example because its name is taken.
     #[error("traces: {0}")]
     Register(#[from] RegisterError),
     /// A file of traces cannot be read.
     #[error("{path}: {why}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The reason why the file cannot be read.
         why: Box<FileFault>,
@@ -66,7 +66,7 @@ pub enum FileFault {
     /// The file is neither a trace file nor text.
     #[error("must be a trace file or a text of traces, in UTF-8")]
     Neither,
-    /// A damaged trace file.
+    /// The trace file is damaged.
     #[error(transparent)]
     Image(#[from] FileError),
     /// The words in the file are not a valid trace memory.

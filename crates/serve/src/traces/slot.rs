@@ -41,7 +41,7 @@ impl<T, G: Given> Slot<T, G> {
         })
     }
 
-    /// Returns the current traces.
+    /// Returns the linked traces in use now.
     pub fn now(&self) -> Arc<T> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         now.clone()

@@ -59,7 +59,7 @@ pub enum GatewayError {
     /// A file cannot be read or used.
     #[error("{path}: {why}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with the file.
         why: String,
@@ -80,7 +80,7 @@ pub enum GatewayError {
     /// The gateway cannot listen on its address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// The address.
+        /// The address at which the gateway should listen.
         address: SocketAddr,
         /// The operating system's error.
         error: io::Error,
@@ -90,7 +90,7 @@ pub enum GatewayError {
     Store {
         /// The name of the cache or database.
         what: &'static str,
-        /// The error.
+        /// The error of the cache or database.
         error: StoreError,
     },
 }

@@ -14,7 +14,7 @@ impl CoreLoads {
         CoreLoads((0..cores).map(|_| AtomicU32::new(0)).collect())
     }
 
-    /// The number of cores.
+    /// The number of cores whose loads are kept.
     pub fn cores(&self) -> usize {
         self.0.len()
     }

@@ -5,7 +5,7 @@
 /// Contract: `pick` returns an index into `loads`, or `None` exactly if `loads` is empty. Its
 /// result depends only on its arguments and on earlier calls.
 pub trait BalancingPolicy: Send {
-    /// The policy's name, for reports.
+    /// The name of the balancing policy, for reports.
     fn name(&self) -> &'static str;
 
     /// Picks a core for a message: returns its index in `loads`, which has the number of messages

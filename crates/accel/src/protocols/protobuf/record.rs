@@ -42,7 +42,7 @@ impl Record {
         let method = self.schema.method(self.method);
         let method = method.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("method {}", self.method.0),
-            known: "a method of this schema; it belongs to another one".to_owned(),
+            known: "a method of this schema, not of another one".to_owned(),
         })?;
         Ok(method.message(self.role))
     }

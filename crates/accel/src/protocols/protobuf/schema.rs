@@ -179,7 +179,7 @@ impl Schema {
         &self.methods
     }
 
-    /// The method with this index.
+    /// The method with the index `id`; `None` if there is none.
     pub fn method(&self, id: MethodId) -> Option<&Method> {
         self.methods.get(id.0)
     }

@@ -8,11 +8,11 @@ use crate::codec::Codec;
 /// Data in the form in which a cache or a database keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The bytes in the store.
+    /// The data as the cache or database keeps them, perhaps compressed.
     pub bytes: Vec<u8>,
-    /// Their compression; `None` if they are not compressed.
+    /// The compression of the data; `None` if they are not compressed.
     pub codec: Option<Codec>,
-    /// Their format after decompression.
+    /// The format of the data after decompression.
     pub format: Format,
 }
 
@@ -25,14 +25,14 @@ pub struct StorageRequest {
     pub collection: String,
     /// The key that the operation reads or writes.
     pub key: String,
-    /// The data of a write.
+    /// The data to write; `None` for a read.
     pub data: Option<Stored>,
 }
 
 /// A response of the database cache or the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageResponse {
-    /// The operation of the request.
+    /// The operation of the request that is answered.
     pub operation: Operation,
     /// Whether the cache has the key.
     pub hit: bool,

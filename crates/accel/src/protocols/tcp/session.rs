@@ -5,9 +5,9 @@ use std::net::SocketAddrV4;
 /// The state of one end of an established TCP connection over IPv4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpSession {
-    /// The address of this end.
+    /// The IPv4 address and port of this end.
     pub local: SocketAddrV4,
-    /// The address of the other end.
+    /// The IPv4 address and port of the other end.
     pub peer: SocketAddrV4,
     /// TCP sequence number of the next byte to send.
     pub send_next: u32,

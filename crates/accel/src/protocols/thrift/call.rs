@@ -130,7 +130,7 @@ fn foreign(function: FunctionId) -> AccelError {
     let name = format!("function {}", function.0);
     AccelError::UnknownMethod {
         name,
-        known: "a function of this schema; it belongs to another one".to_owned(),
+        known: "a function of this schema, not of another one".to_owned(),
     }
 }
 

@@ -21,7 +21,7 @@ pub enum MessageType {
     Reply = 2,
     /// A reply that is a `TApplicationException`.
     Exception = 3,
-    /// A request without reply.
+    /// A request without a reply.
     Oneway = 4,
 }
 

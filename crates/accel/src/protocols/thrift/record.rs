@@ -93,7 +93,7 @@ impl Record {
         let found = schema.function(function).map(|found| found.result);
         let id = found.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("function {}", function.0),
-            known: "a function of this schema; it belongs to another one".to_owned(),
+            known: "a function of this schema, not of another one".to_owned(),
         })?;
         out.clear();
         match self.protocol {

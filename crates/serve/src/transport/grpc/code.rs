@@ -34,7 +34,7 @@ pub enum Code {
     OutOfRange = 11,
     /// There is no such method, or it is not supported.
     Unimplemented = 12,
-    /// Something is broken.
+    /// An invariant of the service is broken.
     Internal = 13,
     /// The service cannot be reached now.
     Unavailable = 14,

@@ -136,7 +136,7 @@ impl Metadata {
         entries.flat_map(|(name, value)| meanings(name, value))
     }
 
-    /// All names with their values.
+    /// All names of the metadata with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, MetadataValue<'_>)> {
         let values =
             |(name, value)| meanings(name, value).map(|value| (HeaderName::as_str(name), value));

@@ -19,10 +19,10 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
-    /// The file cannot be read.
+    /// A file of the interface cannot be read.
     #[error("{}: {error}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the operating system.
         error: io::Error,

@@ -9,29 +9,29 @@ use crate::error::AccelError;
 /// A Thrift type, of a field or of an element of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ty {
-    /// `bool`.
+    /// Thrift's `bool`.
     Bool,
-    /// `byte` or `i8`.
+    /// Thrift's `byte` or `i8`: an 8-bit integer.
     I8,
-    /// `i16`.
+    /// Thrift's `i16`: a 16-bit integer.
     I16,
-    /// `i32`, and every enum.
+    /// Thrift's `i32`, a 32-bit integer, and every enum.
     I32,
-    /// `i64`.
+    /// Thrift's `i64`: a 64-bit integer.
     I64,
-    /// `double`.
+    /// Thrift's `double`: a 64-bit floating-point number.
     Double,
-    /// `string`: UTF-8 text.
+    /// Thrift's `string`: UTF-8 text.
     String,
-    /// `binary`: any bytes.
+    /// Thrift's `binary`: any bytes.
     Binary,
-    /// `list<T>`.
+    /// Thrift's `list<T>`, with the type of its elements.
     List(Box<Ty>),
-    /// `set<T>`.
+    /// Thrift's `set<T>`, with the type of its elements.
     Set(Box<Ty>),
-    /// `map<K, V>`.
+    /// Thrift's `map<K, V>`, with the types of keys and values.
     Map(Box<(Ty, Ty)>),
-    /// A struct, union or exception.
+    /// A struct, union or exception, by its index.
     Struct(StructId),
 }
 
