@@ -36,7 +36,9 @@ pub fn on_core<T: Send>(core: usize, work: impl FnOnce() -> T + Send) -> io::Res
         let bound = scope.spawn(move || pin(core).map(|()| work()));
         match bound.join() {
             Ok(done) => done,
-            Err(_) => Err(io::Error::other("a measuring thread has panicked")),
+            Err(_) => Err(io::Error::other(
+                "the work on the thread bound to a core has panicked",
+            )),
         }
     })
 }

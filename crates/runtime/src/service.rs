@@ -95,7 +95,7 @@ pub enum ServiceRunError {
         failure: Box<Failure>,
     },
     /// The client could not encode its request or decode its response.
-    #[error("service {service}, client: {error}")]
+    #[error("service {service}: its client failed: {error}")]
     Client {
         /// The service.
         service: String,

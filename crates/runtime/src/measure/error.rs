@@ -14,7 +14,9 @@ pub enum MeasureError {
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
     /// The process may use one core only, and two are needed.
-    #[error("cores = 1: must be at least 2, one for the host and one for the ensemble")]
+    #[error(
+        "cores that this process may use = 1: must be at least 2, one for the host and one for the ensemble"
+    )]
     OneCore,
     /// Threads could not be started or bound to cores.
     #[error(transparent)]

@@ -12,7 +12,7 @@ use crate::transport::grpc::code::Code as GrpcCode;
 #[non_exhaustive]
 pub enum CallError {
     /// The service raised an exception that the interface declares.
-    #[error("exception '{field}': {body}")]
+    #[error("the service raised the declared exception '{field}': {body}")]
     Declared {
         /// The name of the exception's field in `throws`.
         field: String,

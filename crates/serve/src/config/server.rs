@@ -142,11 +142,12 @@ pub struct Config {
     /// larger. Requests wait if their responses are not expected to fit. Default 64 MiB, 4 times
     /// the largest message.
     pub max_unsent_bytes: usize,
-    /// The largest number of threads that run gRPC requests of any connection. As many again run
-    /// only requests of connections without a thread, and one per tenant those of tenants without
-    /// a thread. Up to 64 requests wait per thread. Default 64 (assumed), so that blocking handlers
-    /// leave threads for others. With 0, each connection's thread runs its requests one after the
-    /// other. That saves two thread switches per request, but handlers should not block.
+    /// The largest number of threads that run gRPC requests of any connection. Up to as many
+    /// further threads run only requests of connections that have no thread yet, and one further
+    /// thread per tenant runs only requests of tenants that have none. Up to 64 requests wait per
+    /// thread. Default 64 (assumed), so that blocking handlers leave threads for others. With 0,
+    /// each connection's thread runs its requests one after the other. That saves two thread
+    /// switches per request, but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites the memory that the whole process frees, from the start of the
     /// server on. This includes memory of C libraries and of an interpreter, which no allocator in

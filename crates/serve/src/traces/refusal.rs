@@ -96,7 +96,7 @@ pub enum FitFault {
     /// An accelerator is in the wrong place.
     #[error("{found}: must be {expected} at this place, since a message {passes} {order}")]
     Order {
-        /// The accelerator.
+        /// The accelerator that is in the wrong place.
         found: Accel,
         /// The accelerator that must be in this place.
         expected: String,

@@ -47,8 +47,11 @@ pub(super) fn compose_post(world: &World, request: &Request<'_>) -> HandlerResul
                 "carrier": carrier}),
         ),
     ])?;
-    let [text, media, post_id, creator] = <[Value; 4]>::try_from(parts)
-        .map_err(|_| HandlerError::Internal("a part of the post is missing".to_owned()))?;
+    let [text, media, post_id, creator] = <[Value; 4]>::try_from(parts).map_err(|_| {
+        HandlerError::Internal(
+            "a service that composes a part of the post has not answered".to_owned(),
+        )
+    })?;
     let timestamp = now_ms();
     let mentions = text["user_mentions"]
         .as_array()

@@ -62,7 +62,7 @@ pub(super) fn follow_with_username(world: &World, request: &Request<'_>) -> Hand
     let ids = world.parallel(vec![ask(&it.user_usernmae), ask(&it.followee_username)])?;
     let [user_id, followee_id] = ids[..] else {
         return Err(HandlerError::Internal(
-            "an identifier is missing".to_owned(),
+            "GetUserId has not answered for both users".to_owned(),
         ));
     };
     add_edge(

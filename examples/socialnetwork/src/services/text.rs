@@ -40,8 +40,9 @@ pub(super) fn compose_text(world: &World, request: &Request<'_>) -> HandlerResul
             &names,
         ),
     ])?;
-    let [short, mentions] = <[Value; 2]>::try_from(parts)
-        .map_err(|_| HandlerError::Internal("a part of the text is missing".to_owned()))?;
+    let [short, mentions] = <[Value; 2]>::try_from(parts).map_err(|_| {
+        HandlerError::Internal("ComposeUrls or ComposeUserMentions has not answered".to_owned())
+    })?;
     let mut text = it.text.clone();
     for url in short.as_array().into_iter().flatten() {
         if let (Some(long), Some(short)) =
