@@ -5,10 +5,11 @@ use accelflow_trace::Accel;
 use crate::error::AccelError;
 use crate::job::Job;
 
-/// An accelerator: a function on the bytes of a job.
+/// The implementation of an accelerator, in software or on a device: it processes the bytes of a
+/// [`Job`], a message on its way through a trace.
 ///
 /// Contract:
-/// - `run` reads `job.bytes` and those parts of the job that the body documents, and replaces
+/// - `run` reads `job.bytes` and the fields of the job that its type documents, and replaces
 ///   `job.bytes` by its output. LdB leaves the bytes alone and sets `job.core`.
 /// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
 ///   in the paper's Listing 2): outputs are built separately and swapped in at the end.
@@ -16,10 +17,10 @@ use crate::job::Job;
 /// - The result depends only on the job and the accelerator's settings. Instances keep scratch
 ///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).
 pub trait Accelerator: Send {
-    /// Returns which of the nine accelerators this body implements.
+    /// Returns which of the nine accelerators this is.
     fn kind(&self) -> Accel;
 
-    /// Processes one job.
+    /// Processes one job (a message): replaces its bytes by the output.
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError>;
 
     /// Frees the working memory that may hold data of earlier jobs, such as a compression context.

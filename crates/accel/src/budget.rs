@@ -30,7 +30,12 @@ impl Budget {
     /// Charges `more` bytes of text or binary data.
     pub(crate) fn bytes(&mut self, more: usize) -> Result<(), AccelError> {
         let (left, limit) = (&mut self.bytes_left, self.limits.max_value_bytes);
-        take(left, more, limit, "text and binary data of the message")
+        take(
+            left,
+            more,
+            limit,
+            "bytes of text and binary data in the message",
+        )
     }
 
     /// Charges the bytes that base64 adds to binary data already charged.

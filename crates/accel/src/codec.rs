@@ -27,7 +27,8 @@ impl Codec {
         }
     }
 
-    /// The method's number in Thrift envelopes.
+    /// The number of the method in the compression envelope of Thrift messages: 1 for Zstandard, 2
+    /// for Snappy, 3 for gzip.
     pub const fn number(self) -> u8 {
         match self {
             Codec::Zstd => 1,

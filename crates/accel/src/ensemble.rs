@@ -21,23 +21,24 @@ use crate::own::{self, OwnBody};
 use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
-/// Settings of the software bodies of an [`Ensemble`].
+/// The settings of an [`Ensemble`]'s software bodies, its implementations of accelerators.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Limits on messages.
+    /// Limits on the messages that the accelerators process.
     pub limits: Limits,
-    /// The interface that RPC, Ser and Dser use.
+    /// The Thrift interface whose functions RPC, Ser and Dser know.
     pub schema: Arc<Schema>,
-    /// The compression method of Cmp.
+    /// The compression method of the accelerator Cmp.
     pub codec: Codec,
     /// The Zstandard level, 1 to 22.
     pub level: i32,
-    /// The functions whose arguments Dser delivers as records instead of JSON text. For gRPC, the
-    /// methods by index.
+    /// The functions whose arguments Dser delivers as records (checked messages in their wire form)
+    /// instead of JSON text. In the schema of a gRPC service, they are the methods with these
+    /// indices.
     pub records: FunctionSet,
-    /// Whether Dser stores the addresses of containers and structs in Thrift records, so that an
-    /// application can skip parts that it does not read. This is the per-message half of Cerebros's
-    /// split schema. Default false.
+    /// Whether Dser stores the byte offsets of containers and structs with each Thrift record, so
+    /// that an application can skip parts that it does not read. This is the per-message half of
+    /// Cerebros's split schema (MICRO 2021, section 4.3). Default false.
     pub split_schema: bool,
 }
 
@@ -55,8 +56,8 @@ impl Default for Settings {
     }
 }
 
-/// Software bodies of the nine accelerators, bodies of custom accelerators, and the transformation
-/// engine.
+/// The implementations (bodies) of the nine accelerators and of custom accelerators, and the
+/// transformations between formats.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
     own: Vec<Box<dyn OwnBody>>,
@@ -64,7 +65,7 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Creates an ensemble of nine software bodies. Its LdB chooses among the cores of `loads` by
+    /// Creates the nine accelerators in software. LdB chooses among the cores of `loads` by
     /// `policy`.
     ///
     /// # Errors
@@ -99,7 +100,8 @@ impl Ensemble {
         })
     }
 
-    /// Creates software bodies with default settings. LdB balances round robin over `cores` cores.
+    /// Creates the nine accelerators in software with default settings. LdB balances round robin
+    /// over `cores` cores.
     ///
     /// # Errors
     /// None with these settings.
@@ -115,7 +117,8 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
-    /// Adds the body of a custom accelerator, replacing one of the same name.
+    /// Adds the body of a custom accelerator. It replaces a body for the accelerator of the same
+    /// name.
     pub fn add(&mut self, body: Box<dyn OwnBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
@@ -135,7 +138,8 @@ impl Ensemble {
         own::run(body.as_mut(), kind, job, &self.limits)
     }
 
-    /// Applies `wrap` to each body.
+    /// Replaces each of the nine accelerators by the result of `wrap` for it, for example to
+    /// measure it.
     #[must_use]
     pub fn wrapped(
         self,
@@ -160,7 +164,7 @@ impl Ensemble {
         }
     }
 
-    /// The limits on messages.
+    /// The limits on the messages that the bodies process.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -173,12 +177,12 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
-    /// Discards the data of earlier jobs in all bodies; see [`Accelerator::forget`].
+    /// Discards the data of earlier jobs in all accelerators; see [`Accelerator::forget`].
     pub fn forget(&mut self) {
         self.bodies.iter_mut().for_each(|body| body.forget());
     }
 
-    /// Returns the nine bodies in the order of [`Accel::ALL`].
+    /// Returns the implementations of the nine accelerators in the order of [`Accel::ALL`].
     pub fn into_bodies(self) -> [Box<dyn Accelerator>; Accel::COUNT] {
         self.bodies
     }

@@ -10,43 +10,45 @@ use accelflow_trace::Format;
 #[non_exhaustive]
 pub enum AccelError {
     /// The input ends inside a value.
-    #[error("truncated: {what} at byte {at} needs {need} bytes, the input has {have}")]
+    #[error(
+        "truncated input: {what} at byte {at} needs at least {need} bytes, but {have} are left"
+    )]
     Truncated {
         /// The value that was being read.
         what: &'static str,
-        /// Offset of its first byte.
+        /// The offset of the value's first byte.
         at: usize,
-        /// Bytes it needs.
+        /// The number of bytes that the value needs.
         need: usize,
-        /// Bytes left.
+        /// The number of bytes left from `at` on.
         have: usize,
     },
     /// Bytes follow the end of the message.
-    #[error("{extra} unexpected bytes follow the end of the {what} at byte {at}")]
+    #[error("{extra} bytes follow the end of the {what} at byte {at}: must be 0")]
     TrailingBytes {
         /// The value that ended.
         what: &'static str,
-        /// Offset of its end.
+        /// The offset of the value's end.
         at: usize,
         /// The number of bytes that follow.
         extra: usize,
     },
-    /// A size exceeds its limit.
-    #[error("{what} has size {size}; at most {limit} is allowed")]
+    /// A size or count exceeds its limit.
+    #[error("{what} = {size}: must be at most {limit}")]
     TooLarge {
-        /// The value that is too large.
+        /// What is too large.
         what: &'static str,
-        /// Its size or count.
+        /// The size in bytes, or the count.
         size: usize,
-        /// The limit that applies.
+        /// The limit, in the unit of `size`.
         limit: usize,
     },
     /// Structs or containers are nested too deeply.
-    #[error("nesting deeper than {limit} at byte {at}")]
+    #[error("nesting at byte {at} = over {limit} levels: must be at most {limit}")]
     TooDeep {
-        /// Offset at which the limit was passed.
+        /// The offset in bytes at which the limit was passed.
         at: usize,
-        /// The allowed depth.
+        /// The allowed depth, in levels.
         limit: usize,
     },
     /// A decompressed payload would exceed its bound.
@@ -55,272 +57,283 @@ pub enum AccelError {
          the most allowed for that input"
     )]
     ZipBomb {
-        /// Size of the compressed input.
+        /// The size of the compressed input, in bytes.
         compressed: usize,
         /// The limit in bytes, from [`crate::Limits::decompressed_limit`]; for gzip
         /// [`crate::Limits::max_decompressed_bytes`].
         limit: usize,
     },
-    /// A checksum does not match.
-    #[error("{protocol} checksum at byte {at} is {found:#06x}, computed {computed:#06x}")]
+    /// A checksum in a packet does not match its bytes.
+    #[error("{protocol} checksum at byte {at} = {found:#06x}: must be {computed:#06x}")]
     BadChecksum {
-        /// The protocol of the checksum.
+        /// The protocol of the checksum: IPv4 or TCP.
         protocol: &'static str,
-        /// Offset of the checksum field.
+        /// The offset of the checksum field, in bytes.
         at: usize,
-        /// The value in the header.
+        /// The checksum in the header.
         found: u16,
-        /// The checksum of the bytes.
+        /// The checksum that the bytes have.
         computed: u16,
     },
-    /// The header of a packet is not one that [`crate::tcp`] accepts.
-    #[error("bad segment at byte {at}: {why}")]
+    /// A packet has an IPv4 or TCP header that is malformed, or that [`crate::tcp`] does not
+    /// support, such as one with options.
+    #[error("bad TCP segment at byte {at}: {why}")]
     BadSegment {
-        /// Offset of the packet or field.
+        /// The offset of the packet or field, in bytes.
         at: usize,
-        /// The fault.
+        /// What is wrong with the packet.
         why: String,
     },
     /// A packet belongs to another connection.
-    #[error("segment at byte {at} has the addresses {found}; this connection receives {expected}")]
+    #[error(
+        "TCP segment at byte {at}: source > destination = {found}: must be {expected}, \
+         as this connection receives"
+    )]
     WrongConnection {
-        /// Offset of the packet.
+        /// The offset of the packet, in bytes.
         at: usize,
-        /// "source > destination" of the packet.
+        /// The packet's addresses, as "source > destination".
         found: String,
-        /// "source > destination" of the connection.
+        /// The addresses of received packets of this connection, as "source > destination".
         expected: String,
     },
     /// Bytes are missing between two segments.
     #[error(
-        "gap before the segment at byte {at}: sequence number {expected} is missing, {found} comes next"
+        "gap before the TCP segment at byte {at}: sequence number = {found}: must be {expected}"
     )]
     SegmentGap {
-        /// Offset of the packet after the gap.
+        /// The offset of the packet after the gap, in bytes.
         at: usize,
-        /// First sequence number that is missing.
+        /// The first TCP sequence number that is missing.
         expected: u32,
-        /// Sequence number of the packet.
+        /// The TCP sequence number of the packet after the gap.
         found: u32,
     },
     /// Two segments overlap in their sequence numbers but are not identical.
     #[error(
-        "segment at byte {at} (sequence number {found}) overlaps data up to {expected}; only exact duplicates are allowed"
+        "TCP segment at byte {at}: sequence number = {found}: must be {expected}, \
+         since overlaps must be exact duplicates"
     )]
     SegmentOverlap {
-        /// Offset of the packet.
+        /// The offset of the packet, in bytes.
         at: usize,
-        /// The next sequence number expected.
+        /// The TCP sequence number after the data so far.
         expected: u32,
-        /// Sequence number of the packet.
+        /// The TCP sequence number of the packet.
         found: u32,
     },
-    /// The job has no session for a layer that needs one.
-    #[error("the job has no {layer} session")]
+    /// The connection of the message has no state for a layer that an accelerator needs.
+    #[error("the message has no {layer} session, but an accelerator of the trace needs one")]
     NoSession {
-        /// "TCP" or "TLS".
+        /// The layer: "TCP" or "TLS".
         layer: &'static str,
     },
     /// A TLS record's header or padding is wrong (RFC 8446, section 5).
-    #[error("bad record at byte {at}: {why}")]
+    #[error("bad TLS record at byte {at}: {why}")]
     BadRecord {
-        /// Offset of the record or field.
+        /// The offset of the TLS record or field, in bytes.
         at: usize,
-        /// The fault.
+        /// What is wrong with the record.
         why: String,
-        /// The code of the TLS alert for this fault (section 6).
+        /// The code of the TLS alert for this error (RFC 8446, section 6).
         alert: u8,
     },
     /// A TLS record is larger than the protocol allows (RFC 8446, sections 5.1 and 5.2).
-    #[error("record at byte {at} holds {size} bytes; at most {limit} are allowed")]
+    #[error("TLS record at byte {at} = {size} bytes: must be at most {limit}")]
     RecordOverflow {
-        /// Offset of the record.
+        /// The offset of the TLS record, in bytes.
         at: usize,
-        /// Its size.
+        /// The record's size, in bytes.
         size: usize,
-        /// The protocol's limit.
+        /// The protocol's limit, in bytes.
         limit: usize,
     },
-    /// Authentication of a record failed.
-    #[error("record at byte {at} fails authentication under sequence number {sequence}")]
+    /// The authentication of a TLS record failed: its bytes, the keys or the sequence number are
+    /// wrong.
+    #[error(
+        "TLS record at byte {at} fails authentication with this connection's keys and \
+         record sequence number {sequence}"
+    )]
     BadTag {
-        /// Offset of the record.
+        /// The offset of the TLS record, in bytes.
         at: usize,
-        /// The record sequence number tried.
+        /// The record sequence number with which the record was decrypted.
         sequence: u64,
     },
-    /// A decrypted record is not application data.
-    #[error("record at byte {at} has content type {found}; only application data (23) is expected")]
+    /// A decrypted TLS record is not application data.
+    #[error("TLS record at byte {at}: content type = {found}: must be 23 (application data)")]
     UnexpectedContentType {
-        /// Offset of the record.
+        /// The offset of the TLS record, in bytes.
         at: usize,
-        /// The inner content type.
+        /// The record's inner content type, as a number of TLS.
         found: u8,
     },
-    /// A record sequence number would wrap; the keys must be updated first.
-    #[error("record sequence number {sequence} is the last; update the keys")]
+    /// A TLS record sequence number would exceed 64 bits; the keys must be updated first.
+    #[error("TLS record sequence number {sequence} is the last of these keys: update the keys")]
     SequenceExhausted {
-        /// The sequence number.
+        /// The record sequence number.
         sequence: u64,
     },
-    /// Key material has the wrong size.
-    #[error("{what} has {found} bytes; {allowed} are needed")]
+    /// A TLS secret or key has the wrong number of bytes.
+    #[error("{what} = {found} bytes: must be {allowed} bytes")]
     BadKey {
-        /// The secret or key.
+        /// The name of the secret or key.
         what: &'static str,
-        /// Its size.
+        /// Its size, in bytes.
         found: usize,
-        /// The size needed, in bytes.
+        /// The size that is needed, in bytes.
         allowed: usize,
     },
-    /// A transport frame or container is malformed.
+    /// A message, frame or compressed container is malformed.
     #[error("bad {what} at byte {at}: {why}")]
     BadFrame {
-        /// The kind of frame.
+        /// What is malformed, such as `gRPC message`.
         what: &'static str,
-        /// Offset of the error.
+        /// The offset of the error, in bytes.
         at: usize,
-        /// The fault.
+        /// What is wrong with it.
         why: String,
     },
-    /// A compressed stream is corrupt.
+    /// The compressed data of a message are corrupt.
     #[error("corrupt {codec} data: {why}")]
     CorruptData {
-        /// Name of the codec.
+        /// The name of the codec.
         codec: &'static str,
         /// The message of the codec's library.
         why: String,
     },
     /// A Thrift message begins with an unknown protocol.
     #[error(
-        "message at byte {at} begins with {found:#010x}; allowed are strict binary 0x8001.... and compact 0x82.1...."
+        "Thrift message at byte {at} begins with {found:#010x}: must be 0x8001.... (strict binary) or \
+         0x82.1.... (compact)"
     )]
     BadMagicOrVersion {
-        /// Offset of the message.
+        /// The offset of the message, in bytes.
         at: usize,
-        /// Its first four bytes.
+        /// The message's first four bytes, as a big-endian number.
         found: u32,
     },
-    /// A Thrift message type is unknown.
+    /// The type of a Thrift message is none of call, reply, exception and oneway.
     #[error(
-        "message type {found} at byte {at}; allowed are 1 (call), 2 (reply), 3 (exception), 4 (oneway)"
+        "Thrift message type at byte {at} = {found}: must be 1 (call), 2 (reply), 3 (exception) or \
+         4 (oneway)"
     )]
     BadMessageType {
-        /// Offset of the byte.
+        /// The offset of the message type, in bytes.
         at: usize,
-        /// The value.
+        /// The message type as a number.
         found: u8,
     },
-    /// The function table has no such method.
+    /// The interface has no such method.
     #[error("method = '{name}': must be {known}")]
     UnknownMethod {
-        /// The name in the message.
+        /// The name of the method as given.
         name: String,
-        /// The first names in the table.
+        /// The names that are allowed; only the first if there are many.
         known: String,
     },
-    /// The schema has no such service.
+    /// The interface has no such service.
     #[error("service = '{name}': must be {known}")]
     UnknownService {
-        /// The name in the message.
+        /// The name of the service as given.
         name: String,
-        /// The services of the schema.
+        /// The names of the interface's services.
         known: String,
     },
-    /// A type byte names no Thrift type.
-    #[error("byte {at} is {found:#04x}, which is not a Thrift type")]
+    /// A type byte in a message is not the number of a Thrift type.
+    #[error("byte {at} = {found:#04x}: must be a Thrift type")]
     BadWireType {
-        /// Offset of the byte.
+        /// The offset of the byte.
         at: usize,
-        /// The value.
+        /// The byte's value.
         found: u8,
     },
-    /// A field, element or key has a type that differs from the schema.
+    /// A field, element or key of a message has a type that differs from the schema.
     #[error("'{field}' at byte {at} has type {found}: must be {expected}, as in the schema")]
     WrongFieldType {
-        /// Offset of the value.
+        /// The offset of the value, in bytes.
         at: usize,
-        /// The field.
+        /// The name of the field, element or key.
         field: String,
-        /// Type on the wire.
+        /// The type in the message.
         found: &'static str,
-        /// Type in the schema.
+        /// The type in the schema.
         expected: &'static str,
     },
     /// A length or count is negative.
     #[error("{what} at byte {at} = {found}: must not be negative")]
     NegativeLength {
-        /// The kind of length.
+        /// The name of the length or count.
         what: &'static str,
-        /// Offset of the length.
+        /// The offset of the length or count, in bytes.
         at: usize,
-        /// The value.
+        /// The length or count.
         found: i64,
     },
-    /// A variable-length integer does not end.
-    #[error("variable-length integer at byte {at} is longer than {limit} bytes")]
+    /// A variable-length integer has more bytes than allowed.
+    #[error("variable-length integer at byte {at}: must have at most {limit} bytes")]
     BadVarint {
-        /// Offset of its first byte.
+        /// The offset of the integer's first byte.
         at: usize,
-        /// The most bytes it may have.
+        /// The largest number of bytes that it may have.
         limit: usize,
     },
     /// An integer does not fit its type.
     #[error("'{field}' = {found}: must be {allowed}")]
     OutOfRange {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The value.
+        /// The integer as given.
         found: String,
-        /// The range.
+        /// The range that is allowed.
         allowed: &'static str,
     },
-    /// A required field is absent.
-    #[error("'{container}' lacks the required field '{field}'")]
+    /// A required field of a struct is absent.
+    #[error("struct '{container}': field '{field}' is required, but absent")]
     MissingField {
-        /// The struct.
+        /// The name of the struct.
         container: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
-    /// A field occurs more than once.
-    #[error("field '{field}' of '{container}' occurs a second time")]
+    /// A field of a struct occurs more than once.
+    #[error("struct '{container}': field '{field}' occurs a second time: must occur once")]
     DuplicateField {
-        /// The struct.
+        /// The name of the struct.
         container: String,
-        /// The field.
+        /// The name of the field.
         field: String,
     },
     /// A JSON member is not a field of the struct.
-    #[error("'{container}': field = '{field}': must be one of {known}")]
+    #[error("struct '{container}': field = '{field}': must be one of {known}")]
     UnknownField {
-        /// The struct.
+        /// The name of the struct.
         container: String,
-        /// The member's name.
+        /// The name of the JSON member.
         field: String,
-        /// The struct's fields.
+        /// The names of the struct's fields.
         known: String,
     },
     /// A union has no field, or more than one.
     #[error("union '{container}': fields set = {found}: must be exactly 1")]
     BadUnion {
-        /// The union.
+        /// The name of the union.
         container: String,
         /// The number of fields that are set.
         found: usize,
     },
-    /// A floating-point number cannot be expressed in JSON.
-    #[error("'{field}' is {found}, which JSON cannot express")]
+    /// A floating-point number is infinite or not a number (NaN), which JSON cannot express.
+    #[error("'{field}' = {found}: must be a finite number, since JSON has no others")]
     NotFinite {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// NaN or an infinity.
+        /// The number: NaN or an infinity.
         found: String,
     },
-    /// Text is not UTF-8.
+    /// A text in a message is not UTF-8.
     #[error("{what} is not UTF-8 at byte {at}")]
     BadUtf8 {
-        /// The kind of text.
+        /// What the text is, such as a field or a method name.
         what: String,
         /// Offset of the first bad byte.
         at: usize,
@@ -328,25 +341,25 @@ pub enum AccelError {
     /// Text is not JSON, or the JSON does not fit the schema.
     #[error("bad JSON at line {line}, column {column}: {why}")]
     BadJson {
-        /// Line, from 1.
+        /// The line of the error, from 1.
         line: usize,
-        /// Column, from 1 (0: the whole text).
+        /// The column of the error, from 1; 0 if the error concerns the whole text.
         column: usize,
-        /// The fault.
+        /// What is wrong there.
         why: String,
     },
     /// A value of an application's type does not fit the interface.
-    #[error("a value does not fit the interface: {why}")]
+    #[error("the application's value or type does not fit the interface: {why}")]
     BadValue {
-        /// The mismatch.
+        /// How the value and the interface differ.
         why: String,
     },
     /// A JSON value has a type that differs from the schema.
     #[error("'{field}' is {found} in the JSON: must be {expected}, as in the schema")]
     WrongJsonType {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The type or value found.
+        /// The JSON type or value found.
         found: String,
         /// The type in the schema.
         expected: &'static str,
@@ -354,67 +367,67 @@ pub enum AccelError {
     /// Binary data is not base64 (RFC 4648, section 4, padded).
     #[error("'{field}' is not padded base64: {why}")]
     BadBase64 {
-        /// The field.
+        /// The name of the field.
         field: String,
-        /// The fault.
+        /// What is wrong with the base64 text.
         why: String,
     },
     /// Bytes are not one BSON document, or JSON cannot be converted to one.
     #[error("bad BSON: {why}")]
     BadBson {
-        /// The fault.
+        /// What is wrong with the document.
         why: String,
     },
     /// An HTTP message is not one that [`crate::http`] accepts.
     #[error("bad HTTP message at byte {at}: {why}")]
     BadHttp {
-        /// Offset, as far as known.
+        /// The offset of the error in bytes, as far as known.
         at: usize,
-        /// The fault.
+        /// What is wrong with the message.
         why: String,
     },
-    /// The compression method is not built in.
+    /// The name or number of a compression method is unknown.
     #[error("codec = '{found}': must be zstd (1), snappy (2) or gzip (3)")]
     UnknownCodec {
-        /// Name or number.
+        /// The name or number as given.
         found: String,
     },
     /// The accelerator itself has failed, as a device may. The input may be valid, and a core can
     /// process it.
-    #[error("the device failed: {why}")]
+    #[error("the accelerator device failed: {why}")]
     Device {
         /// The message of the device.
         why: String,
     },
-    /// There is no core to choose from.
-    #[error("the load balancer has no cores")]
+    /// The load balancer has no core to choose from.
+    #[error("the load balancer LdB has no cores to choose from")]
     NoCore,
-    /// The payload is not in the format that the step needs.
+    /// The payload is not in the format that an accelerator or transformation needs.
     #[error("{step} needs a payload in {expected}, but it is in {found}{hint}")]
     WrongFormat {
-        /// Accelerator or transformation.
+        /// The name of the accelerator or transformation.
         step: &'static str,
         /// The format of the payload.
         found: Format,
-        /// The formats allowed.
+        /// The formats that are allowed.
         expected: &'static str,
-        /// How to convert the payload, or empty.
+        /// How to convert the payload; may be empty.
         hint: &'static str,
     },
     /// A custom accelerator cannot process the message: see [`AccelError::own`].
     #[error("{name}: {why}")]
     Own {
-        /// Its name.
+        /// The name of the custom accelerator.
         name: String,
         /// The stable name of the kind of error.
         reason: &'static str,
-        /// The fault.
+        /// Why it cannot process the message.
         why: String,
     },
-    /// The job lacks information about the message that the step needs.
+    /// An accelerator lacks information about the message, such as its method.
     #[error("{step} cannot process this message: {why}")]
     NoCall {
-        /// The accelerator.
+        /// The name of the accelerator.
         step: &'static str,
         /// The missing information.
         why: &'static str,
@@ -422,7 +435,8 @@ pub enum AccelError {
 }
 
 impl AccelError {
-    /// A stable machine-readable name of the kind of error, for counters and tests.
+    /// A stable machine-readable name of the kind of error, such as `bad_checksum`, for counters
+    /// and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             AccelError::Truncated { .. } => "truncated",

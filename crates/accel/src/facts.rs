@@ -4,7 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a fact: a constant, or a field name shared with a schema.
+/// The name of a fact, a value that branches of traces test: a constant, or shared text such as a
+/// field name of a schema.
 #[derive(Clone)]
 pub enum FactName {
     /// A name known at compile time.
@@ -14,7 +15,7 @@ pub enum FactName {
 }
 
 impl FactName {
-    /// The name as text.
+    /// The name of the fact as text.
     pub fn as_str(&self) -> &str {
         match self {
             FactName::Static(name) => name,
@@ -55,7 +56,8 @@ impl From<Arc<str>> for FactName {
     }
 }
 
-/// Named numbers that branch conditions read, ordered by name, and a few named texts.
+/// The facts of a message: named numbers that branches of a trace test, ordered by name, and a few
+/// named texts.
 ///
 /// RPC sets `message_type` and `seqid` (Thrift) or `compressed` and `exception` (gRPC), and the
 /// texts `service` and `method`. Dser sets the integer, enum and boolean fields at the top level of
@@ -69,7 +71,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Sets a number, replacing one of the same name.
+    /// Sets the fact `name` to a number. Replaces a number of the same name.
     pub fn set(&mut self, name: impl Into<FactName>, value: i64) {
         let name = name.into();
         match self
@@ -81,7 +83,7 @@ impl Facts {
         }
     }
 
-    /// The number with this name.
+    /// The number of the fact `name`; `None` if no number has this name.
     pub fn get(&self, name: &str) -> Option<i64> {
         let place = self
             .numbers
@@ -97,7 +99,7 @@ impl Facts {
             .map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// Sets a text, replacing one of the same name.
+    /// Sets the fact `name` to a text. Replaces a text of the same name.
     pub fn set_text(&mut self, name: impl Into<FactName>, value: Arc<str>) {
         let name = name.into();
         match self
@@ -109,7 +111,7 @@ impl Facts {
         }
     }
 
-    /// The text with this name.
+    /// The text of the fact `name`; `None` if no text has this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         let place = self
             .texts
@@ -125,7 +127,7 @@ impl Facts {
             .map(|(name, value)| (name.as_str(), value.as_ref()))
     }
 
-    /// Removes all numbers and texts.
+    /// Removes all facts of the message.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.texts.clear();

@@ -12,7 +12,7 @@ use crate::facts::Facts;
 use crate::record::Record;
 use crate::session::Session;
 
-/// A message that moves through a trace: the queue entry of the paper's Figure 8, in software.
+/// A message on its way through a trace: the queue entry of the paper's Figure 8, in software.
 #[derive(Debug)]
 pub struct Job {
     /// The payload after the last operation.
@@ -24,9 +24,9 @@ pub struct Job {
     /// The caller sets it at the start of a trace: a TCP that comes first receives, any other
     /// sends. Ser sets it to `Send`, since its output leaves the server.
     pub direction: Direction,
-    /// The values that branch conditions read.
+    /// The facts of the message: values that branches of the trace test.
     pub facts: Facts,
-    /// The kind of the message.
+    /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header.
     pub call: Call,
     /// The compression of the payload, or of the data in its envelope; `None` if it is not
     /// compressed.
@@ -43,7 +43,7 @@ pub struct Job {
     pub session: Session,
     /// The key that an affinity balancer hashes, chosen by the caller (a user, a connection).
     pub affinity: u64,
-    /// The core that LdB chose.
+    /// The index of the core that LdB chose; `None` before LdB.
     pub core: Option<usize>,
 }
 
@@ -66,7 +66,7 @@ impl Default for Job {
 }
 
 impl Job {
-    /// Creates a job that receives `bytes` from a connection.
+    /// Creates a job for `bytes` that were received over the connection of `session`.
     pub fn receive(bytes: Vec<u8>, session: Session) -> Job {
         Job {
             bytes,
@@ -76,7 +76,7 @@ impl Job {
         }
     }
 
-    /// Creates a job that sends application data as a message of kind `call`.
+    /// Creates a job for application data that are to be sent as a message of kind `call`.
     pub fn send(bytes: Vec<u8>, format: Format, call: Call, session: Session) -> Job {
         Job {
             bytes,
@@ -157,7 +157,7 @@ impl Job {
     }
 }
 
-/// The direction of a message: received or sent.
+/// Whether a message is received or sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     /// From the wire to the application.
@@ -167,7 +167,7 @@ pub enum Direction {
     Send,
 }
 
-/// The compression of a payload.
+/// The compression of a payload: its codec, and the format of the data inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed {
     /// The codec that compresses the payload.

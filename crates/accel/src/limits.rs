@@ -2,7 +2,7 @@
 
 use crate::error::AccelError;
 
-/// Limits that every accelerator checks before it allocates.
+/// Limits on messages, which every accelerator checks before it allocates memory.
 ///
 /// The defaults are assumptions of this project: large enough for every message of the twelve
 /// traces, with a median of a few KB and a tail of tens of KB (AccelFlow, section VII), and small

@@ -10,12 +10,13 @@ use crate::facts::Facts;
 use crate::job::{Direction, Job};
 use crate::limits::Limits;
 
-/// The body of a custom accelerator: a function on the bytes of a message.
+/// The implementation (body) of a custom accelerator: it processes the bytes of a message.
 ///
 /// Its output takes effect only if all of it conforms to the declaration. Otherwise, and after an
 /// error or a panic, the message is unchanged, so that a core can take over.
 pub trait OwnBody: Send {
-    /// The declaration of the accelerator.
+    /// The declaration of the accelerator in the library of traces: name, formats, direction and
+    /// facts.
     fn kind(&self) -> &Kind;
 
     /// Processes one message.
@@ -38,21 +39,21 @@ pub struct Input<'j> {
     pub facts: &'j Facts,
 }
 
-/// The output of an [`OwnBody`].
+/// The output of a custom accelerator ([`OwnBody`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The new payload and its format; `None` leaves both unchanged.
     pub payload: Option<(Vec<u8>, Format)>,
-    /// The facts, which must be exactly those of the declaration.
+    /// The facts for branches: exactly those that the accelerator's declaration lists.
     pub facts: Vec<(String, Fact)>,
 }
 
-/// A value of a fact.
+/// The value of a fact that a custom accelerator outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// An integer.
+    /// The fact is an integer.
     Number(i64),
-    /// A text.
+    /// The fact is a text.
     Text(String),
 }
 
@@ -66,7 +67,8 @@ impl Fact {
 }
 
 impl AccelError {
-    /// Creates the error of the body of the custom accelerator `name`.
+    /// Creates the error of the custom accelerator `name` for a message that it cannot process,
+    /// with the reason `why`.
     pub fn own(name: &str, why: impl ToString) -> AccelError {
         AccelError::Own {
             name: name.to_owned(),
@@ -75,7 +77,8 @@ impl AccelError {
         }
     }
 
-    /// Creates the error of a custom accelerator without a registered body.
+    /// Creates the error for a call of the custom accelerator `kind`, for which no body is
+    /// registered.
     pub fn no_body(kind: &Kind) -> AccelError {
         AccelError::Own {
             name: kind.name().to_owned(),
@@ -94,7 +97,7 @@ pub(crate) fn run(
 ) -> Result<(), AccelError> {
     if body.kind() != kind {
         let why = format!(
-            "the trace declares '{kind}', but the body declares '{}'",
+            "the trace declares '{kind}', but its body declares '{}'",
             body.kind()
         );
         return Err(refusal(kind, "other_kind", why));
@@ -106,7 +109,7 @@ pub(crate) fn run(
     };
     if wrong {
         let why = format!(
-            "declared with '{}', but the message has the other direction",
+            "the accelerator is declared with '{}', but the message has the other direction",
             kind.directions().name()
         );
         return Err(refusal(kind, "wrong_direction", why));
@@ -115,7 +118,10 @@ pub(crate) fn run(
     let payload = text
         .transpose()?
         .map_or(Cow::Borrowed(&job.bytes), Cow::Owned);
-    limits.check_size("message of a custom accelerator", payload.len())?;
+    limits.check_size(
+        "bytes of the message of a custom accelerator",
+        payload.len(),
+    )?;
     let input = Input {
         bytes: &payload,
         format: job.format,
@@ -124,7 +130,7 @@ pub(crate) fn run(
     };
     let output = body.run(&input)?;
     if let Some((bytes, _)) = &output.payload {
-        limits.check_size("output of a custom accelerator", bytes.len())?;
+        limits.check_size("bytes of the output of a custom accelerator", bytes.len())?;
     }
     check_facts(kind, &output.facts)?;
     for (name, fact) in output.facts {

@@ -10,7 +10,7 @@ use crate::job::Job;
 
 impl Job {
     /// Returns the value of a condition's operand in the output of the previous accelerator: a
-    /// fact, bytes of the payload, or whether a text equals another. A text that no body has
+    /// fact, bytes of the payload, or whether a text equals another. A text that no accelerator has
     /// extracted is the string of that name at the top level of a JSON payload. `None` if the job
     /// has no such value.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {

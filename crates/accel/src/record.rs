@@ -9,7 +9,7 @@ use crate::error::AccelError;
 use crate::protocols::thrift::FunctionId;
 use crate::protocols::{protobuf, thrift};
 
-/// The type of a record's bytes.
+/// The message type of a record.
 ///
 /// A record is a checked message in its wire form, used instead of the message's JSON text. Dser
 /// delivers records to applications that read the fields themselves.

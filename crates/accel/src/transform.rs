@@ -21,8 +21,9 @@ use crate::job::Job;
 use crate::json::check_bounds;
 use crate::limits::Limits;
 
-/// Transforms the payload of a job. A payload that is already in the requested format is left
-/// unchanged, so that one trace can process messages with and without an envelope.
+/// Changes the format of a job's payload between text, JSON and BSON, as `transform` states. A
+/// payload that is already in the requested format is left unchanged, so that one trace can process
+/// messages with and without an envelope.
 ///
 /// # Errors
 /// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,
@@ -67,7 +68,7 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
 /// # Errors
 /// `bad_json`, `bad_bson`, `bad_utf8`, `too_deep`, `too_large`.
 pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Vec<u8>, AccelError> {
-    limits.check_size("payload to transform", bytes.len())?;
+    limits.check_size("bytes of the payload to transform", bytes.len())?;
     let out = match (transform.src, transform.dst) {
         (Format::Json | Format::Str, Format::Json | Format::Str) => {
             check_json(bytes, limits)?;
@@ -77,7 +78,7 @@ pub fn convert(bytes: &[u8], transform: Transform, limits: &Limits) -> Result<Ve
         (Format::Bson, Format::Json | Format::Str) => bson_to_json(bytes, limits)?,
         (Format::Bson, Format::Bson) => bytes.to_vec(),
     };
-    limits.check_size("transformed payload", out.len())?;
+    limits.check_size("bytes of the transformed payload", out.len())?;
     Ok(out)
 }
 

@@ -176,7 +176,7 @@ fn default_values_are_charged() {
         let error = read(few(1_000 * 19 - 1)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "text and binary data of the message has size 19000; at most 18999 is allowed"
+            "bytes of text and binary data in the message = 19000: must be at most 18999"
         );
     }
 }
@@ -199,7 +199,7 @@ fn a_count_is_refused_before_its_elements_are_read() {
     // More elements than bytes: the first error is their number.
     let bytes = [12, 0, 1, 15, 0, 1, 15, 0, 0x7f, 0xff, 0xff];
     let error = read_thrift(Protocol::Binary, &bytes, Limits::default()).unwrap_err();
-    let expected = "number of fields and elements has size 8388609; at most 131072 is allowed";
+    let expected = "number of fields and elements = 8388609: must be at most 131072";
     assert_eq!(error.to_string(), expected);
 }
 

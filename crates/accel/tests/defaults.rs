@@ -187,7 +187,7 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
         Schema::parse(&deep)
             .unwrap_err()
             .why
-            .contains("nested deeper")
+            .contains("nested at most")
     );
     let doubling: String = (1..40)
         .map(|n| format!("const list<T> C{n} = [C{}, C{}]\n", n - 1, n - 1))
@@ -205,7 +205,7 @@ fn constants_that_do_not_fit_are_refused_with_their_place() {
         .collect();
     let laughs = format!("struct S0 {{ 1: string a = 'ha' }}\n{nested}");
     let why = Schema::parse(&laughs).unwrap_err().why;
-    assert!(why.contains("larger than 1048576 bytes"), "{why}");
+    assert!(why.contains("at most 1048576 bytes"), "{why}");
 }
 
 /// A temporary folder with files, removed on drop.

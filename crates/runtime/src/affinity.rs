@@ -5,7 +5,7 @@ use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Returns the cores that this thread may run on.
+/// Returns the numbers of the cores on which the operating system may run this thread.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -16,7 +16,7 @@ pub fn usable_cores() -> io::Result<Vec<usize>> {
         .collect())
 }
 
-/// Binds this thread to a core.
+/// Binds this thread to the core with the operating system's number `core`.
 ///
 /// # Errors
 /// Errors of the operating system, for example when the core is no longer usable.
@@ -26,8 +26,8 @@ pub fn pin(core: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Calls `work` on a new thread that is bound to `core`. Threads that `work` starts are bound to
-/// the same core.
+/// Calls `work` on a new thread that is bound to the core with the number `core`, and returns its
+/// result. Threads that `work` starts are bound to the same core.
 ///
 /// # Errors
 /// Errors of [`pin`], and an error if `work` panics.
@@ -36,7 +36,9 @@ pub fn on_core<T: Send>(core: usize, work: impl FnOnce() -> T + Send) -> io::Res
         let bound = scope.spawn(move || pin(core).map(|()| work()));
         match bound.join() {
             Ok(done) => done,
-            Err(_) => Err(io::Error::other("a measuring thread has panicked")),
+            Err(_) => Err(io::Error::other(
+                "the work on the thread bound to a core has panicked",
+            )),
         }
     })
 }

@@ -5,18 +5,18 @@ use accelflow_trace::{Accel, Kind, Transform};
 
 use crate::terms::Terms;
 
-/// Runs the accelerators for an executor, in software or on a device.
+/// The accelerators that an executor of traces uses, in software or on a device.
 ///
-/// [`Bodies::run`] and [`Bodies::transform`] leave the job as it was when they fail.
+/// On an error, [`Bodies::run`] and [`Bodies::transform`] leave the job unchanged.
 pub trait Bodies {
-    /// Announces a run of `trace`, all of whose steps have the same `terms`. Bodies without queues
-    /// ignore them.
+    /// Announces a run of `trace`. All its steps have the tenant, priority and deadline in `terms`.
+    /// Implementations without queues ignore the call.
     fn begin(&mut self, trace: &str, terms: Terms) {
         let _ = (trace, terms);
     }
 
-    /// Discards the data of earlier jobs. Called before a run for another tenant. Workers of pools
-    /// do this themselves.
+    /// Discards the data of earlier jobs. Called before a run for another tenant. Implementations
+    /// that do this by themselves, such as the workers of [`Pools`](crate::Pools), ignore the call.
     fn forget(&mut self) {}
 
     /// Runs one of the nine accelerators on a job.
@@ -25,7 +25,7 @@ pub trait Bodies {
     /// The accelerator's error.
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError>;
 
-    /// Runs a custom accelerator, which traces declare as `kind`, on a job. The default
+    /// Runs the custom accelerator that traces declare as `kind` on a job. The default
     /// implementation has no custom accelerators and fails.
     ///
     /// # Errors

@@ -12,8 +12,9 @@ use crate::execution::{Connection, Execution, ReadFacts};
 use crate::outcome::{Arrival, Conversation, Detail, Outcome, Sent, Step};
 use crate::peer::Peer;
 
-/// The largest number of visits of one run. Every trace ends, but a chain of forking traces may be
-/// very long.
+/// The largest number of visits of one run: accelerator calls, transformations, forks, joins,
+/// entries of traces and notifications. Every trace ends, but a chain of forking traces may be very
+/// long.
 pub const MAX_VISITS: usize = 100_000;
 
 /// The record of one run: visits, steps, sent messages and arrivals, in the order of inline
@@ -57,7 +58,9 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
     /// Records a visit. Fails at the limit of visits.
     pub(crate) fn visit(&mut self, visit: &Visit) -> Result<(), Cause> {
         if self.visited == MAX_VISITS {
-            let message = format!("the run is longer than {MAX_VISITS} visits");
+            let message = format!(
+                "visits of the run (accelerator calls, forks, ends of traces): must be at most {MAX_VISITS}"
+            );
             return Err(Cause::new("too_many_visits", message));
         }
         self.visited += 1;
@@ -74,7 +77,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         }
         let Some(caller) = &mut self.conversation.caller else {
             self.entering = Some(name.to_owned());
-            let message = "the trace replies to the service's caller, but the run has no caller";
+            let message =
+                "the error subtrace replies to the service's caller, but this run has none";
             return Err(Cause::new("no_caller", message));
         };
         let (call, body) = error_reply(&caller.call, &execution.job);

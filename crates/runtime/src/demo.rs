@@ -17,12 +17,12 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The method that the demo's client calls, to which error subtraces reply.
+/// The method that the demo's client calls. Error subtraces reply to this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
-/// Returns the packets of a call of `method` by the demo's client, as input for T1. The arguments
-/// are those of [`messages::request`] for `seed` and `index`, compressed with Zstandard if
-/// `compressed`.
+/// Returns the packets in which the demo's client calls `method`, as input for the trace T1. The
+/// arguments are those of [`messages::request`] for `seed` and `index`, compressed with Zstandard
+/// if `compressed`.
 ///
 /// # Errors
 /// `unknown_method` for a method that is not in [`messages::METHODS`].
@@ -70,7 +70,7 @@ pub(crate) fn client_request(
     Ok(job)
 }
 
-/// Runs a trace that begins with TCP on packets from the demo's client.
+/// Runs the trace `name`, which begins with TCP, on packets from the demo's client.
 ///
 /// # Errors
 /// The same as for [`RunTraces::run_trace`].
@@ -87,7 +87,7 @@ pub fn run_trace<E: RunTraces>(
     )
 }
 
-/// Runs a trace on a message of any kind.
+/// Runs the trace `name` on a message of any kind.
 ///
 /// Received messages and replies use the demo client's connection. Requests go to a
 /// [`LoopbackPeer`] that returns `answers`. Error subtraces reply to the demo's client, which has

@@ -6,7 +6,8 @@ use accelflow_trace::{Accel, DecodeError, Fault, Image, Visit, is_name};
 
 use crate::outcome::Arrival;
 
-/// The error that ended a trace early. The core then does the work itself, on the same input.
+/// The error that ended a run of a trace early. The core then does the work itself, on the same
+/// input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", self.place())]
 pub struct TraceError {
@@ -17,12 +18,12 @@ pub struct TraceError {
     pub reason: &'static str,
     /// The trace in which the error happened.
     pub trace: String,
-    /// The index of the failed step among all visits of the run, from 0. If the step could not be
-    /// decoded, the length of [`Failure::visits`]. `None` for a run that did not begin.
+    /// The index of the failed step among all visits (steps) of the run, from 0. If the step could
+    /// not be decoded, the length of [`Failure::visits`]. `None` for a run that did not begin.
     pub step: Option<usize>,
     /// The accelerator that refused its input, if any.
     pub accelerator: Option<Accel>,
-    /// The message: place, value, and what is allowed.
+    /// The error as text: place, value, and what is allowed.
     pub message: String,
 }
 
@@ -39,19 +40,20 @@ impl TraceError {
     }
 }
 
-/// A run that ended early: its error, and everything it did before.
+/// A run of a trace that ended early: its error, and everything it did before.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
     /// The reason of the early end.
     pub error: TraceError,
-    /// The visits before the failure. The last is the step that failed.
+    /// The visits (steps) of the run up to the failure. The last is the step that failed.
     pub visits: Vec<Visit>,
-    /// The executions that had ended before, such as the notified arm of a fork.
+    /// The results that the run had delivered before, such as that of a fork that ended first.
     pub arrivals: Vec<Arrival>,
 }
 
-/// The stable name of a fault.
+/// A stable machine-readable name of the kind of fault that [`step`](fn@accelflow_trace::step) has
+/// found in a trace, for counters and tests.
 pub fn fault_reason(fault: &Fault) -> &'static str {
     match fault {
         Fault::Decode(DecodeError::UnknownNibble { .. }) => "unknown_nibble",
@@ -64,7 +66,7 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
     }
 }
 
-/// Counters of how an executor's runs have ended.
+/// Counters of how an executor's runs of traces have ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Runs that reached the end of their trace.
@@ -74,7 +76,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counts a run that reached its end, or the reason why it ended early.
+    /// Counts a run that has reached its end (`Ok`), or that has ended early, with the reason.
     pub fn count(&mut self, ended: Result<(), &'static str>) {
         match ended {
             Ok(()) => self.completed += 1,

@@ -13,7 +13,7 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
 use crate::run_traces::RunTraces;
 
-/// Runs traces of a trace memory on real bytes, on the calling thread.
+/// Runs traces on real bytes, on the calling thread.
 #[derive(Debug)]
 pub struct Executor<B = Ensemble> {
     image: Arc<Image>,
@@ -23,8 +23,8 @@ pub struct Executor<B = Ensemble> {
 }
 
 impl Executor {
-    /// Creates an executor with software bodies and default settings. LdB balances round robin over
-    /// `cores` cores.
+    /// Creates an executor for the traces of `image`, with software accelerators and default
+    /// settings. LdB balances round robin over `cores` cores.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`].
@@ -34,8 +34,8 @@ impl Executor {
 }
 
 impl<B: Bodies> Executor<B> {
-    /// Creates an executor that runs the traces of `image` with `bodies`. Error subtraces are those
-    /// of the templates.
+    /// Creates an executor that runs the traces of `image` on the accelerators `bodies`. Error
+    /// subtraces are those of the templates.
     pub fn new(image: impl Into<Arc<Image>>, bodies: B) -> Executor<B> {
         Executor {
             image: image.into(),
@@ -55,12 +55,12 @@ impl<B: Bodies> Executor<B> {
         &self.image
     }
 
-    /// Replaces the trace memory, after a trace was registered.
+    /// Replaces the trace memory, for example after a trace was registered.
     pub fn set_image(&mut self, image: impl Into<Arc<Image>>) {
         self.image = image.into();
     }
 
-    /// The bodies of the accelerators.
+    /// The accelerators that the executor uses.
     pub fn bodies_mut(&mut self) -> &mut B {
         &mut self.bodies
     }
@@ -70,7 +70,7 @@ impl<B: Bodies> Executor<B> {
         &self.counters
     }
 
-    /// Runs the trace `name` until all its executions, including tails, have ended.
+    /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
     ///
     /// # Errors
     /// [`Failure`] with the first error of any step. A panic of a body is such an error (`panic`).
@@ -85,8 +85,8 @@ impl<B: Bodies> Executor<B> {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// Like [`Executor::run`], but takes the bytes from `payload` instead of copying them from the
-    /// message.
+    /// Like [`Executor::run`], but takes the message's bytes from `payload` instead of copying them
+    /// from `message`.
     ///
     /// # Errors
     /// The errors of [`Executor::run`]; the payload is lost.

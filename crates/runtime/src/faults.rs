@@ -12,39 +12,39 @@ use std::time::Duration;
 use accelflow_accel::{AccelError, Accelerator, Ensemble, Job};
 use accelflow_trace::Accel;
 
-/// The effect of a fault on a step.
+/// What an injected fault does to a call of an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The step fails like a broken device (`device_failed`). The job is unchanged.
+    /// The call fails like a broken device (`device_failed`). The message is unchanged.
     Fail,
-    /// The body panics before it has done anything.
+    /// The accelerator's code panics before it has done anything.
     Panic,
-    /// The step is delayed by this time, and then runs.
+    /// The call is delayed by this time, and then runs.
     Delay(Duration),
 }
 
-/// The steps of the accelerator that a fault affects.
+/// Which calls of an accelerator an injected fault affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultWhen {
-    /// The step with this number, counted from 1.
+    /// Only the call with this number, counted from 1.
     Nth(u64),
-    /// A share of all steps, drawn by the step's number and the seed.
+    /// A share of all calls, drawn by the call's number and the seed.
     Share {
-        /// The share, from 0 to 1.
+        /// The share of calls, from 0 to 1.
         ratio: f64,
-        /// Equal seeds choose equal steps.
+        /// The seed of the draw. Equal seeds choose equal calls.
         seed: u64,
     },
 }
 
-/// A fault of one accelerator.
+/// A fault that is injected into one accelerator, for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
     /// The accelerator that fails.
     pub accel: Accel,
-    /// The steps of the accelerator that fail.
+    /// The calls of the accelerator that fail.
     pub when: FaultWhen,
-    /// The kind of failure.
+    /// What happens to these calls.
     pub kind: FaultKind,
 }
 
@@ -67,7 +67,7 @@ pub enum FaultError {
     },
 }
 
-/// Faults that ensembles share.
+/// Injected faults and their counters of calls, which ensembles share.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<[Armed]>);
 
@@ -78,13 +78,13 @@ struct Armed {
 }
 
 impl Faults {
-    /// Whether there are no faults.
+    /// Whether there are no injected faults.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Creates faults that apply in this order. Several faults can affect a step. One that fails or
-    /// panics ends the step, and later faults of that accelerator do not count it.
+    /// Creates faults that apply in this order. Several faults can affect a call. One that fails or
+    /// panics ends the call, and later faults of that accelerator do not count it.
     ///
     /// # Errors
     /// [`FaultError`] for a share outside 0 to 1, and for the step number 0.
@@ -106,7 +106,7 @@ impl Faults {
         Ok(Faults(faults.iter().map(armed).collect()))
     }
 
-    /// Wraps the bodies of an ensemble with the faults.
+    /// Injects the faults into the accelerators of `ensemble`.
     #[must_use]
     pub fn around(&self, ensemble: Ensemble) -> Ensemble {
         ensemble.wrapped(|body| {

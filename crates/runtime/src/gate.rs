@@ -5,16 +5,17 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The decision for the first thread of the queue: pass or wait.
+/// The decision of a [`Gate`] for the first thread of its queue: pass or wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn<T> {
-    /// The thread passes.
+    /// The thread passes, with this result.
     Pass(T),
-    /// The thread waits until the state has changed, or until this time, and tries again.
+    /// The thread waits until the gate's state has changed, or until this time, and tries again.
     Wait(Option<Instant>),
 }
 
-/// A state, and a queue of threads that wait for the state to let them pass.
+/// A shared state, and a first-in, first-out queue of threads that wait for the state to let them
+/// pass.
 ///
 /// Only the first thread is woken, so a long queue does not slow down the threads that pass.
 #[derive(Default)]
@@ -37,7 +38,7 @@ impl<S> fmt::Debug for Gate<S> {
 }
 
 impl<S> Gate<S> {
-    /// Creates a gate without waiting threads.
+    /// Creates a gate with this state and without waiting threads.
     pub fn new(state: S) -> Gate<S> {
         let queue = VecDeque::new();
         Gate {

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use crate::gate::{Gate, Turn};
 
-/// A limit that keeps a tenant from occupying all accelerators: "if a counter for a tenant reaches
-/// a threshold N, no new trace for the tenant can be initiated" (AccelFlow, section IV.D). Further
-/// requests wait in order of arrival, or are refused.
+/// A limit on a tenant's concurrent traces, which keeps it from occupying all accelerators: "if a
+/// counter for a tenant reaches a threshold N, no new trace for the tenant can be initiated"
+/// (AccelFlow, section IV.D). Further requests wait in order of arrival, or are refused.
 #[derive(Clone, Debug)]
 pub struct TraceLimit {
     gate: Arc<Gate<Running>>,
@@ -30,7 +30,8 @@ pub struct TenantBusy {
     pub most: usize,
 }
 
-/// A running trace of a tenant; dropping this value ends it.
+/// A running trace of a tenant, which counts against its [`TraceLimit`] until this value is
+/// dropped.
 #[derive(Debug)]
 pub struct RunningTrace {
     gate: Arc<Gate<Running>>,
@@ -48,10 +49,11 @@ impl TraceLimit {
         }
     }
 
-    /// Waits until a trace may start, and starts it.
+    /// Waits, at most until the time `until`, for the tenant to be below its limit, and counts a
+    /// new running trace.
     ///
     /// # Errors
-    /// [`TenantBusy`] if no trace may start by `until`. Fails at once if that time has passed.
+    /// [`TenantBusy`] if no trace may start by `until`, at once if that time has passed.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let mut most = 0;
         let begun = self.gate.pass(until, |running| {
@@ -71,17 +73,18 @@ impl TraceLimit {
         }
     }
 
-    /// Replaces the limit. Running traces continue; waiting ones may start.
+    /// Replaces the limit by `most` concurrent traces. Running traces continue; waiting ones may
+    /// start.
     pub fn set_most(&self, most: usize) {
         self.gate.change(|running| running.most = most);
     }
 
-    /// The number of running traces.
+    /// The number of the tenant's running traces.
     pub fn running(&self) -> usize {
         self.gate.change(|running| running.now)
     }
 
-    /// The largest number of concurrent traces so far.
+    /// The largest number of the tenant's concurrent traces so far.
     pub fn peak(&self) -> usize {
         self.gate.change(|running| running.peak)
     }

@@ -9,28 +9,31 @@ use accelflow_trace::{Accel, Format, Kind, Visit};
 
 use crate::terms::Terms;
 
-/// The input of a run. It is borrowed, so a failed run leaves it unchanged.
+/// The input of a run of a trace. It is borrowed, so a failed run leaves it unchanged.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    /// The received packets for a trace that begins with TCP, application data for any other.
+    /// The message: the received packets for a trace that begins with TCP, application data for any
+    /// other.
     pub bytes: &'a [u8],
     /// Whether the bytes are already decrypted, so that TCP and Decr do nothing. Used for TLS
     /// connections.
     pub opened: bool,
-    /// The format of application data.
+    /// The format of the bytes, if they are application data.
     pub format: Format,
-    /// The kind of message. Not needed for a received RPC message, whose header states it.
+    /// The kind of the message and its header. Not needed for a received RPC message, whose header
+    /// states it.
     pub call: Call,
-    /// The type of the record, if the bytes are a record instead of JSON text.
+    /// The type of the bytes, if they are a record (a checked message in wire form) instead of JSON
+    /// text.
     pub record: Option<Record>,
     /// The key that an affinity balancer hashes.
     pub affinity: u64,
-    /// Tenant, priority and deadline.
+    /// The tenant, priority and deadline of the run.
     pub terms: Terms,
 }
 
 impl<'a> Message<'a> {
-    /// Creates a message of received packets, for a trace that begins with TCP and has RPC.
+    /// Creates a message of received packets, for a trace that begins with TCP and contains RPC.
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {
             bytes,
@@ -43,7 +46,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message of received packets that a core has already decrypted.
+    /// Creates a message of received bytes that a core has already decrypted.
     pub fn opened(bytes: &'a [u8]) -> Message<'a> {
         Message {
             opened: true,
@@ -73,7 +76,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The connections that a run may use. They return here when the run ends.
+/// The connections that a run of a trace may use. They return here when the run ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
     /// The connection of the run's first message. Without one, sent messages use a connection that
@@ -82,14 +85,14 @@ pub struct Conversation {
     /// A run that fails before it has used the connection for sending, or notified a core, leaves
     /// it unchanged.
     pub session: Session,
-    /// The client to which error subtraces reply.
+    /// The client to which error subtraces reply, if any.
     pub caller: Option<Caller>,
 }
 
-/// The client that waits for the service's response.
+/// The client that waits for the service's response, and to which errors are reported.
 #[derive(Debug)]
 pub struct Caller {
-    /// The request it made.
+    /// The header of the client's request.
     pub call: ThriftCall,
     /// The connection to the client. It is unusable after a failure within an error subtrace, since
     /// encrypted records may not have been sent.
@@ -107,13 +110,14 @@ pub enum Detail {
     Results,
 }
 
-/// The results of a run.
+/// The results of a run of a trace.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The ends of the executions, in order: one for the first, and one for each fork. Arms that
-    /// wait at a join have no arrival.
+    /// The results that the run has delivered to cores, in order: one of the trace with its tails,
+    /// and one of each fork. Arms of a fork that wait at a join deliver none.
     pub arrivals: Vec<Arrival>,
-    /// All visits in order, the arms of forks one after another; empty with [`Detail::Results`].
+    /// All visits (steps) of the run in order, the arms of forks one after another; empty with
+    /// [`Detail::Results`].
     pub visits: Vec<Visit>,
     /// The accelerator calls in order; empty with [`Detail::Results`].
     pub steps: Vec<Step>,
@@ -123,19 +127,19 @@ pub struct Outcome {
     pub times: Vec<StepTime>,
 }
 
-/// The times of a step that a worker of [`Pools`](crate::Pools) executed.
+/// The times of an accelerator call that a worker of [`Pools`](crate::Pools) executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepTime {
-    /// When the step entered the queue.
+    /// The time at which the call entered the accelerator's queue.
     pub queued: Instant,
-    /// The time from then to the end of the step, including the wait in the queue.
+    /// The time from then to the end of the call, including the wait in the queue.
     pub took: Duration,
     /// The processor time of the worker's thread: no waits, and no time of other threads.
     pub worked: Duration,
 }
 
 impl Step {
-    /// The name of the visited accelerator.
+    /// The name of the called accelerator.
     pub fn name(&self) -> &str {
         self.own
             .as_ref()
@@ -144,7 +148,8 @@ impl Step {
 }
 
 impl Outcome {
-    /// The end of the first execution, which notifies the core that began the run.
+    /// The result of the trace and its tails, which notifies the core that began the run; `None` if
+    /// it has none.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
@@ -155,22 +160,22 @@ impl Outcome {
     }
 }
 
-/// The result that one execution of a run delivers to the core when it ends.
+/// A result that a trace, or a fork of it, delivers to the core when it ends.
 #[derive(Debug)]
 pub struct Arrival {
     /// The trace that ended.
     pub trace: String,
-    /// The number of the execution: 0 for the first, then one for each fork.
+    /// Which part of the run ended: 0 for the trace with its tails, then 1 and up for the forks.
     pub arm: usize,
-    /// The job with its payload, its facts and the core that LdB chose. The job no longer has a
-    /// session.
+    /// The message with its payload, its facts and the core that LdB chose. It no longer has a
+    /// connection (`session`).
     pub job: Job,
 }
 
-/// A message that was sent.
+/// A message that a run of a trace has sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
-    /// The trace that sent it.
+    /// The trace that sent the message.
     pub trace: String,
     /// The kind of the message.
     pub call: Call,
@@ -178,12 +183,12 @@ pub struct Sent {
     pub bytes: Vec<u8>,
 }
 
-/// One accelerator call.
+/// One accelerator call of a run of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The trace that makes the call.
     pub trace: String,
-    /// The visited accelerator.
+    /// The called accelerator.
     pub accel: Accel,
     /// The accelerator's declaration, if it is not one of the paper's nine.
     pub own: Option<Arc<Kind>>,
@@ -191,12 +196,14 @@ pub struct Step {
     pub receives: bool,
     /// The direction of the message.
     pub direction: Direction,
-    /// The number of the execution that made the call: 0 for the first, then one for each fork.
+    /// Which part of the run made the call: 0 for the trace with its tails, then 1 and up for the
+    /// forks.
     pub arm: usize,
-    /// Bytes read.
+    /// Bytes that the accelerator has read.
     pub input_bytes: usize,
-    /// Bytes written. For LdB, which writes nothing, bytes passed on.
+    /// Bytes that the accelerator has written. For LdB, which writes nothing, bytes passed on.
     pub output_bytes: usize,
-    /// The facts that are known after the call and that branches in the trace memory read.
+    /// The facts of the message after the call that branches in the trace memory test, as names and
+    /// values.
     pub facts: Vec<(String, i64)>,
 }

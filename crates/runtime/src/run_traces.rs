@@ -4,10 +4,11 @@ use crate::error::Failure;
 use crate::outcome::{Conversation, Message, Outcome};
 use crate::peer::Peer;
 
-/// Runs traces to completion. The steps run on the calling thread ([`Executor`](crate::Executor))
-/// or on the accelerators' workers ([`PooledExecutor`](crate::PooledExecutor)).
+/// Runs traces to completion. Accelerators run on the calling thread
+/// ([`Executor`](crate::Executor)) or on workers of their own
+/// ([`PooledExecutor`](crate::PooledExecutor)).
 pub trait RunTraces {
-    /// Runs the trace `name` until all its executions, including tails, have ended.
+    /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
     ///
     /// # Errors
     /// [`Failure`] with the first error of any step, in the order of inline execution.

@@ -23,7 +23,7 @@ fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
     peer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One invocation of a service.
+/// One invocation of a service, and its results.
 #[derive(Debug)]
 pub struct ServiceRun {
     /// The arguments of the client's call, as JSON.
@@ -34,12 +34,12 @@ pub struct ServiceRun {
     pub response: Option<Vec<u8>>,
 }
 
-/// The results of a phase.
+/// The results of one phase of a service's path.
 #[derive(Debug)]
 pub enum PhaseRun {
-    /// Application logic, which is not part of this project and was not run.
+    /// Application logic, which is not part of this project and did not run.
     Cpu,
-    /// The outcomes of the chains, which ran one after another in the order of the path.
+    /// The outcomes of the chains of traces, which ran one after another in the order of the path.
     Chains(Vec<Outcome>),
 }
 
@@ -53,7 +53,7 @@ impl PhaseRun {
     }
 }
 
-/// Errors of running a service.
+/// The error of an invocation of a service.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceRunError {
     /// A service without built-in messages: neither its name nor its method is one of
@@ -70,32 +70,32 @@ pub enum ServiceRunError {
         /// The methods that have messages.
         known: String,
     },
-    /// A chain that needs a message which the service does not have.
+    /// A chain of traces needs a message that the service does not have.
     #[error("service {service}, phase {phase}, chain {chain}: {why}")]
     NoMessage {
         /// The service.
         service: String,
         /// The phase, counted from 0.
         phase: usize,
-        /// The chain in the phase, counted from 0.
+        /// The chain of traces in the phase, counted from 0.
         chain: usize,
-        /// The reason.
+        /// The reason why there is no message.
         why: String,
     },
-    /// A trace that failed.
+    /// A trace of the service failed.
     #[error("service {service}, phase {phase}, chain {chain}: {failure}")]
     Trace {
         /// The service.
         service: String,
         /// The phase, counted from 0.
         phase: usize,
-        /// The chain in the phase, counted from 0.
+        /// The chain of traces in the phase, counted from 0.
         chain: usize,
-        /// The error and its place, with all earlier steps.
+        /// The error and its place, and all earlier steps.
         failure: Box<Failure>,
     },
     /// The client could not encode its request or decode its response.
-    #[error("service {service}, client: {error}")]
+    #[error("service {service}: its client failed: {error}")]
     Client {
         /// The service.
         service: String,
@@ -104,7 +104,7 @@ pub enum ServiceRunError {
     },
 }
 
-/// Runs services. It has the client that calls them and the peers that they call.
+/// Runs services, with a client that calls them and peers that they call.
 #[derive(Debug)]
 pub struct ServiceRunner {
     client: Ensemble,
@@ -321,7 +321,9 @@ impl Invocation<'_> {
         let made = match template(entry) {
             "T2" | "T3" => {
                 let call = self.call.as_ref().map(ThriftCall::reply);
-                let call = call.ok_or_else(|| no_message("no request was received".to_owned()))?;
+                let call = call.ok_or_else(|| {
+                    no_message("the trace replies, but no request was received before".to_owned())
+                })?;
                 contents.response().map(|body| (body, Call::Thrift(call)))
             }
             "T4" => contents

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// The urgency of a run, for queues that order by priority.
+/// The urgency of a run of a trace, for queues that order by priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Served after everything else.
@@ -14,7 +14,7 @@ pub enum Priority {
     High,
 }
 
-/// Tenant, priority and deadline of a run. They apply to all its steps in queues.
+/// The tenant, priority and deadline of a run of a trace. They apply to all its steps in queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The tenant that the run belongs to.

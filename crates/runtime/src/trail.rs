@@ -17,7 +17,8 @@ use crate::outcome::Step;
 use crate::processor_time::{nanoseconds, thread_time};
 use crate::terms::Terms;
 
-/// The phases of a request's handler, in order; the first and the last are application logic.
+/// The phases of a server's work on a request: application logic, and chains of traces that the
+/// handler starts. The first and the last are application logic.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     /// The phases of the request, in order.
@@ -26,8 +27,7 @@ pub struct Trail {
 
 impl Trail {
     /// Replaces the handler's processor time with its wall time `wall` if the handler has started
-    /// no traces. Other threads may have worked for the handler, and their processor time is not
-    /// known.
+    /// no traces. Other threads may have worked for it, and their processor time is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -37,7 +37,7 @@ impl Trail {
     }
 }
 
-/// A phase of a handler's work.
+/// A phase of a server's work on a request.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
     /// Application logic, as the processor time that its thread used, or as wall time
@@ -47,13 +47,13 @@ pub enum TrailPhase {
     Chains(Vec<TrailChain>),
 }
 
-/// A chain of traces and the costs of its steps.
+/// A chain of traces that a handler has started, and the costs of its steps.
 #[derive(Clone, Debug)]
 pub struct TrailChain {
     /// The accelerator calls in order.
     pub steps: Vec<Step>,
-    /// Costs in nanoseconds, one for each step: the time in the body, and for TCP also the
-    /// processor time of the system calls.
+    /// The costs of the accelerator calls in nanoseconds, one for each of `steps`: the time in the
+    /// accelerator's code, and for TCP also the processor time of the system calls.
     pub costs_ns: Vec<f64>,
     /// The waits for responses, by the trace that received them.
     pub waits: Vec<(String, Duration)>,
@@ -62,31 +62,33 @@ pub struct TrailChain {
 /// The times that the operating system took to send a message and receive its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
-    /// Processor time of sending.
+    /// Processor time of sending the message.
     pub send: Duration,
-    /// Processor time of receiving.
+    /// Processor time of receiving the response.
     pub receive: Duration,
     /// Wall time from the end of sending to the end of receiving, without the processor time spent
     /// in it.
     pub wait: Duration,
 }
 
-/// A meter of exchanges, which can be switched on and off.
+/// A meter of [`Exchange`]s, messages with their responses, which can be switched on and off.
 #[derive(Debug, Default)]
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Starts or stops measuring. Discards exchanges that were not taken.
+    /// Starts measuring exchanges if `wanted`, else stops. Discards measurements that were not
+    /// taken.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
 
-    /// Takes the exchanges measured since [`Exchanges::note`], and stops measuring.
+    /// Returns the exchanges measured since [`Exchanges::note`], and stops measuring.
     pub fn take(&mut self) -> Vec<Exchange> {
         self.0.take().unwrap_or_default()
     }
 
-    /// Sends over `socket` and then receives. Measures both if switched on.
+    /// Sends a message over `socket` with `send`, and then receives the response with `receive`.
+    /// Measures both if switched on.
     ///
     /// # Errors
     /// The errors of `send` and `receive`.
@@ -116,8 +118,8 @@ impl Exchanges {
 }
 
 impl TrailChain {
-    /// Creates a chain from its steps, the bodies' costs in nanoseconds, and the exchanges of its
-    /// messages in order.
+    /// Creates a chain from its accelerator calls, their costs in nanoseconds, and the exchanges of
+    /// its messages in order.
     pub fn new(steps: Vec<Step>, mut costs_ns: Vec<f64>, exchanges: &[Exchange]) -> TrailChain {
         let sends = |step: &&Step| step.accel == Accel::Tcp && !step.receives;
         let receives = |step: &&Step| step.accel == Accel::Tcp && step.receives;
@@ -166,12 +168,13 @@ thread_local! {
     static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
 }
 
-/// Whether a trail is open on this thread, so that measuring is worthwhile.
+/// Whether a [`Trail`] of a request is being recorded on this thread, so that measuring is
+/// worthwhile.
 pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work`. If `wanted`, opens a trail on this thread for the call and returns the trail.
+/// Calls `work`. If `wanted`, records a [`Trail`] on this thread during the call and returns it.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -186,14 +189,14 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Ends the current phase of application logic and adds `chain`. The chain began at `begun` on this
-/// thread's processor clock.
+/// Ends the current phase of application logic in this thread's [`Trail`] and adds `chain`, which
+/// began at `begun` on this thread's processor clock.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
 
 /// Calls `work` on this thread, which runs one of several parallel chains. If `wanted`, returns the
-/// chains that `work` added.
+/// chains that `work` passed to [`add`].
 pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
     let (done, trail) = follow(wanted, work);
     let phases = trail.unwrap_or_default().phases.into_iter();
@@ -204,7 +207,7 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
     (done, chains.collect())
 }
 
-/// Like [`add`], for chains that ran in parallel.
+/// Like [`add`], for chains that ran in parallel on other threads.
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);
@@ -221,7 +224,7 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
     });
 }
 
-/// Bodies that measure each successful call while they are switched on.
+/// Accelerators (`B`) that measure the time of each successful call while measuring is switched on.
 #[derive(Debug)]
 pub struct Clocked<B> {
     inner: B,
@@ -229,7 +232,7 @@ pub struct Clocked<B> {
 }
 
 impl<B> Clocked<B> {
-    /// Wraps bodies. Measuring is off at first.
+    /// Wraps the accelerators `inner`. Measuring is off at first.
     pub fn new(inner: B) -> Clocked<B> {
         Clocked {
             inner,
@@ -237,17 +240,18 @@ impl<B> Clocked<B> {
         }
     }
 
-    /// The bodies without the clock.
+    /// The wrapped accelerators.
     pub fn inner_mut(&mut self) -> &mut B {
         &mut self.inner
     }
 
-    /// Starts or stops measuring the time of each call. Drops costs that were not taken.
+    /// Starts measuring the time of each call if `wanted`, else stops. Discards times that were not
+    /// taken.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// Takes the costs measured since [`Clocked::note`], in nanoseconds, and stops measuring.
+    /// Returns the times of the calls since [`Clocked::note`], in nanoseconds, and stops measuring.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()
     }

@@ -426,7 +426,8 @@ fn without_a_peer_nothing_is_sent() {
     let failure = executor()
         .run("T4", &message, &mut conversation, &mut NoPeer)
         .unwrap_err();
-    let expected = "trace T4, step 2 (Encr): no peer for the database cache";
+    let expected = "trace T4, step 2 (Encr): no connection to the database cache: this run has no \
+                    peer for such messages";
     assert_eq!(failure.to_string(), expected);
     assert_eq!(failure.error.reason, "no_peer");
 }

@@ -293,7 +293,7 @@ fn bodies_that_do_not_fit_the_trace_are_refused() {
     assert!(
         other.contains(
             "the trace declares 'kind Grayscale yields width number, height number', \
-         but the body declares 'kind Grayscale'"
+         but its body declares 'kind Grayscale'"
         ),
         "{other}"
     );

@@ -26,7 +26,7 @@ fn placed(path: &Path, error: &ProtoError) -> String {
     }
 }
 
-/// An error of setting up a server or a client.
+/// The error of a server or a client that cannot be created or started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -36,17 +36,17 @@ pub enum ServeError {
     /// A `.proto` interface cannot be read, or is malformed.
     #[error("{}", placed(path, error))]
     Proto {
-        /// The file.
+        /// The `.proto` file.
         path: PathBuf,
-        /// The place in the file, and the error.
+        /// The place in the file, and what is wrong there.
         error: ProtoError,
     },
     /// A certificate or key cannot be used.
     #[error("{path}: {why}")]
     Certificate {
-        /// The file.
+        /// The file of certificates or the key.
         path: PathBuf,
-        /// The defect.
+        /// What is wrong with the file.
         why: String,
     },
     /// A setting with a value that is not allowed.
@@ -55,38 +55,38 @@ pub enum ServeError {
     /// An invalid setting of an accelerator.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A handler for a function that the interface does not have.
+    /// A handler or setting is for a function that the interface does not have.
     #[error("handler '{name}': {error}")]
     Handler {
         /// The name of the function as given.
         name: String,
-        /// Why there is no such function.
+        /// The reason why there is no such function.
         error: AccelError,
     },
     /// The default traces could not be linked.
     #[error("traces: {0}")]
     Traces(String),
-    /// Custom traces of the service that cannot be used.
+    /// Custom traces of the service cannot be used.
     #[error(transparent)]
     OwnTraces(Box<TraceRefusal>),
-    /// The worker pools could not be started.
+    /// The worker pools of the ensemble could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
-    /// Invalid settings of tenants.
+    /// The settings of tenants are invalid.
     #[error(transparent)]
     Tenants(#[from] crate::config::TenantError),
-    /// Invalid settings of telemetry.
+    /// The settings of tracing are invalid.
     #[error("telemetry: {0}")]
     Telemetry(#[from] crate::config::TelemetryError),
-    /// The address cannot be bound.
+    /// The server cannot listen on its address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// The address.
+        /// The address at which the server should listen.
         address: SocketAddr,
-        /// The system's error.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// The system could not provide a thread or socket.
+    /// The operating system could not provide a thread or socket.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

@@ -18,8 +18,7 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` with a deadline for its calls on this thread: the earlier of `deadline` and the
-/// current deadline.
+/// Runs `work`. Its calls on this thread have the earlier of `deadline` and the current deadline.
 pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     /// Restores the outer deadline, even if `work` panics.
     struct Outer(Option<Instant>);
@@ -44,7 +43,7 @@ pub fn current_deadline() -> Option<Instant> {
 /// the tenant's limit on concurrent chains (AccelFlow, section IV.D).
 #[derive(Clone, Default)]
 pub struct Carried {
-    /// Tenant and priority of the request, and the deadline of its handler.
+    /// The tenant and priority of the request, and the deadline of its handler.
     pub terms: Terms,
     /// The limit on concurrent chains of traces by the tenant's handlers, if there is one.
     pub limit: Option<TraceLimit>,
@@ -62,7 +61,8 @@ impl fmt::Debug for Carried {
 }
 
 impl Carried {
-    /// Creates the context of a request.
+    /// Creates the context for calls of a request with these terms (tenant, priority and deadline)
+    /// and this limit.
     pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
         Carried {
             terms,
@@ -96,7 +96,7 @@ pub fn answer_caller(trace: &str, job: &Job) -> bool {
     })
 }
 
-/// Runs `work` with the context `carried` for its calls on this thread.
+/// Runs `work`. Its calls on this thread inherit the context `carried`.
 pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T {
     /// Restores the outer context, even if `work` panics.
     struct Outer(Option<Carried>);
@@ -114,8 +114,8 @@ pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T
     work()
 }
 
-/// Returns the terms of the request that this thread handles, or the default terms if there is no
-/// request.
+/// Returns the terms (tenant, priority and deadline) of the request that this thread handles, or
+/// the default terms if there is no request.
 pub fn current_terms() -> Terms {
     CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
 }
@@ -158,8 +158,8 @@ pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<Ato
         || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The state of a request for other threads that work for it: its deadline, terms, OpenTelemetry
-/// context, and whether it is abandoned.
+/// The context of a request for other threads that work for it: its deadline, tenant, priority,
+/// OpenTelemetry context, and whether its client still waits.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,
@@ -169,7 +169,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The scope of the request that this thread handles; `None` if there is no such state.
+    /// The context of the request that this thread handles; `None` if there is none.
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
@@ -183,13 +183,13 @@ impl Scope {
         (some || scope.carried.is_some()).then_some(scope)
     }
 
-    /// Whether the client has stopped waiting; see
+    /// Whether the request's client has stopped waiting; see
     /// [`Request::is_abandoned`](crate::Request::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned.as_ref())
     }
 
-    /// Runs `work` as if this thread handled the request.
+    /// Runs `work` on this thread as if it handled the request.
     pub fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
         let _attached = self
             .context

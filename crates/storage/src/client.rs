@@ -19,27 +19,27 @@ use serde::Deserialize;
 use crate::connection::{ConnectError, Destination, GatewayConnection};
 use crate::traces::{self, StorageImage, StorageTraces, TracesError};
 
-/// The settings of a client: the gateway, the trusted certificates, and bounds.
+/// The settings of a [`Storage`] client: the gateway, the trusted certificates, and limits.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
-    /// The address of the gateway.
+    /// The address of the storage gateway, which forwards requests to Redis and PostgreSQL.
     pub address: SocketAddr,
-    /// The name that its certificate must have.
+    /// The name (DNS name or IP address) that the gateway's certificate must have.
     pub server_name: String,
-    /// The PEM file of trusted certificates.
+    /// The PEM file of the trusted certificates (authorities).
     pub roots: std::path::PathBuf,
-    /// The largest number of connections. A call waits if all are in use.
+    /// The largest number of open connections, 1 to 4,096. A call waits if all are in use.
     pub connections: usize,
     /// The time limit of a call, from the wait for a connection to the last response. An earlier
     /// deadline of the request being handled (`accelflow_serve::current_deadline`) takes
     /// precedence.
     pub timeout: Duration,
-    /// The threads that do the work of accelerators. Workers schedule steps by the tenant, priority
-    /// and deadline of the request being handled.
+    /// The threads that do the work of accelerators. Worker threads schedule steps by the tenant,
+    /// priority and deadline of the request being handled.
     pub execution: Execution,
 }
 
-/// An error of setting up a client.
+/// The error of a [`Storage`] client that cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// A file without usable certificates, an invalid server name, or workers that could not be
@@ -54,33 +54,33 @@ pub enum SetupError {
     Traces(#[from] TracesError),
 }
 
-/// An error of a call to storage.
+/// The error of a read or write through a [`Storage`] client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
     /// The database does not have the document.
     #[error("{collection}/{key} was not found")]
     NotFound {
-        /// The collection.
+        /// The collection of the document.
         collection: String,
-        /// The key.
+        /// The key of the document.
         key: String,
     },
-    /// The store refused the operation.
+    /// The cache or the database refused the operation.
     #[error("{collection}/{key}: {why}")]
     Exception {
-        /// The collection.
+        /// The collection of the document.
         collection: String,
-        /// The key.
+        /// The key of the document.
         key: String,
-        /// The store's reason.
+        /// The reason for the refusal.
         why: String,
     },
-    /// All connections were in use until the call's time limit.
+    /// All connections were in use until the call's time limit; the number of connections.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
-    /// The tenant is at its limit of concurrent accesses and calls, and none of them ended in time.
-    /// Nothing was sent.
+    /// The tenant is at its limit of concurrent calls and storage accesses, and none of them ended
+    /// in time. Nothing was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
     /// The data do not exist or the store refused the request, and the ensemble has already
@@ -88,15 +88,15 @@ pub enum StorageError {
     /// handler's result is discarded.
     #[error("{collection}/{key}: the error was already sent to the caller")]
     Answered {
-        /// The collection.
+        /// The collection of the document.
         collection: String,
-        /// The key.
+        /// The key of the document.
         key: String,
     },
-    /// No connection could be opened; nothing was sent.
+    /// No connection to the gateway could be opened; nothing was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
-    /// The trace failed. A write may or may not have been performed.
+    /// A trace of the access failed. A write may or may not have been performed.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
     /// The data in the response are invalid.
@@ -104,7 +104,8 @@ pub enum StorageError {
     Data(#[from] AccelError),
 }
 
-/// A client of the storage behind a gateway. Clones share the connections.
+/// A client of the cache and the database behind a [`Gateway`](crate::Gateway). Clones share the
+/// connections.
 #[derive(Clone)]
 pub struct Storage {
     shared: Arc<Shared>,
@@ -145,7 +146,7 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// Creates a client of a gateway. Connections are opened when they are needed.
+    /// Creates a client of the gateway in `config`. Connections are opened when they are needed.
     ///
     /// # Errors
     /// [`SetupError`] for unusable certificates, an invalid server name, a number of connections
@@ -174,7 +175,7 @@ impl Storage {
         })
     }
 
-    /// Replaces the traces for future accesses; `None` restores the default traces. Accesses in
+    /// Replaces the traces of future reads and writes; `None` restores the default traces. Those in
     /// progress keep the old traces. Returns the number of replacements so far.
     ///
     /// # Errors
@@ -191,8 +192,9 @@ impl Storage {
         self.shared.traces.reload(traces::link)
     }
 
-    /// Reads a key of a collection, through the cache: T4 and T5; after a miss T6, and T7 to fill
-    /// the cache. Returns the written data, uncompressed.
+    /// Reads the document or list under `key` of `collection`, through the cache, by the traces T4
+    /// and T5; after a miss by T6, and T7 to fill the cache. Returns the written data,
+    /// uncompressed.
     ///
     /// # Errors
     /// [`StorageError`] if there is no such document or the access failed.
@@ -206,8 +208,8 @@ impl Storage {
         )
     }
 
-    /// Writes a JSON document to the database by the traces T8 and T7. If this returns `Ok`, the
-    /// document is committed.
+    /// Writes a JSON document under `key` of `collection` to the database, by the traces T8 and T7.
+    /// If this returns `Ok`, the document is committed.
     ///
     /// # Errors
     /// [`StorageError`] if the store refused the write or the access failed.
@@ -216,7 +218,7 @@ impl Storage {
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
-    /// Like [`Storage::write`], but the document is compressed.
+    /// Like [`Storage::write`], but compresses the document.
     ///
     /// # Errors
     /// The errors of [`Storage::write`].
@@ -230,7 +232,8 @@ impl Storage {
         self.run(|traces| &traces.write_compressed, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document only to the cache, by the traces T8 and T7.
+    /// Writes a JSON document under `key` of `collection` to the cache only, by the traces T8 and
+    /// T7.
     ///
     /// # Errors
     /// The errors of [`Storage::write`].
@@ -387,7 +390,7 @@ impl Worker {
             Some(first) => Ok(value(&first.job)?),
             None => Err(AccelError::NoCall {
                 step: "LdB",
-                why: "the trace has notified no core",
+                why: "the trace has ended without notifying a core, so there is no result",
             }
             .into()),
         }

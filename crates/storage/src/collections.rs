@@ -19,18 +19,19 @@ pub enum Kind {
     Lists,
 }
 
-/// A collection of a gateway.
+/// The settings of a collection, a named set of keys in the gateway's cache and database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Collection {
-    /// Its name in requests: 1 to 64 letters, digits, `-` and `_`.
+    /// The collection's name in requests: 1 to 64 letters, digits, `-` and `_`.
     pub name: String,
-    /// The kind of its data.
+    /// The kind of data under its keys.
     pub kind: Kind,
     /// The time for which the cache keeps data: 1 to 2,592,000 seconds (30 days). It also bounds
     /// the time for which readers may see outdated data after a failed invalidation.
     pub cache_ttl_s: u64,
-    /// Whether data are compressed on the way to and from the cache (`c_compressed`).
+    /// Whether data are compressed on the way to and from the cache. Traces read this as the fact
+    /// `c_compressed`.
     #[serde(default)]
     pub cache_compressed: bool,
     /// The largest number of items of a list that a read returns, the newest first: 1 to
@@ -46,63 +47,63 @@ fn default_items() -> usize {
 /// The largest value of [`Collection::max_items`].
 pub const MOST_ITEMS: usize = 10_000;
 
-/// The most bytes of an item of a list.
+/// The largest size of an item of a list, in bytes.
 pub const MAX_ITEM_BYTES: usize = 1_024;
 
-/// The most keys of one request.
+/// The largest number of keys of one request.
 pub const MAX_KEYS: usize = 1_024;
 
 /// The longest time that the cache keeps data: 30 days.
 const MAX_TTL_S: u64 = 30 * 24 * 3_600;
 
-/// The error of invalid collections, or of an invalid request to a collection.
+/// The error of invalid settings of collections, or of an invalid request to a collection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
-    /// A name that is invalid or used twice.
+    /// A collection's name is invalid or used twice; the name.
     #[error("collection '{0}': a name must be unique, with 1 to 64 letters, digits, '-' and '_'")]
     Name(String),
-    /// A time to live out of its range.
+    /// `cache_ttl_s`, the time to live in the cache, is out of its range.
     #[error("collection {name}: cache_ttl_s = {seconds}: must be from 1 to {MAX_TTL_S}")]
     Ttl {
-        /// The collection.
+        /// The name of the collection.
         name: String,
-        /// The value as given.
+        /// The time as given, in seconds.
         seconds: u64,
     },
-    /// A number of items out of its range.
+    /// `max_items` is out of its range.
     #[error("collection {name}: max_items = {items}: must be from 1 to {MOST_ITEMS}")]
     Items {
-        /// The collection.
+        /// The name of the collection.
         name: String,
         /// The value as given.
         items: usize,
     },
-    /// An unknown collection.
+    /// A request names a collection that the gateway does not have.
     #[error("collection = '{name}': must be one of {known}")]
     Unknown {
-        /// The requested name.
+        /// The name in the request.
         name: String,
         /// The names of all collections.
         known: String,
     },
-    /// Too many keys in one request, or none.
+    /// A request has too many keys, or none.
     #[error("collection {name}: {keys} keys in one request: must be from 1 to {allowed}")]
     Keys {
-        /// The collection.
+        /// The name of the collection.
         name: String,
         /// The number of keys.
         keys: usize,
-        /// The allowed number.
+        /// The largest number of keys.
         allowed: usize,
     },
 }
 
-/// The collections of a gateway, by name.
+/// The collections of a gateway with their checked settings, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Collections(BTreeMap<String, Collection>);
 
 impl Collections {
-    /// Checks the settings of the collections in `list`, and collects them by name.
+    /// Checks the settings of the collections in `list`, and orders them by name.
     ///
     /// # Errors
     /// [`CollectionError::Name`], [`CollectionError::Ttl`] or [`CollectionError::Items`] for the

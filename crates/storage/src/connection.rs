@@ -20,16 +20,16 @@ pub(crate) struct Destination {
     pub(crate) limits: Limits,
 }
 
-/// An error of opening a connection to the gateway.
+/// The error of a connection to the gateway that cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The system's error, or no answer in time.
+    /// The operating system's error, or no answer in time.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The handshake failed.
+    /// The TLS handshake failed.
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// Invalid keys; none in practice.
+    /// The TLS keys are invalid; does not occur in practice.
     #[error(transparent)]
     Keys(#[from] AccelError),
 }
@@ -189,10 +189,13 @@ impl GatewayConnection {
         let mut text = Vec::new();
         tls::open_first(&mut open.peek, record, &mut text).map_err(io::Error::other)?;
         let head = text.first_chunk::<HEAD>();
-        let head = head.ok_or_else(|| io::Error::other("a record without a message"))?;
+        let head = head
+            .ok_or_else(|| io::Error::other("a TLS record ends within the length of a message"))?;
         let length = u32::from_be_bytes(*head) as usize;
         match length > self.destination.limits.max_message_bytes {
-            true => Err(io::Error::other("a response that is too large")),
+            true => Err(io::Error::other(
+                "the response is larger than a message may be",
+            )),
             false => Ok(HEAD + length),
         }
     }

@@ -17,21 +17,21 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// An error of starting a daemon.
+/// The error of a local Redis or PostgreSQL server that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// A program that is not installed.
-    #[error("{program} is not installed; scripts/install-storage installs it")]
+    /// A program is not installed.
+    #[error("the program {program} is not installed; scripts/install-storage installs it")]
     Missing {
-        /// The program.
+        /// The name of the program.
         program: &'static str,
     },
-    /// A program that failed, or did not start in time.
+    /// A program failed, or did not start in time.
     #[error("{program}: {why}")]
     Failed {
-        /// The program.
+        /// The name of the program.
         program: &'static str,
-        /// The end of its output.
+        /// What has failed, with the end of the program's output.
         why: String,
     },
     /// Files or processes cannot be created.
@@ -55,8 +55,8 @@ fn running() -> MutexGuard<'static, Vec<(Pid, PathBuf)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all daemons of this process and removes their folders. For a process that a signal ends
-/// without dropping its values.
+/// Ends all local Redis and PostgreSQL servers of this process and removes their folders. For a
+/// process that a signal ends without dropping its values.
 pub fn end_all() {
     for (pid, folder) in running().drain(..) {
         let backends = children(pid.as_raw_nonzero().get().unsigned_abs());
@@ -99,7 +99,8 @@ impl Drop for Daemon {
     }
 }
 
-/// A Redis server.
+/// A private Redis server on a loopback port, for tests and demonstrations. Dropping it ends the
+/// server and removes its files.
 #[derive(Debug)]
 pub struct Redis {
     daemon: Option<Daemon>,
@@ -109,8 +110,8 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts a server that holds at most `max_memory_mib` MiB and evicts the least recently used
-    /// keys.
+    /// Starts a private Redis server that holds at most `max_memory_mib` MiB and evicts the least
+    /// recently used keys.
     ///
     /// # Errors
     /// [`LocalError`] if Redis is not installed or does not start.
@@ -133,7 +134,7 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Starts the server again after [`Redis::kill`], empty.
+    /// Starts the server again after [`Redis::kill`], without its former data.
     ///
     /// # Errors
     /// [`LocalError`] if it does not start.
@@ -152,7 +153,7 @@ impl Redis {
         }
     }
 
-    /// The URL to connect to.
+    /// The URL at which clients connect to the server, with its password.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/", self.password, self.port)
     }
@@ -163,7 +164,8 @@ impl Redis {
     }
 }
 
-/// A PostgreSQL server with its own cluster.
+/// A private PostgreSQL server on a loopback port, for tests and demonstrations. Dropping it ends
+/// the server and removes its files.
 #[derive(Debug)]
 pub struct Postgres {
     daemon: Option<Daemon>,
@@ -173,7 +175,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Creates a database cluster and starts its server. Commits are written through to the disk.
+    /// Creates a private PostgreSQL cluster and starts its server. Commits are written through to
+    /// the disk.
     ///
     /// # Errors
     /// [`LocalError`] if PostgreSQL is not installed or does not start.
@@ -241,7 +244,8 @@ impl Postgres {
         }
     }
 
-    /// Suspends the server's processes (`SIGSTOP`): it accepts connections and does nothing.
+    /// Suspends the server's processes (`SIGSTOP`): connections are accepted, but nothing is
+    /// answered.
     pub fn freeze(&self) {
         self.signal_all(Signal::STOP);
     }
@@ -260,7 +264,7 @@ impl Postgres {
         }
     }
 
-    /// The connection string, in `key=value` form.
+    /// The connection string for clients, in `key=value` form, with the password.
     pub fn url(&self) -> String {
         format!(
             "host=127.0.0.1 port={} user={USER} password={} dbname=postgres",
@@ -307,7 +311,7 @@ fn find(name: &'static str) -> Result<PathBuf, LocalError> {
     found.next().ok_or(LocalError::Missing { program: name })
 }
 
-/// Checks that Redis and PostgreSQL are installed.
+/// Checks that Redis and PostgreSQL are installed on this machine.
 ///
 /// # Errors
 /// [`LocalError::Missing`] for the first program that is not.

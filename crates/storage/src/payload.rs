@@ -14,19 +14,19 @@ pub(crate) enum PayloadError {
     #[error(transparent)]
     Accel(#[from] AccelError),
     /// Data that are not the expected JSON.
-    #[error("malformed {what}: {why}")]
+    #[error("malformed JSON of the {what}: {why}")]
     Json {
         what: &'static str,
         why: serde_json::Error,
     },
     /// A document that is not JSON, where several documents are joined.
-    #[error("the document has the format {0:?}: must be JSON to be read together with others")]
+    #[error("format of a document = {0:?}: must be JSON to be read together with other documents")]
     Format(Format),
     /// An array with too few or too many documents.
-    #[error("{found} documents for {keys} keys")]
+    #[error("documents in the array = {found}: must be {keys}, one for each key")]
     Count { found: usize, keys: usize },
     /// A label that was not written by this module.
-    #[error("stored data begin with {0:?}, which is not a known format")]
+    #[error("stored data begin with the bytes {0:?}: must be a known codec and format")]
     Label([u8; 2]),
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn items(text: &[u8]) -> Result<Vec<Vec<u8>>, PayloadError> {
 
 /// Checks an item for lists: one JSON value.
 pub(crate) fn item(text: Vec<u8>) -> Result<Vec<u8>, PayloadError> {
-    let what = "JSON value";
+    let what = "value";
     let _: &RawValue =
         serde_json::from_slice(&text).map_err(|why| PayloadError::Json { what, why })?;
     Ok(text)

@@ -12,20 +12,21 @@ const READ: &str = "T4";
 const WRITE: &str = "T8";
 const WRITE_COMPRESSED: &str = "T8+Cmp";
 
-/// The traces of a client's accesses to storage.
+/// The traces by which a [`Storage`](crate::Storage) client reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct StorageTraces {
-    /// The source of the traces. They replace the default traces of the same names.
+    /// The source of the traces, such as a file. They replace the default traces of the same names.
     pub source: TraceSource,
-    /// The trace that begins a read; its tails receive all responses. Default: T4 of the paper.
+    /// The name of the trace that begins a read. Traces that its tails name receive the responses.
+    /// Default: T4 of the paper.
     pub read: Option<String>,
-    /// The trace that begins a write. Default: T8.
+    /// The name of the trace that begins a write. Default: T8 of the paper.
     pub write: Option<String>,
-    /// The trace that begins a write of a compressed document. Default: `write` if that is given,
-    /// otherwise `T8+Cmp`.
+    /// The name of the trace that begins a write of a compressed document. Default: `write` if that
+    /// is given, otherwise `T8+Cmp`, which is T8 with compression.
     pub write_compressed: Option<String>,
-    /// The trace that notifies the handler of a missing document or a refused request. Default:
-    /// `storage_notified`, which consists of LdB.
+    /// The name of the trace that notifies the handler of a missing document or a refused request.
+    /// Default: `storage_notified`, which consists of LdB.
     pub notified: Option<String>,
 }
 
@@ -53,22 +54,23 @@ pub(crate) struct StorageImage {
     pub(crate) notified: String,
 }
 
-/// An error of linking the traces. In practice only [`TracesError::Own`] occurs.
+/// The error of traces of a storage client that cannot be linked. In practice only
+/// [`TracesError::Own`] occurs.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
-    /// The templates cannot be loaded.
+    /// The paper's templates cannot be loaded.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// A malformed source.
+    /// The source text of a default trace is malformed.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// A name that is taken.
+    /// A default trace has a name that is taken.
     #[error(transparent)]
     Register(#[from] RegisterError),
-    /// A tail without a target.
+    /// A default trace has a tail without a target.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// Custom traces of the client that do not fit.
+    /// Custom traces of the client do not fit their task.
     #[error(transparent)]
     Own(#[from] TraceRefusal),
 }

@@ -88,7 +88,10 @@ impl Process {
         let input = child.stdin.take();
         let mut process = Process { child, input };
         let output = process.child.stdout.take();
-        let mut output = BufReader::with_capacity(1, output.ok_or("a process without output")?);
+        let mut output = BufReader::with_capacity(
+            1,
+            output.ok_or("a process was started without its standard output")?,
+        );
         let mut line = String::new();
         output.read_line(&mut line)?;
         if line != "ready\n" {

@@ -192,7 +192,9 @@ fn shots(load: &Load<'_>) -> Result<Vec<Shot>, Failure> {
             drawn -= share;
             drawn < 0.0
         });
-        let (kind, _) = kind.or(load.mix.last()).ok_or("a load of nothing")?;
+        let (kind, _) = kind
+            .or(load.mix.last())
+            .ok_or("the load has no kind of request")?;
         let number = load.seed << 24 | shots.len() as u64;
         shots.push(Shot {
             due: Duration::from_secs_f64(due),
@@ -295,7 +297,7 @@ impl Gun {
         let head = [self.reply[0], self.reply[1], self.reply[2], self.reply[3]];
         let length = u32::from_be_bytes(head) as usize;
         if length > Limits::default().max_message_bytes {
-            return Err("a reply that is too large".into());
+            return Err("the reply is larger than a message may be".into());
         }
         self.reply.resize(4 + length, 0);
         stream.read_exact(&mut self.reply[4..])?;
@@ -316,6 +318,6 @@ fn check(reply: &[u8]) -> Result<(), Failure> {
             Err(format!("an exception: {}", String::from_utf8_lossy(rest)).into())
         }
         Some([_, _, _, ..]) => Ok(()),
-        _ => Err("a reply without a result".into()),
+        _ => Err("the reply has neither a result nor an exception".into()),
     }
 }

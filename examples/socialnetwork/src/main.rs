@@ -30,7 +30,7 @@ use tokio::signal::unix::{SignalKind, signal};
 #[global_allocator]
 static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 
-/// DeathStarBench's SocialNetwork over traces.
+/// DeathStarBench's SocialNetwork, whose messages the accelerators' traces process.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -45,7 +45,7 @@ enum Command {
     /// Drives each service alone on a core of its own, at several loads, and compares its response
     /// times with the simulator's prediction from its recording.
     Measure(measure::Options),
-    /// Servers of some services (started by the other commands).
+    /// Serves some of the services (started by the other commands).
     #[command(hide = true)]
     Serve(serve::Options),
     /// Stand-ins of what the eight services call (started by `accelflow companions together`).
@@ -57,7 +57,7 @@ enum Command {
     /// A storage gateway (started by the other commands).
     #[command(hide = true)]
     Gateway {
-        /// The file with its settings.
+        /// The JSON file with the gateway's settings (docs/storage.md).
         config: PathBuf,
     },
 }

@@ -21,10 +21,10 @@ type Failure = Box<dyn std::error::Error>;
 /// Options of the measurement.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Loads, as shares of the service's capacity.
+    /// Loads, as shares (above 0, at most 0.95) of the service's capacity, separated by commas.
     #[arg(long, value_delimiter = ',', default_values_t = [0.2, 0.5, 0.7])]
     loads: Vec<f64>,
-    /// Duration of each load, in seconds.
+    /// Duration of each load after its warm-up of 2 s, in seconds.
     #[arg(long, default_value_t = 8.0)]
     seconds: f64,
     /// Repetitions of each load; the run with the median mean is reported.
@@ -33,10 +33,10 @@ pub(crate) struct Options {
     /// Measure only this service; repeatable.
     #[arg(long = "service")]
     services: Vec<String>,
-    /// The page to write.
+    /// The Markdown page to write.
     #[arg(long, default_value = "docs/results/socialnetwork.md")]
     out: PathBuf,
-    /// Random seed.
+    /// Seed of the arrival times and the contents of requests.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -84,10 +84,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let kinds = chosen(&options.services)?;
     let cores = cores()?;
     let [subject, rest @ ..] = cores.as_slice() else {
-        return Err("no core to run on".into());
+        return Err("this process may run on no core: must have at least 2".into());
     };
     if rest.is_empty() {
-        return Err("one core: the measured service needs a core that nothing else uses".into());
+        return Err("this process may run on 1 core only: must have at least 2, one for the measured service alone".into());
     }
     // Everything but the measured service stays off its core.
     pin(rest)?;
@@ -106,7 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     std::fs::write(&options.out, &page).map_err(|error| {
         let path = options.out.display();
-        format!("--out {path}: {error}")
+        format!("--out = {path}: {error}")
     })?;
     print!("{}", report::table(&findings));
     Ok(())
@@ -117,7 +117,7 @@ fn chosen(names: &[String]) -> Result<Vec<Kind>, String> {
         let known = EIGHT.into_iter().find(|kind| kind.name() == name);
         known.ok_or_else(|| {
             let known = EIGHT.map(Kind::name).join(", ");
-            format!("--service {name}: must be one of {known}")
+            format!("--service = {name}: must be one of {known}")
         })
     };
     match names {
@@ -142,7 +142,7 @@ impl Bench<'_> {
         loaded.map_err(|error| error.to_string())?;
         all.stop()?;
         let floor_us = self.floor()?;
-        eprintln!("floor: {floor_us:.1} us");
+        eprintln!("floor, what a request takes with a server that does nothing: {floor_us:.1} us");
         let mut findings = Findings {
             rows: Vec::new(),
             capacities_rps: Vec::new(),
@@ -155,7 +155,10 @@ impl Bench<'_> {
             let others = Cluster::all_but(kind.service());
             let others = self.cluster.serve(&others, None, false)?;
             let capacity = self.capacity(*kind)?;
-            eprintln!("{}: at most {capacity:.0} requests a second", kind.name());
+            eprintln!(
+                "{}: capacity {capacity:.0} requests per second",
+                kind.name()
+            );
             findings.capacities_rps.push((*kind, capacity));
             for load in &self.options.loads {
                 let row = self.row(*kind, *load, capacity * load)?;
@@ -189,7 +192,9 @@ impl Bench<'_> {
         let load = self.load(&mix, FLOOR_RATE_RPS, self.options.seconds);
         let measured = open_loop(&self.cluster.site, &load);
         let measured = measured.map_err(|error| error.to_string())?;
-        let own = server.stop()?.floor_us.ok_or("the floor was not asked")?;
+        let own = server.stop()?.floor_us.ok_or(
+            "the server that does nothing got no requests, so that the floor is not known",
+        )?;
         Ok(measured.mean_us(Kind::Floor) - own)
     }
 
@@ -219,7 +224,9 @@ impl Bench<'_> {
         let function = kind.function();
         let paths = recorded.functions.get(&function).map(Vec::as_slice);
         let paths = paths.filter(|paths| !paths.is_empty());
-        let paths = paths.ok_or_else(|| format!("{function} was never answered well"))?;
+        let paths = paths.ok_or_else(|| {
+            format!("{function} has no successful request, so that there is no recording of it")
+        })?;
         Ok(Row {
             kind,
             load,

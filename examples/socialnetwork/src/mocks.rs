@@ -139,7 +139,7 @@ fn converse(stream: TcpStream, config: Arc<ServerConfig>, store: &Store) -> Resu
         stream.read_exact(&mut message)?;
         let length = u32::from_be_bytes([message[0], message[1], message[2], message[3]]) as usize;
         if length > limits.max_message_bytes {
-            return Err("a message that is too large".into());
+            return Err("the request is larger than a message may be".into());
         }
         message.resize(4 + length, 0);
         stream.read_exact(&mut message[4..])?;

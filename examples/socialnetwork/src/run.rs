@@ -13,10 +13,11 @@ use crate::services::SERVICES;
 /// Options of the demonstration.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Requests per second of the mixed workload.
+    /// Requests per second of the mixed workload: 60 % home timelines, 30 % user timelines, 10 %
+    /// posts.
     #[arg(long, default_value_t = 100.0)]
     rate: f64,
-    /// Requests per second of each service alone.
+    /// Requests per second of each service, when it is driven alone.
     #[arg(long, default_value_t = 50.0)]
     service_rate: f64,
     /// Duration of each load after its warm-up, in seconds.
@@ -28,7 +29,7 @@ pub(crate) struct Options {
     /// Posts of each of the 962 users at the start.
     #[arg(long, default_value_t = graph::POSTS)]
     posts: u64,
-    /// Random seed.
+    /// Seed of the arrival times and the contents of requests.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -37,7 +38,7 @@ pub(crate) fn check(name: &str, value: f64, most: f64) -> Result<(), String> {
     match value > 0.0 && value <= most {
         true => Ok(()),
         false => Err(format!(
-            "--{name} {value}: must be above 0 and at most {most}"
+            "--{name} = {value}: must be above 0 and at most {most}"
         )),
     }
 }
@@ -103,6 +104,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     servers.stop()?;
     match errors {
         0 => Ok(()),
-        errors => Err(format!("{errors} requests had no good reply").into()),
+        errors => Err(format!("{errors} requests failed or were answered with an error").into()),
     }
 }

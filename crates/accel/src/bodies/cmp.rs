@@ -32,7 +32,8 @@ pub struct Cmp {
 }
 
 impl Cmp {
-    /// Creates a compression body. `level` applies only to Zstandard.
+    /// Creates the compression accelerator, with its own `codec` and limits on messages. `level`
+    /// applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.
@@ -65,7 +66,8 @@ impl Cmp {
     }
 
     fn compress_with(&mut self, method: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
-        self.limits.check_size("data to compress", data.len())?;
+        self.limits
+            .check_size("bytes of the data to compress", data.len())?;
         match method {
             Codec::Zstd => {
                 let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));

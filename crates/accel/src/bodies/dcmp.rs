@@ -31,7 +31,7 @@ pub struct Dcmp {
 }
 
 impl Dcmp {
-    /// Creates a decompression body with the given limits.
+    /// Creates the decompression accelerator, with limits on its input and output.
     pub fn new(limits: Limits) -> Dcmp {
         Dcmp {
             zstd: None,
@@ -54,7 +54,8 @@ impl Dcmp {
     /// # Errors
     /// `truncated`, `trailing_bytes`, `corrupt_data`, `zip_bomb`, `too_large`.
     pub fn decompress(&mut self, codec: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
-        self.limits.check_size("data to decompress", data.len())?;
+        self.limits
+            .check_size("bytes of the data to decompress", data.len())?;
         match codec {
             Codec::Zstd => self.inflate_zstd(data),
             Codec::Snappy => self.inflate_snappy(data),
@@ -115,7 +116,7 @@ impl Dcmp {
             }
             Ok(None) => self.stream_zstd(data, limit),
             Err(_) => {
-                let why = "the frame header is invalid".to_owned();
+                let why = "the Zstandard frame header is invalid".to_owned();
                 Err(AccelError::CorruptData {
                     codec: Codec::Zstd.name(),
                     why,
@@ -192,7 +193,7 @@ impl Accelerator for Dcmp {
         let Some(packed) = job.packed else {
             return Err(AccelError::NoCall {
                 step: "Dcmp",
-                why: "the payload is not compressed",
+                why: "its payload is not compressed",
             });
         };
         if job.format != Format::Str && job.envelope.is_none() {

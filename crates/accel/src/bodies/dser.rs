@@ -24,7 +24,7 @@ use crate::record::Record;
 use crate::role::Role;
 
 /// The deserialization accelerator. Reads the message that `job.call` describes. RPC or the caller
-/// sets `job.call`.
+/// sets `job.call`. Sets facts, the values that branches of the trace test.
 ///
 /// - Thrift: converts one struct to JSON. The arguments of functions that take records become a
 ///   [`Record`] instead, unless they are compressed. The facts are the struct's integers, enums and
@@ -45,7 +45,7 @@ pub struct Dser {
 }
 
 impl Dser {
-    /// Creates a deserialization body for the functions of `schema`.
+    /// Creates the deserialization accelerator for the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Dser {
         Dser {
             schema,
@@ -55,7 +55,8 @@ impl Dser {
         }
     }
 
-    /// Makes Dser deliver the arguments of `functions` as records.
+    /// Sets the functions whose arguments Dser delivers as records (checked messages in their wire
+    /// form) instead of JSON text.
     #[must_use]
     pub fn with_records(self, functions: FunctionSet) -> Dser {
         Dser {
@@ -64,7 +65,8 @@ impl Dser {
         }
     }
 
-    /// Sets whether Thrift records carry the addresses of their containers and structs.
+    /// Sets whether Thrift records come with the byte offsets of their containers and structs, so
+    /// that an application can skip those that it does not read.
     #[must_use]
     pub fn with_split_schema(self, split_schema: bool) -> Dser {
         Dser {
@@ -219,12 +221,12 @@ impl Accelerator for Dser {
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         self.limits
-            .check_size("message to deserialize", job.bytes.len())?;
+            .check_size("bytes of the message to deserialize", job.bytes.len())?;
         // The call is taken out to borrow the job, and put back unless it was replaced.
         let call = std::mem::take(&mut job.call);
         let outcome = match &call {
             Call::None => {
-                let why = "RPC or the caller must set the job's call";
+                let why = "its kind is not known: call RPC first, or set job.call";
                 Err(AccelError::NoCall { step: "Dser", why })
             }
             Call::Thrift(thrift) => self.thrift(thrift, job),

@@ -25,7 +25,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Creates an RPC body that dispatches to the functions of `schema`.
+    /// Creates the RPC accelerator, which finds the methods of messages in `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Rpc {
         Rpc { schema, limits }
     }
@@ -43,7 +43,7 @@ impl Rpc {
 
     fn send_thrift(&self, job: &mut Job) -> Result<(), AccelError> {
         let Call::Thrift(call) = &job.call else {
-            let why = "sending needs a Thrift call";
+            let why = "it has no Thrift header to send (job.call)";
             return Err(AccelError::NoCall { step: "RPC", why });
         };
         let header = call.write_header(job.bytes.len(), &self.limits)?;
@@ -71,7 +71,7 @@ impl Accelerator for Rpc {
 /// Adds the prefix of a sent message, or removes that of a received one and finds its method.
 fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
     let Call::Grpc(call) = &mut job.call else {
-        let why = "gRPC needs a gRPC call";
+        let why = "it has no gRPC method (job.call)";
         return Err(AccelError::NoCall { step: "RPC", why });
     };
     let (id, method) = call.find()?;
@@ -89,7 +89,7 @@ fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
             format: Format::Str,
         }),
         (true, None) => {
-            let why = "the message is compressed, but the call has no grpc-encoding".to_owned();
+            let why = "the message is compressed, but its headers have no grpc-encoding".to_owned();
             return Err(grpc::malformed(0, why));
         }
     };

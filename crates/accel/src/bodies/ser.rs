@@ -34,7 +34,7 @@ pub struct Ser {
 }
 
 impl Ser {
-    /// Creates a serialization body for the functions of `schema`.
+    /// Creates the serialization accelerator for the functions of `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Ser {
         Ser { schema, limits }
     }
@@ -88,12 +88,12 @@ impl Accelerator for Ser {
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         self.limits
-            .check_size("payload to serialize", job.bytes.len())?;
+            .check_size("bytes of the payload to serialize", job.bytes.len())?;
         let mut follow_up = None;
         let bytes = match &job.call {
             call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),
             Call::None => {
-                let why = "the caller must set the job's call";
+                let why = "its kind is not known: set job.call";
                 return Err(AccelError::NoCall { step: "Ser", why });
             }
             Call::Thrift(call) => self.thrift(call, job)?,

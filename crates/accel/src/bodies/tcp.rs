@@ -8,18 +8,18 @@ use crate::job::{Direction, Job};
 use crate::limits::Limits;
 use crate::protocols::tcp::{receive, send};
 
-/// The TCP accelerator. Sends or receives according to `job.direction`, and advances
-/// `job.session.tcp`.
+/// The TCP accelerator. Sends or receives, as `job.direction` states, and advances the sequence
+/// numbers in `job.session.tcp`.
 ///
-/// Receiving begins a new message: it clears the facts, the core and the compression state of the
-/// last one. It keeps `job.call`, which describes the messages of the connection.
+/// Receiving begins a new message: it clears the job's facts, core and compression, which belong to
+/// the previous message. It keeps `job.call`, which describes the messages of the connection.
 #[derive(Debug, Default)]
 pub struct Tcp {
     limits: Limits,
 }
 
 impl Tcp {
-    /// Creates a TCP body with the given limits.
+    /// Creates the TCP accelerator for messages within `limits`.
     pub fn new(limits: Limits) -> Tcp {
         Tcp { limits }
     }

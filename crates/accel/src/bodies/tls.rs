@@ -16,7 +16,7 @@ pub struct Encr {
 }
 
 impl Encr {
-    /// Creates an encryption body with the given limits.
+    /// Creates the encryption accelerator for messages within `limits`.
     pub fn new(limits: Limits) -> Encr {
         Encr { limits }
     }
@@ -47,7 +47,7 @@ pub struct Decr {
 }
 
 impl Decr {
-    /// Creates a decryption body with the given limits.
+    /// Creates the decryption accelerator for messages within `limits`.
     pub fn new(limits: Limits) -> Decr {
         Decr { limits }
     }

@@ -19,16 +19,17 @@ use random::Draw;
 
 pub use sizes::{MESSAGE_SIZES, MessageSize};
 
-/// One of the eight services of the paper's evaluation (AccelFlow, section VI).
+/// One of the eight services of SocialNetwork (AccelFlow, section VI), with the messages that it
+/// exchanges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceMessages {
     /// The service's name in the paper.
     pub name: &'static str,
-    /// The method that clients call.
+    /// The method of the service that clients call.
     pub method: &'static str,
     /// The methods of other services that it calls.
     pub nested: &'static [&'static str],
-    /// The collection that it reads or writes in cache and database.
+    /// The collection that it reads or writes in cache and database, if any.
     pub collection: Option<&'static str>,
 }
 
@@ -92,7 +93,7 @@ pub const SERVICES: [ServiceMessages; 8] = [
     },
 ];
 
-/// The methods that [`request`] and [`response`] support.
+/// The methods of SocialNetwork for which [`request`] and [`response`] make messages.
 pub const METHODS: [&str; 17] = [
     "ComposePost",
     "ComposeText",
@@ -135,7 +136,9 @@ fn compose(seed: u64, index: u64) -> Compose {
     Compose::new(&mut draw(seed, index, Purpose::Compose))
 }
 
-/// Returns the arguments of a request as JSON, with fields in the order of the interface.
+/// Returns the arguments of a realistic request to SocialNetwork's `method`, as a JSON object with
+/// fields in the order of the interface. The contents follow from `seed` and `index`, the number of
+/// the request.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].
@@ -213,7 +216,9 @@ fn user_request(
     })
 }
 
-/// Returns a successful result as JSON; `{}` for a method that returns nothing.
+/// Returns a realistic successful result of SocialNetwork's `method`, as a JSON object: the
+/// response to the [`request`] with the same `seed` and `index`. It is `{}` for a method that
+/// returns nothing.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].
@@ -244,15 +249,15 @@ pub fn response(method: &str, seed: u64, index: u64) -> Result<Value, AccelError
     Ok(json!({ "success": success }))
 }
 
-/// Returns a result that is the interface's declared exception, as JSON.
+/// Returns SocialNetwork's declared exception, a `ServiceException`, as the JSON of a result.
 pub fn service_exception(code: i32, message: &str) -> Value {
     json!({"se": {"errorCode": code, "message": message}})
 }
 
-/// A document in cache or database.
+/// A document of SocialNetwork in the cache or the database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The collection or key space.
+    /// The collection of the database, or the key space of the cache, that has the document.
     pub collection: &'static str,
     /// The key of the document.
     pub key: String,

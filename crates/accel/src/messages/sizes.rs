@@ -2,18 +2,19 @@
 
 use crate::role::Role;
 
-/// The sizes of one kind of message, in bytes, as framed Thrift binary including the frame length.
+/// The sizes of one kind of message in a sample, in bytes, as framed Thrift binary including the 4
+/// bytes of the frame length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// The method whose messages were measured.
     pub method: &'static str,
-    /// Request or response.
+    /// Whether these are requests or responses.
     pub role: Role,
     /// The smallest size in the sample, in bytes.
     pub min_bytes: usize,
-    /// The median, in bytes.
+    /// The median size in the sample, in bytes.
     pub p50_bytes: usize,
-    /// The 99th percentile, in bytes.
+    /// The 99th percentile of the sizes in the sample, in bytes.
     pub p99_bytes: usize,
     /// The largest size in the sample, in bytes.
     pub max_bytes: usize,
@@ -35,9 +36,9 @@ const fn size(
 }
 
 /// Sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's load
-/// generator scripts (commit 6ecb0970, wrk2) and one `uber-trace-id` in the carrier. They were
-/// serialized with thriftpy2's binary protocol in framed transport. Messages outside the range of
-/// the sample are possible.
+/// generator scripts (commit 6ecb0970, wrk2). Their `carrier`, the map of tracing headers, has one
+/// `uber-trace-id`. They were serialized with thriftpy2's binary protocol in framed transport.
+/// Messages outside the range of the sample are possible.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

@@ -91,7 +91,10 @@ fn tell(shared: &Shared, running: Running, finished: Finished) {
 impl Drop for Ending {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
-            let mut finished = ended("lost", "the run was lost because its peer panicked");
+            let mut finished = ended(
+                "lost",
+                "the run ended without a result because its peer panicked",
+            );
             if let Err(failure) = &mut finished.result {
                 failure.error.trace.clone_from(&open.trace);
             }

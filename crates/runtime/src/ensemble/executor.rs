@@ -14,8 +14,9 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::{NoPeer, Peer};
 use crate::run_traces::RunTraces;
 
-/// Runs traces in the ensemble and waits for each. If the ensemble has no room, or the payload is
-/// too small to be worth offloading, the calling thread does the work with its own bodies.
+/// Runs traces in the ensemble, the accelerators with queues and workers of [`Pools`], and waits
+/// for each. If the ensemble has no room, or the payload is too small to be worth offloading, the
+/// calling thread does the work with its own software accelerators.
 #[derive(Debug)]
 pub struct PooledExecutor {
     pools: Arc<Pools>,
@@ -26,7 +27,8 @@ pub struct PooledExecutor {
 }
 
 impl PooledExecutor {
-    /// Creates an executor for the traces of `image`. The calling thread uses the bodies `core`.
+    /// Creates an executor for the traces of `image`. `core` has the software accelerators that the
+    /// calling thread uses if the ensemble refuses a run.
     pub fn new(pools: Arc<Pools>, image: Arc<Image>, core: Ensemble) -> PooledExecutor {
         PooledExecutor {
             core: Executor::new(image.clone(), core),
@@ -37,10 +39,11 @@ impl PooledExecutor {
         }
     }
 
-    /// Like [`PooledExecutor::new`], with the bodies that the ensemble's own cores have.
+    /// Like [`PooledExecutor::new`], with software accelerators from the function that `pools` was
+    /// started with.
     ///
     /// # Errors
-    /// The errors of the function that makes ensembles.
+    /// The errors of that function.
     pub fn of(pools: Arc<Pools>, image: Arc<Image>) -> Result<PooledExecutor, AccelError> {
         let core = pools.make_bodies()?;
         Ok(PooledExecutor::new(pools, image, core))
@@ -57,9 +60,9 @@ impl PooledExecutor {
         &self.counters
     }
 
-    /// Runs the trace `name` until all its executions, including tails, have ended. Waits as
-    /// [`PoolSettings::notification`](super::PoolSettings::notification) states. Takes the bytes
-    /// from `payload` instead of `message`.
+    /// Runs the trace `name` on `payload` until the trace, its tails and all its forks have ended.
+    /// `message` describes the payload; its own bytes are ignored. Waits as
+    /// [`PoolSettings::notification`](super::PoolSettings::notification) states.
     ///
     /// # Errors
     /// The errors of [`Executor::run_on`].

@@ -27,7 +27,7 @@ pub enum Notification {
     Check(Duration),
 }
 
-/// The result of a run that has ended, and its connections.
+/// The result of a run of a trace that has ended, and the connections that it used.
 #[derive(Debug)]
 pub struct Finished {
     /// The results, or the error that ended the run early.
@@ -36,8 +36,8 @@ pub struct Finished {
     pub conversation: Conversation,
 }
 
-/// A trace that runs in the ensemble. Await it or call [`TraceHandle::wait`] for the end of the
-/// run. If the handle is dropped, the trace still runs, and its results are discarded.
+/// A run of a trace in the ensemble. Await it or call [`TraceHandle::wait`] for the end of the run.
+/// If the handle is dropped, the run continues, and its results are discarded.
 pub struct TraceHandle {
     shared: Arc<Shared>,
 }
@@ -125,7 +125,8 @@ impl TraceHandle {
         self.take().unwrap_or_else(taken)
     }
 
-    /// Waits until the run has ended or the time is `until`. Returns whether it has ended.
+    /// Waits until the run has ended, but not beyond the time `until`. `notification` states how.
+    /// Returns whether the run has ended.
     pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
         let late = || until.is_some_and(|until| until <= Instant::now());
         match notification {
@@ -145,10 +146,10 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next execution that ends while others continue. For example, the data of a
-    /// read can arrive while the write to the cache still runs. Returns `None` once the run has
-    /// ended or the time is `until`. An arrival returned here is not in the outcome. Only for
-    /// requests with [`early`](super::TraceRequest::early) arrivals.
+    /// Waits for the next result that a fork or arm of the run delivers while others continue. For
+    /// example, the data of a read can arrive while the write to the cache still runs. Returns
+    /// `None` once the run has ended or the time is `until`. A result returned here is not in the
+    /// outcome. Only for requests with [`early`](super::TraceRequest::early) set.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()

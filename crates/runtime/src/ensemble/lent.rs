@@ -30,7 +30,7 @@ struct Lent(Sender<Ask>);
 
 impl Pools {
     /// Runs a trace of `image` with `peer` instead of the request's peer, and waits for its end.
-    /// The calling thread makes all calls of `peer`, so an exchange may block.
+    /// The calling thread makes all calls of `peer`, so these may block.
     ///
     /// # Errors
     /// The errors of [`Pools::enqueue`]. The request's own peer is lost.

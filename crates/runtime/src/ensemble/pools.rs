@@ -27,9 +27,9 @@ use crate::error::unknown_trace;
 use crate::execution::Execution;
 use crate::outcome::Conversation;
 
-/// The ensemble: nine accelerators with queues, workers and output dispatchers. Traces run through
-/// it without the core that began them. Dropping it ends runs that wait for a response, waits for
-/// all others, and stops the workers.
+/// The ensemble: the nine accelerators with queues, worker threads and output dispatchers. Traces
+/// run through it without the core that began them. Dropping it ends runs that wait for a response,
+/// waits for all others, and stops the workers.
 pub struct Pools {
     dispatcher: Arc<Dispatcher>,
     alarm: Arc<Alarm>,
@@ -45,8 +45,9 @@ impl fmt::Debug for Pools {
 }
 
 impl Pools {
-    /// Starts the workers. `make` returns the bodies of all accelerators. It is called several
-    /// times, since each worker has its own body, and again to replace a body that panicked.
+    /// Starts the workers of an ensemble. `make` returns the software or devices (bodies) of all
+    /// accelerators. It is called several times, since each worker has its own body, and again to
+    /// replace a body that panicked.
     ///
     /// # Errors
     /// [`PoolError`] for a size of 0, and if `make` fails or a thread cannot be started.
@@ -57,8 +58,8 @@ impl Pools {
         Pools::launch(settings, Box::new(make), None)
     }
 
-    /// Like [`Pools::start`]; `observe` is called after each step with the accelerator, its name if
-    /// it is a custom one, and the time from the step's arrival in the queue to its end.
+    /// Like [`Pools::start`]. `observe` is called after each accelerator call, with the accelerator,
+    /// its name if it is a custom one, and the time from the call's arrival in the queue to its end.
     ///
     /// # Errors
     /// The errors of [`Pools::start`].
@@ -141,8 +142,9 @@ impl Pools {
         Ok(())
     }
 
-    /// Makes cores create new bodies before their next steps. Call it when the function that
-    /// creates ensembles returns different bodies than before. Workers keep their bodies.
+    /// Makes the threads that act as cores create new bodies before their next steps. Call it when
+    /// the function that creates bodies returns different ones than before. Workers of accelerators
+    /// keep their bodies.
     pub fn renew_cores(&self) {
         self.dispatcher.hub.renewals.fetch_add(1, Ordering::Release);
     }
@@ -152,7 +154,7 @@ impl Pools {
         (self.dispatcher.hub.make)()
     }
 
-    /// The settings of the pools.
+    /// The settings that the ensemble was started with.
     pub fn settings(&self) -> &PoolSettings {
         &self.dispatcher.hub.settings
     }
@@ -162,26 +164,26 @@ impl Pools {
         Accel::ALL.map(|accel| self.dispatcher.hub.counters(accel))
     }
 
-    /// The number of waiting jobs of each accelerator, in the order of [`Accel::ALL`].
+    /// The number of jobs that wait in the queues of each accelerator, in the order of
+    /// [`Accel::ALL`].
     pub fn waiting(&self) -> [usize; Accel::COUNT] {
         let hub = &self.dispatcher.hub;
         let of = |accel: Accel| hub.instances[accel.index()].iter();
         Accel::ALL.map(|accel| of(accel).map(|instance| instance.station.waiting()).sum())
     }
 
-    /// The number of runs left to the calling core because their payloads were too small to
-    /// offload.
+    /// The number of runs that were refused because their payloads were too small to offload.
     pub fn small(&self) -> u64 {
         self.dispatcher.hub.small.load(Ordering::Relaxed)
     }
 
-    /// The number of runs in progress.
+    /// The number of runs of traces in progress.
     pub fn running(&self) -> usize {
         self.dispatcher.hub.runs.running()
     }
 
-    /// Begins a run of a trace of `image` and returns at once (the paper's `Enqueue`). The calling
-    /// thread does only the work before the first accelerator.
+    /// Begins a run of a trace of `image` in the ensemble, and returns at once (the paper's
+    /// `Enqueue`). The calling thread does only the work before the first accelerator.
     ///
     /// # Errors
     /// [`Refused`], with the request, if the ensemble has no room for it now, or its payload is too

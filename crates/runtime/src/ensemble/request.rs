@@ -18,26 +18,28 @@ pub struct TraceRequest {
     pub name: String,
     /// The input of the first accelerator.
     pub payload: Vec<u8>,
-    /// See [`Message::opened`].
+    /// Whether the payload is already decrypted, so that TCP and Decr do nothing.
     pub opened: bool,
-    /// See [`Message::format`].
+    /// The format of the payload, if it is application data.
     pub format: Format,
-    /// See [`Message::call`].
+    /// The kind of the message and its header. Not needed for a received RPC message, whose header
+    /// states it.
     pub call: Call,
-    /// See [`Message::record`].
+    /// The type of the payload, if it is a record (a checked message in wire form) instead of JSON
+    /// text.
     pub record: Option<Record>,
-    /// See [`Message::affinity`].
+    /// The key that an affinity balancer hashes.
     pub affinity: u64,
-    /// Tenant, priority and deadline.
+    /// The tenant, priority and deadline of the run.
     pub terms: Terms,
     /// The connections that the run may use. The end of the run returns them.
     pub conversation: Conversation,
     /// Supplies connections for messages that the trace sends, and the responses to them.
     pub peer: Box<dyn Peer + Send>,
-    /// How much the outcome contains.
+    /// How much of the run the outcome contains.
     pub detail: Detail,
-    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns arrivals
-    /// before the run ends.
+    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results of
+    /// forks before the whole run ends.
     pub early: bool,
 }
 
@@ -75,8 +77,8 @@ impl TraceRequest {
         }
     }
 
-    /// Runs the trace on the calling thread with the bodies of `executor`, for requests that the
-    /// ensemble has refused. Sets the detail of `executor` to the request's.
+    /// Runs the trace on the calling thread with `executor`, for requests that the ensemble has
+    /// refused. Sets the detail of `executor` to the request's.
     pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
         let message = self.message();
         let TraceRequest {
@@ -107,17 +109,17 @@ impl TraceRequest {
     }
 }
 
-/// Why a run cannot begin now.
+/// Why the ensemble cannot begin a run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Busy {
     /// The input queues of all instances of the trace's first accelerator are full.
-    #[error("all input queues of {0} are full")]
+    #[error("all input queues of the accelerator {0} are full")]
     Queue(Accel),
-    /// The largest number of traces is in progress.
-    #[error("runs in progress = {most}: the limit is reached")]
+    /// The largest number of runs is in progress.
+    #[error("runs in progress = {most}: the limit (most_runs) is reached")]
     Runs {
-        /// The limit.
+        /// The largest number of runs in progress.
         most: usize,
     },
     /// The payload is too small to be worth offloading.
@@ -137,7 +139,7 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// A stable machine-readable name, for counters and tests.
+    /// A stable machine-readable name of the reason, for counters and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             Busy::Queue(_) => "queue_full",
@@ -149,12 +151,12 @@ impl Busy {
     }
 }
 
-/// A refused run. The core may try again later, or do the work itself
+/// A run that the ensemble has refused. The core may try again later, or do the work itself
 /// ([`TraceRequest::run_inline`]).
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {
-    /// The reason for the refusal.
+    /// The reason of the refusal.
     pub why: Busy,
     /// The refused request, with its payload.
     pub request: Box<TraceRequest>,

@@ -9,17 +9,17 @@ use accelflow_trace::Accel;
 
 use super::handle::Notification;
 
-/// The sizes of the ensemble.
+/// The sizes and policies of an ensemble, the accelerators with queues and worker threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
     /// Instances per accelerator. Each has its own queues and workers. A step that finds one full
     /// tries the next. Default 1, as in the paper's evaluation.
     pub instances: usize,
-    /// Workers per instance. They are the paper's processing elements, of which it has 8 (Table
-    /// III). Default 1, since here they share the machine's cores.
+    /// Worker threads per instance. They are the paper's processing elements, of which it has 8
+    /// (Table III). Default 1, since here they share the machine's cores.
     pub workers: usize,
-    /// Workers per instance for individual accelerators, in the order of [`Accel::ALL`]. 0, the
-    /// default, means `workers`.
+    /// Workers per instance for individual accelerators, in the order of [`Accel::ALL`]. A 0, the
+    /// default, stands for the value of `workers`.
     pub workers_of: [usize; Accel::COUNT],
     /// Threads that act as cores and do the steps of full accelerators. Default 1, an assumption of
     /// this project.
@@ -37,10 +37,11 @@ pub struct PoolSettings {
     pub least_bytes: usize,
     /// The order in which a queue is served. Default first in, first out, as in the paper.
     pub policy: DispatchPolicy,
-    /// The largest number of runs in progress. Default 4,096, an assumption of this project.
+    /// The largest number of runs of traces in progress. Default 4,096, an assumption of this
+    /// project.
     pub most_runs: usize,
-    /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0 for no
-    /// limit. Default 0.
+    /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0, the
+    /// default, for no limit.
     pub tenant_runs: usize,
     /// The time limit for a response. After it the core is notified of a failure (section IV.B).
     /// Default 30 s, an assumption of this project.
@@ -97,24 +98,25 @@ impl PoolSettings {
     }
 }
 
-/// Errors of starting the ensemble.
+/// The error of an ensemble that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// A size that must not be zero.
+    /// A setting is 0 that must be at least 1; its name.
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
-    /// The bodies could not be made.
+    /// The software or devices of the accelerators could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
     /// The operating system refused another thread.
-    #[error("worker thread: {0}")]
+    #[error("cannot start a worker thread: {0}")]
     Thread(#[from] io::Error),
 }
 
-/// Counters of one accelerator, summed over its instances.
+/// Counters of one accelerator of the ensemble, summed over its instances. A step is one call of
+/// the accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
-    /// Steps that the workers did.
+    /// Steps that the accelerator's workers executed.
     pub done: u64,
     /// Steps of `done` that waited in the overflow area first.
     pub overflowed: u64,
@@ -122,9 +124,9 @@ pub struct PoolCounters {
     pub retried: u64,
     /// Steps done by a core because the queue and overflow area of every instance were full.
     pub full: u64,
-    /// Steps in which the body panicked. The worker continues with a new body.
+    /// Steps in which the accelerator's code panicked. The worker continues with a new copy of it.
     pub panics: u64,
-    /// Steps that swapped places with an earlier step to meet a deadline.
+    /// Steps that swapped places in a queue with an earlier step to meet a deadline.
     pub exchanged: u64,
     /// Steps that had a deadline.
     pub with_deadline: u64,

@@ -6,15 +6,17 @@ use accelflow_accel::AccelError;
 
 use crate::ensemble::PoolError;
 
-/// An error of a measurement.
+/// The error of a measurement of offloads and software accelerators.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// A count of zero.
+    /// An option is 0 that must be at least 1; its name.
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
-    /// The process may use one core only.
-    #[error("cores = 1: must be at least 2, one for the host and one for the ensemble")]
+    /// The process may use one core only, and two are needed.
+    #[error(
+        "cores that this process may use = 1: must be at least 2, one for the host and one for the ensemble"
+    )]
     OneCore,
     /// Threads could not be started or bound to cores.
     #[error(transparent)]
@@ -22,7 +24,7 @@ pub enum MeasureError {
     /// The ensemble could not be started.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// The bodies, or their messages, could not be made.
+    /// The accelerators, or their messages, could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
     /// The traces could not be linked, or a run failed.

@@ -7,12 +7,13 @@ use super::error::MeasureError;
 use super::offloads::{NothingEnsemble, switch_ns};
 use crate::affinity::{on_core, usable_cores};
 
-/// Options of a measurement: the number of rounds, and of calls in a round.
+/// Options of [`measure`]: the number of rounds, and of calls in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
-    /// Rounds, at least 1.
+    /// The number of rounds, at least 1. A round measures everything once.
     pub rounds: u32,
-    /// Calls of each body, offload and switch in a round, at least 1.
+    /// The number of calls of each accelerator, of each offload and of each thread switch in a
+    /// round, at least 1.
     pub calls: u32,
 }
 
@@ -25,45 +26,47 @@ impl Default for MeasureOptions {
     }
 }
 
-/// The times of one body for messages of one size, in nanoseconds, one for each round.
+/// The times of one software accelerator for messages of one size, in nanoseconds, one for each
+/// round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeTimes {
-    /// The bytes that the body reads.
+    /// The number of bytes that the accelerator reads.
     pub input_bytes: usize,
-    /// The times on the host's core.
+    /// The time per call on the host's core in each round, in nanoseconds.
     pub host_ns: Vec<f64>,
-    /// The times on the core of the ensemble's workers.
+    /// The time per call on the core of the ensemble's workers in each round, in nanoseconds.
     pub worker_ns: Vec<f64>,
 }
 
-/// The measurements of one accelerator's software body.
+/// The measurements of one accelerator's software implementation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBody {
     /// The accelerator.
     pub accel: Accel,
-    /// The times of the body, for each of [`SIZES`].
+    /// The times per call, for each of [`SIZES`].
     pub sizes: Vec<SizeTimes>,
-    /// o0 of each round, in nanoseconds: the host's processor time to begin an offload and to take
-    /// its result.
+    /// Accelerometer's parameter o0 in each round, in nanoseconds: the host's processor time to
+    /// begin an offload and to take its result.
     pub setup_ns: Vec<f64>,
-    /// L of each round, in nanoseconds: the rest of the time of an offload whose body does nothing,
-    /// while the host spins. In this time the worker is woken, and the entry passes there and back.
+    /// Accelerometer's parameter L in each round, in nanoseconds: the rest of the time of an
+    /// offload to an accelerator that does nothing, while the host spins. In this time the worker
+    /// is woken, and the entry passes there and back.
     pub transfer_ns: Vec<f64>,
 }
 
-/// The result of [`measure`]: the times of the nine accelerators' software bodies, and of a switch
+/// The result of [`measure`]: the times of the nine accelerators in software, and of a switch
 /// between threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBodies {
     /// The nine accelerators, in the order of [`Accel::ALL`].
     pub bodies: Vec<MeasuredBody>,
-    /// o1 of each round, in nanoseconds: the time of a switch between two threads of the host's
-    /// core.
+    /// Accelerometer's parameter o1 in each round, in nanoseconds: the time of a switch between two
+    /// threads of the host's core.
     pub thread_switch_ns: Vec<f64>,
 }
 
-/// Measures on this machine the times of the accelerators' software bodies, the cost of an offload,
-/// and the time of a switch between two threads.
+/// Measures on this machine the times of the nine accelerators in software, the cost of an offload
+/// to the ensemble, and the time of a switch between two threads.
 ///
 /// # Errors
 /// [`MeasureError`] for a count of 0, for a process that may use only one core, and if threads, the
@@ -96,20 +99,20 @@ pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError>
     Ok(found)
 }
 
-/// The cost of offloads of chains of accelerators that do nothing, one value for each round.
+/// The cost of offloading a chain of accelerators that do nothing, one value for each round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChainCosts {
     /// The number of accelerators in the chain.
     pub steps: usize,
-    /// o0 of each round, in nanoseconds: the host's processor time.
+    /// Accelerometer's parameter o0 in each round, in nanoseconds: the host's processor time.
     pub setup_ns: Vec<f64>,
-    /// L of each round, in nanoseconds: the rest of the time, in which each accelerator's worker is
-    /// woken.
+    /// Accelerometer's parameter L in each round, in nanoseconds: the rest of the time, in which
+    /// each accelerator's worker is woken.
     pub transfer_ns: Vec<f64>,
 }
 
-/// Measures offloads of chains of 1 to `longest` accelerators, from the first usable core to the
-/// second.
+/// Measures offloads of chains of 1 to `longest` accelerators that do nothing, from the first
+/// usable core to the second.
 ///
 /// # Errors
 /// [`MeasureError`] for a count of 0, for a process that may use only one core, and if threads or

@@ -52,9 +52,10 @@ pub struct NothingEnsemble {
 /// The cost of an offload that does nothing, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloadCost {
-    /// o0: the host's processor time to begin the offload and to take its result.
+    /// Accelerometer's parameter o0, in nanoseconds: the host's processor time to begin the offload
+    /// and to take its result.
     pub setup_ns: f64,
-    /// L: the rest of the time until the response.
+    /// Accelerometer's parameter L, in nanoseconds: the rest of the time until the response.
     pub transfer_ns: f64,
 }
 
@@ -63,7 +64,7 @@ fn name(chain: usize) -> String {
 }
 
 impl NothingEnsemble {
-    /// Starts the ensemble's workers on `core`, with a trace for each of `chains` that calls its
+    /// Starts the ensemble's workers on `core`. Each of `chains` becomes a trace that calls its
     /// accelerators one after another.
     ///
     /// # Errors
@@ -82,8 +83,8 @@ impl NothingEnsemble {
         })
     }
 
-    /// Measures offloads by this thread of the chain with the index `chain`, from 0. Returns
-    /// medians over `calls`.
+    /// Measures offloads by this thread of the chain with the index `chain` in `start`'s argument.
+    /// Returns medians over `calls` offloads.
     ///
     /// # Errors
     /// [`MeasureError`] for an index without a chain, and for a run that the ensemble refuses.
@@ -175,8 +176,9 @@ fn round_trip_ns(
     Ok(median(&mut samples))
 }
 
-/// Returns o1 in nanoseconds: the median time over `switches` of a switch between this thread and a
-/// thread that it starts, which wake each other. They share a core if this thread is bound to one.
+/// Returns Accelerometer's parameter o1 in nanoseconds: the median time over `switches` of a switch
+/// between this thread and a thread that it starts, which wake each other. They share a core if
+/// this thread is bound to one.
 pub fn switch_ns(switches: usize) -> f64 {
     let turn = (Mutex::new(false), Condvar::new());
     let play = |mine: bool| {

@@ -3,14 +3,15 @@
 use accelflow_accel::Codec;
 use accelflow_workload::services::Chain;
 
-/// The contents of responses and the facts they carry.
+/// The responses of a [`LoopbackPeer`](crate::LoopbackPeer): their contents, and the facts that
+/// branches of traces test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
-    /// The seed of the message contents ([`accelflow_accel::messages`]).
+    /// The seed of the contents of messages ([`accelflow_accel::messages`]).
     pub seed: u64,
-    /// The index of the message contents among those of the seed.
+    /// The number of the messages among those of the seed.
     pub index: u64,
-    /// The JSON document that reads return for every key; if empty, the JSON `{}`.
+    /// The JSON document that reads return for every key. If this is empty, they return `{}`.
     pub document: Vec<u8>,
     /// The answer to reads of the cache.
     pub cache: CacheAnswer,
@@ -96,8 +97,8 @@ impl Default for HttpAnswer {
 }
 
 impl Answers {
-    /// Creates answers that produce the facts of `chain`, a chain of the templates. Facts that the
-    /// chain does not state have their defaults.
+    /// Creates answers that produce the facts which `chain`, a chain of the paper's templates,
+    /// states. Other facts have their defaults.
     pub fn for_chain(chain: &Chain) -> Answers {
         let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
         let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());

@@ -2,34 +2,34 @@
 
 use accelflow_accel::AccelError;
 
-/// A peer's failure to provide a connection or a response.
+/// The failure of a peer, the other end of a connection, to provide a connection or a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// There is no such peer.
-    #[error("no peer for {0}")]
+    /// There is no peer for such messages.
+    #[error("no connection to {0}: this run has no peer for such messages")]
     NoPeer(String),
-    /// The only connection to a party is in use.
+    /// The only connection to the peer is in use.
     #[error("the only connection to {0} is in use")]
     Busy(String),
     /// No response arrived in time.
     #[error("no response from {0} in time")]
     Timeout(String),
-    /// The peer dropped the reply, so no response will arrive.
+    /// The peer's [`Reply`](super::Reply) was dropped, so no response will arrive.
     #[error("the peer dropped the request without a response")]
     Dropped,
     /// The peer could not read the message, or could not write its response.
     #[error("{party} cannot answer: {error}")]
     Refused {
-        /// The peer.
+        /// The name of the peer.
         party: String,
-        /// The error of reading or writing.
+        /// The error of the accelerator that read or wrote the message.
         error: AccelError,
     },
 }
 
 impl PeerError {
-    /// A stable machine-readable name, for counters and tests.
+    /// A stable machine-readable name of the failure, for counters and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             PeerError::NoPeer(_) => "no_peer",

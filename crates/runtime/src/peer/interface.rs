@@ -8,22 +8,25 @@ use super::error::PeerError;
 use super::parties::Party;
 use super::reply::Reply;
 
-/// Supplies connections and the responses that arrive over them.
+/// The other ends of connections: lends connections to runs of traces, and supplies the responses
+/// that arrive over them.
 ///
-/// [`Peer::lend`] returns this end's session of a connection for messages of one kind. One
-/// execution uses it until [`Peer::take_back`]. A call must name the same connection before and
-/// after the message is sent.
+/// [`Peer::lend`] returns this end's session of a connection for messages of one kind. A run uses
+/// it until [`Peer::take_back`]. A `call` must stand for the same connection before and after the
+/// message is sent.
 pub trait Peer {
-    /// Lends this end of a connection for a message of kind `call`.
+    /// Lends this end of a connection over which messages of kind `call` are sent.
     ///
     /// # Errors
     /// [`PeerError`] if there is no such connection.
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError>;
 
-    /// Takes a connection back. `session` is `None` if an error made it unusable.
+    /// Takes back the connection that was lent for messages of kind `call`. `session` is `None` if
+    /// an error made it unusable.
     fn take_back(&mut self, call: &Call, session: Option<Session>);
 
-    /// Sends the packets of a message of kind `call` and returns the packets of the response.
+    /// Sends the packets of a message of kind `call`, waits, and returns the packets of the
+    /// response.
     ///
     /// # Errors
     /// [`PeerError`] if no response arrives.
@@ -117,7 +120,7 @@ impl<P: Peer> Peer for Arc<Mutex<P>> {
     }
 }
 
-/// A peer without connections, for traces that wait for no response.
+/// A peer without connections, for traces that send no requests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPeer;
 

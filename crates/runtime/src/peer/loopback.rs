@@ -16,11 +16,11 @@ use super::interface::Peer;
 use super::parties::Party;
 use crate::connection::connection;
 
-/// A peer that acts as cache, database, services and HTTP servers. It decrypts and decodes
-/// requests, and encodes, encrypts and frames the [`Answers`].
+/// A peer in this process that plays cache, database, services and HTTP servers. It decrypts and
+/// decodes requests, and encodes, encrypts and frames the [`Answers`].
 #[derive(Debug)]
 pub struct LoopbackPeer {
-    /// The answers that the peer gives.
+    /// The responses that the peer gives.
     pub answers: Answers,
     ensemble: Ensemble,
     limits: Limits,
@@ -52,7 +52,8 @@ impl LoopbackPeer {
         })
     }
 
-    /// Takes the requests to the cache and the database since the last call, in order.
+    /// Returns the requests to the cache and the database since the last call of this function, in
+    /// order.
     pub fn take_storage_requests(&mut self) -> Vec<StorageRequest> {
         std::mem::take(&mut self.requests)
     }

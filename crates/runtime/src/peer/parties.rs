@@ -6,7 +6,7 @@ use std::sync::Arc;
 use accelflow_accel::Call;
 use accelflow_accel::storage::Operation;
 
-/// A party with which messages are exchanged. Each party has one connection.
+/// The other end of a connection, by name. Each has one connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
     /// The database cache.
@@ -22,7 +22,7 @@ pub enum Party {
 }
 
 impl Party {
-    /// Returns the party that receives messages of kind `call`.
+    /// Returns the party to which messages of kind `call` are sent.
     pub fn of(call: &Call) -> Party {
         match call {
             Call::None => Party::Unknown,

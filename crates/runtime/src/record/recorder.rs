@@ -21,7 +21,7 @@ use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
 /// Uncounted runs of each service in each round, which warm up caches and allocators.
 pub const WARM_UP_RUNS: u32 = 3;
 
-/// Options of a recording.
+/// Options of [`record`], a recording of services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
     /// The seed of the message contents.
@@ -64,10 +64,10 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// Errors of a recording.
+/// The error of a recording of services.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A count of zero.
+    /// An option is 0 that must be at least 1; its name.
     #[error("{0} = 0: must be at least 1")]
     Nothing(&'static str),
     /// The callback ended the recording.
@@ -76,14 +76,16 @@ pub enum RecordError {
     /// The loopback sockets failed.
     #[error("the loopback socket failed: {0}")]
     Socket(#[from] io::Error),
-    /// The bodies could not be made.
+    /// The software accelerators could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
     /// A service could not be run.
     #[error(transparent)]
     Service(#[from] ServiceRunError),
     /// Two runs of a service visited different accelerators.
-    #[error("service {service}, sample {sample}: its steps differ from those of the first run")]
+    #[error(
+        "service {service}, message sample {sample}: its steps differ from those of its first run"
+    )]
     Unstable {
         /// The service.
         service: String,
@@ -92,8 +94,9 @@ pub enum RecordError {
     },
 }
 
-/// Runs `services` with the traces of `image` and measures every step. `progress` is called after
-/// each message sample and ends the recording by returning [`ControlFlow::Break`].
+/// Records `services`: runs them with the traces of `image` and measures the cost of every step.
+/// `progress` is called after each message sample and ends the recording by returning
+/// [`ControlFlow::Break`].
 ///
 /// # Errors
 /// [`RecordError`] for a count of 0, if `progress` ends the recording, if a service fails or its

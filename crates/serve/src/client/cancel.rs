@@ -44,7 +44,7 @@ impl Cancel {
         Cancel::default()
     }
 
-    /// Cancels all calls with this handle, current and later ones.
+    /// Cancels all calls that were or will be made with this handle.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         for (_, wait) in &self.lock().current {
@@ -52,7 +52,7 @@ impl Cancel {
         }
     }
 
-    /// Whether [`Cancel::cancel`] was called.
+    /// Whether [`Cancel::cancel`] was called on this handle or a clone.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst)
     }

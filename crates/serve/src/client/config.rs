@@ -67,7 +67,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Bounds and time limits of a client.
+/// Limits, time limits and retries of a client.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// The time limit of a whole call, including retries and the wait for a connection. An earlier
@@ -81,12 +81,12 @@ pub struct ClientConfig {
     /// The largest number of concurrent calls over one gRPC connection; at least 1. The service may
     /// set a lower limit. Default 100.
     pub calls_per_connection: usize,
-    /// The largest number of calls that wait for a connection. Another call fails at once
+    /// The largest number of calls that wait for a connection. A further call fails at once
     /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
     pub max_waiting: usize,
     /// The time after which an unused connection is closed. Default 60 seconds.
     pub idle_timeout: Duration,
-    /// Whether Cmp compresses arguments, following the field convention of
+    /// Whether the client compresses the arguments of its calls, following the field convention of
     /// `docs/message-conventions.md`. Default false.
     pub compress: bool,
     /// The threads that do the work of accelerators. Workers schedule the steps of a call by the
@@ -157,13 +157,13 @@ pub struct RetryPolicy {
     pub base_delay: Duration,
     /// The largest bound of a pause. Default 250 ms.
     pub max_delay: Duration,
-    /// The number of retries that each call adds to the retry budget. Every retry takes one from
-    /// it. So, beyond the initial budget, retries add at most this share of requests, even if the
-    /// service always fails. From 0 to 1. Default 0.1.
+    /// The number of retries, from 0 to 1, that each call adds to the retry budget. Every retry
+    /// takes 1 from it. So, beyond the initial budget, retries add at most this share of requests,
+    /// even if the service always fails. Default 0.1.
     pub budget_ratio: f64,
     /// The initial and largest retry budget, in retries. Default 10.
     pub budget_reserve: u32,
-    /// The seed of the jitter. Default 0.
+    /// The seed of the random pauses. Default 0.
     pub seed: u64,
 }
 

@@ -234,7 +234,9 @@ impl Connection {
         self.wire.inbound.consume(usize::MAX);
         match outcome.arrivals.into_iter().next() {
             Some(arrival) => Ok(arrival.job),
-            None => Err(WireError::Lost("the trace has notified no core".to_owned()).into()),
+            None => Err(
+                WireError::Lost("the trace has ended without notifying a core".to_owned()).into(),
+            ),
         }
     }
 
@@ -321,7 +323,9 @@ impl Connection {
             .into_iter()
             .next()
             .map(|arrival| arrival.job);
-        job.ok_or_else(|| WireError::Lost("the trace has notified no core".to_owned()).into())
+        job.ok_or_else(|| {
+            WireError::Lost("the trace has ended without notifying a core".to_owned()).into()
+        })
     }
 
     fn run_answer(
@@ -384,7 +388,7 @@ impl Connection {
         let size = self.opened.len() + content.len();
         let limit = limits.max_message_bytes + limits.max_message_bytes / 64 + 1024;
         if size > limit {
-            let what = "response";
+            let what = "bytes of the response";
             return Err(AccelError::TooLarge { what, size, limit }.into());
         }
         // A vector that reallocates would leave a copy of the data behind.

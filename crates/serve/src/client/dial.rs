@@ -95,7 +95,7 @@ fn connect(
     until: Instant,
     cancel: Option<&Cancel>,
 ) -> io::Result<TcpStream> {
-    let mut last = io::Error::other("the name has no address");
+    let mut last = io::Error::other("the name has no IP address");
     for address in names.addresses(address, until, cancel)? {
         let socket = Socket::new(
             Domain::for_address(address),

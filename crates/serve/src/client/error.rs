@@ -7,22 +7,22 @@ use accelflow_runtime::Failure;
 
 use crate::transport::grpc::code::Code as GrpcCode;
 
-/// An error of a call. `address` is the address of the called service.
+/// The error of a call to a service. `address` is the address of the called service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The service raised an exception that the interface declares.
-    #[error("exception '{field}': {body}")]
+    #[error("the service raised the declared exception '{field}': {body}")]
     Declared {
-        /// The name of its field in `throws`.
+        /// The name of the exception's field in `throws`.
         field: String,
-        /// The JSON object of its members.
+        /// The exception's members, as a JSON object.
         body: String,
     },
     /// The service answered with a `TApplicationException`.
     #[error("the service raised TApplicationException: {message} (type {kind})")]
     Application {
-        /// The exception's type, as a number of Apache Thrift.
+        /// The exception's type, by the numbers of Apache Thrift.
         kind: i64,
         /// The exception's message.
         message: String,
@@ -30,7 +30,7 @@ pub enum CallError {
     /// The service answered with a gRPC status other than OK.
     #[error("{address}: {}: {message}", code.name())]
     Status {
-        /// The service.
+        /// The address of the service.
         address: String,
         /// The status code.
         code: GrpcCode,
@@ -40,9 +40,9 @@ pub enum CallError {
     /// The service did not process the call: it is shutting down or overloaded.
     #[error("{address}: the service did not process the call: {why}")]
     Unprocessed {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The service's reason.
+        /// The reason that the service gave.
         why: String,
     },
     /// The interface has no such function.
@@ -55,9 +55,9 @@ pub enum CallError {
     /// All connections are in use, and the largest number of calls is waiting for one.
     #[error("{address}: all {connections} connections are in use, and {waiting} calls are waiting")]
     PoolFull {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The number of connections.
+        /// The number of connections, all in use.
         connections: usize,
         /// The number of waiting calls.
         waiting: usize,
@@ -65,9 +65,9 @@ pub enum CallError {
     /// No connection became free before the deadline.
     #[error("{address}: none of the {connections} connections became free in time")]
     PoolTimeout {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The number of connections.
+        /// The number of connections, all in use.
         connections: usize,
     },
     /// The service answered with an exception, and the ensemble has already sent it to the client
@@ -75,71 +75,71 @@ pub enum CallError {
     /// result is discarded.
     #[error("{address}: the service's exception was already sent to the caller")]
     Answered {
-        /// The service.
+        /// The address of the service.
         address: String,
     },
     /// The tenant is at its limit of concurrent calls, and none of them ended before the deadline.
     #[error("{address}: the tenant is at its limit of concurrent calls")]
     TenantBusy {
-        /// The service.
+        /// The address of the service.
         address: String,
     },
     /// No connection could be opened.
     #[error("cannot connect to {address}: {error}")]
     Connect {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The system's error.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The TLS handshake failed, for example because of a rejected certificate or no common cipher
     /// suite.
-    #[error("{address}: TLS: {why}")]
+    #[error("{address}: the TLS handshake failed: {why}")]
     Tls {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The reason.
+        /// The reason for the failure.
         why: String,
     },
     /// The connection was lost before anything was written to it.
     #[error("{address}: the connection was lost before the request was sent: {error}")]
     NotSent {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The system's error.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The connection was lost after a part of the request was sent and before the response was
     /// complete.
     #[error("{address}: the connection was lost before the response was complete: {why}")]
     Lost {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The reason.
+        /// The reason for the loss.
         why: String,
     },
-    /// The deadline passed.
+    /// The deadline of the call passed.
     #[error("{address}: deadline exceeded while {during}")]
     Timeout {
-        /// The service.
+        /// The address of the service.
         address: String,
         /// The activity at the deadline: `connecting`, `sending` or `waiting for the response`.
         during: &'static str,
         /// Whether any part of the request had been written to the connection.
         sent: bool,
     },
-    /// [`Cancel::cancel`](super::Cancel::cancel) was called.
+    /// The call was cancelled with [`Cancel::cancel`](super::Cancel::cancel).
     #[error("{address}: the call was cancelled")]
     Cancelled {
-        /// The service.
+        /// The address of the service.
         address: String,
         /// Whether any part of the request had been written to the connection.
         sent: bool,
     },
-    /// The trace failed on the response.
+    /// The trace that receives the response failed on it.
     #[error("{address}: unreadable response: {failure}")]
     Response {
-        /// The service.
+        /// The address of the service.
         address: String,
         /// The place and the reason of the trace's failure.
         failure: Box<Failure>,
@@ -147,15 +147,15 @@ pub enum CallError {
     /// The service sent a malformed message or unsolicited data.
     #[error("{address}: malformed response: {error}")]
     Malformed {
-        /// The service.
+        /// The address of the service.
         address: String,
-        /// The error in the message.
+        /// The error that was found in the response.
         error: AccelError,
     },
-    /// The service answered a different call.
-    #[error("{address}: response to call {found}: must be to call {expected}")]
+    /// The service answered a different call than the one in progress.
+    #[error("{address}: the response answers the call {found}: must answer {expected}")]
     OutOfStep {
-        /// The service.
+        /// The address of the service.
         address: String,
         /// Method and sequence number of the call.
         expected: String,
@@ -169,14 +169,14 @@ pub enum CallError {
 pub enum Executed {
     /// Certainly not: the call was not sent, or the service has reported so.
     No,
-    /// The client cannot know.
+    /// The client cannot know whether the service has executed the call.
     Perhaps,
-    /// The service has answered it.
+    /// The service has executed the call and answered it.
     Yes,
 }
 
 impl CallError {
-    /// A stable machine-readable name, for counters and tests.
+    /// A stable machine-readable name of the kind of error, for counters and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             CallError::Declared { .. } => "declared",
@@ -243,7 +243,7 @@ impl CallError {
         }
     }
 
-    /// The gRPC code of the error: the code of the service's status, or the code that gRPC's
+    /// The gRPC status code of the error: the code of the service's status, or the code that gRPC's
     /// `statuscodes.md` assigns to other failures.
     pub fn code(&self) -> GrpcCode {
         let of_response = |reason: &str| match reason {

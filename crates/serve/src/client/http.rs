@@ -19,22 +19,22 @@ use crate::observe::telemetry::headers_for_services;
 /// A request to an HTTP/1.1 server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpRequest<'a> {
-    /// The method, such as `POST`.
+    /// The HTTP method, such as `POST`.
     pub method: &'a str,
-    /// The target, such as `/wrk2-api/post/compose`.
+    /// The target of the request, such as `/wrk2-api/post/compose`.
     pub target: &'a str,
     /// Additional headers, as names and values. The client itself adds the body's type and length.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The body as JSON. May be empty.
+    /// The request's body, as JSON. May be empty.
     pub body: &'a [u8],
 }
 
 /// The response of an HTTP/1.1 server, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
-    /// The body, decompressed; usually JSON.
+    /// The response's body, decompressed; usually JSON.
     pub body: Vec<u8>,
 }
 
@@ -122,12 +122,13 @@ impl HttpClient {
         done
     }
 
-    /// The state of the pool of connections.
+    /// The numbers of open and idle connections and of waiting calls.
     pub fn connections(&self) -> PoolCounts {
         self.channel.counts()
     }
 
-    /// The client's metrics in the text format of Prometheus, with the label `peer` on all metrics.
+    /// The client's metrics in the text format of Prometheus, each with the label `peer`, the
+    /// server's address.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
     }

@@ -62,7 +62,12 @@ impl Names {
         let slot = Arc::new(Slot::new());
         let _watch = cancel.map(|cancel| cancel.watch(slot.clone()));
         self.ask(address, slot.clone())?;
-        let late = || io::Error::new(io::ErrorKind::TimedOut, "looking up the name took too long");
+        let late = || {
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the look-up of the name took too long",
+            )
+        };
         let found = match slot.wait_until(until) {
             Woken::Value(found) => found,
             Woken::Late | Woken::Cancelled => {

@@ -24,12 +24,12 @@ pub(super) enum NoPlace {
     Cancelled,
 }
 
-/// The state of a pool.
+/// The numbers of a client's connections and of its calls that wait for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounts {
-    /// The number of connections, including those that are being opened.
+    /// The number of open connections, including those that are being opened.
     pub open: usize,
-    /// The number of unused connections.
+    /// The number of connections that no call uses.
     pub idle: usize,
     /// The number of calls that wait for a connection.
     pub waiting: usize,

@@ -66,8 +66,8 @@ impl Client {
         Client::new(address, settings, protocol, trust, config)
     }
 
-    /// Creates a client of the service at `address`. It uses TLS if `trust` is given. Connections
-    /// are opened when calls need them.
+    /// Creates a client of the Thrift service at `address`. It uses TLS if `trust` is given.
+    /// Connections are opened when calls need them.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -149,12 +149,13 @@ impl Client {
         done
     }
 
-    /// The state of the pool of connections.
+    /// The numbers of open and idle connections and of waiting calls.
     pub fn connections(&self) -> PoolCounts {
         self.channel.counts()
     }
 
-    /// The client's metrics in the text format of Prometheus, with the label `peer` on all metrics.
+    /// The client's metrics in the text format of Prometheus, each with the label `peer`, the
+    /// service's address.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
     }

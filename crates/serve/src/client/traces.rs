@@ -13,24 +13,25 @@ use crate::traces::slot::{Given, Slot};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The traces with which a client makes its calls.
+/// The names of the traces with which a client makes its calls, and their source.
 #[derive(Clone, Debug, Default)]
 pub struct ClientTraces {
-    /// The source of the traces. They replace the default traces of the same names.
+    /// The source of the traces, such as a file. They replace the default traces of the same names.
     pub source: TraceSource,
-    /// The trace that sends a request. It must continue with the trace `answer`. Default: the
+    /// The name of the trace that sends a request. It must end with the tail `answer`. Default: the
     /// paper's T9 (for HTTP T11) without its error subtrace, and without Encr if there is no TLS.
-    /// For gRPC: the message part `T9_grpc`, which has no continuation.
+    /// For gRPC: `T9_grpc`, which only encodes the message and has no tail.
     pub call: Option<String>,
-    /// The trace that sends a compressed request. Default: `call` if that is given, else the
-    /// default of `call` with Cmp.
+    /// The name of the trace that sends a compressed request. Default: `call` if that is given,
+    /// else the default of `call` with Cmp.
     pub call_compressed: Option<String>,
-    /// The trace that sends a oneway request (Thrift). Default: T9 without its tail.
+    /// The name of the trace that sends a oneway request (Thrift). Default: T9 without its tail.
     pub oneway: Option<String>,
-    /// The trace that sends a compressed oneway request. Default: `oneway` if that is given, else
-    /// the default of `oneway` with Cmp.
+    /// The name of the trace that sends a compressed oneway request. Default: `oneway` if that is
+    /// given, else the default of `oneway` with Cmp.
     pub oneway_compressed: Option<String>,
-    /// The trace that receives the answer. Default: T10 (for HTTP T12), adapted in the same way.
+    /// The name of the trace that receives the answer. Default: the paper's T10 (for HTTP T12),
+    /// adapted in the same way as `call`.
     pub answer: Option<String>,
 }
 

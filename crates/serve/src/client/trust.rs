@@ -20,8 +20,9 @@ use crate::transport::tls::files::{provider, read_certificates, read_key, read_r
 use crate::transport::tls::handshake::shake;
 use crate::transport::tls::keys::session;
 
-/// The server that a client trusts, and the client's own certificate if it has one. Connections use
-/// only TLS 1.3 with TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384.
+/// The authorities that a client trusts and the name that its server must prove, and the client's
+/// own certificate if it has one. Connections use only TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// TLS_AES_256_GCM_SHA384.
 #[derive(Clone, Debug)]
 pub struct TlsTrust {
     config: Arc<ClientConfig>,
@@ -89,8 +90,8 @@ impl TlsTrust {
 }
 
 impl TlsTrust {
-    /// Returns this trust without session tickets, so that every connection has a full handshake.
-    /// For protocols in which session tickets must not arrive between messages.
+    /// Returns the same trust without session tickets, so that every connection has a full
+    /// handshake. For protocols in which session tickets must not arrive between messages.
     #[must_use]
     pub fn without_resumption(&self) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
@@ -102,7 +103,8 @@ impl TlsTrust {
         }
     }
 
-    /// Begins a handshake with the trusted server. Its keys may be extracted for Encr and Decr.
+    /// Begins a TLS handshake with the trusted server. The connection's keys may be extracted for
+    /// Encr and Decr.
     ///
     /// # Errors
     /// rustls' error for invalid settings; none in practice.
@@ -188,7 +190,7 @@ impl ClientControl {
             let length = u32::from_be_bytes([0, *high, *middle, *low]) as usize;
             if length > MAX_HANDSHAKE_MESSAGE {
                 return Err(Close::Malformed(AccelError::TooLarge {
-                    what: "handshake message",
+                    what: "bytes of the TLS handshake message",
                     size: length,
                     limit: MAX_HANDSHAKE_MESSAGE,
                 }));

@@ -171,7 +171,7 @@ impl Wire {
         let limit = self.limits.max_message_bytes;
         let limit = limit + limit / 64 + 1024 + tls::MAX_PLAINTEXT;
         if have > limit {
-            let what = "response";
+            let what = "bytes of the response";
             return Err(AccelError::TooLarge {
                 what,
                 size: have,

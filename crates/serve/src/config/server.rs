@@ -23,19 +23,19 @@ pub enum Execution {
     Ensemble(PoolSettings),
 }
 
-/// Software versions of parts of Cerebros's RPC processor (MICRO 2021, section 4), which replaces
-/// the RPC accelerator. The processor's function map is
+/// Software versions of parts of Cerebros's RPC processor (MICRO 2021, section 4), which does the
+/// work of the RPC accelerator. A further part, the processor's function map, is
 /// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy). Results do not change. All parts are off
 /// by default; `docs/server-reasons.md` has their costs and gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcProcessor {
-    /// Whether Dser stores the positions of containers and structs in the arguments. Handlers of
+    /// Whether Dser stores the byte offsets of containers and structs in the arguments. Handlers of
     /// values ([`Server::handle_values`](crate::Server::handle_values)) can then skip parts that
-    /// they do not read. These positions are the per-message half of a split schema. Thrift only.
+    /// they do not read. This is the per-message half of Cerebros's split schema. Thrift only.
     pub split_schema: bool,
-    /// The memory for requests. A request for which there is not enough is refused, and its client
-    /// may retry it. Default `None`: only [`Config::max_connections`] and the limits on messages
-    /// bound the memory.
+    /// The memory that all requests share. A request for which there is not enough is refused, and
+    /// its client may retry it. Default `None`: only [`Config::max_connections`] and the limits on
+    /// messages bound the memory.
     pub arena: Option<ArenaSettings>,
 }
 
@@ -43,18 +43,18 @@ pub struct RpcProcessor {
 /// before its message is processed, and released after its handler has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaSettings {
-    /// The size in bytes. A single message may be larger.
+    /// The size of the memory in bytes. A single message may be larger.
     pub bytes: usize,
     /// The memory that a message reserves for its decoded form, as a multiple of its size. It
     /// reserves its own size in addition.
     pub reservation_ratio: usize,
-    /// The time that a message waits for memory before it is refused.
+    /// The time that a message waits for memory before it is refused. 0 refuses at once.
     pub patience: Duration,
 }
 
 impl ArenaSettings {
-    /// Returns settings of an arena of `bytes`. Messages reserve four times their size for the
-    /// decoded form and do not wait, as in Cerebros (section 4.1).
+    /// Returns settings for `bytes` of shared memory. Messages reserve four times their size for
+    /// the decoded form and do not wait, as in Cerebros (section 4.1).
     pub const fn of(bytes: usize) -> ArenaSettings {
         ArenaSettings {
             bytes,
@@ -79,10 +79,10 @@ impl ArenaSettings {
     }
 }
 
-/// Which replies are compressed. T3 sends compressed replies, and T2 the others.
+/// Which replies a server compresses. T3 sends compressed replies, and T2 the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Never.
+    /// No reply is compressed.
     Never,
     /// Replies to compressed requests, whose clients support the field convention of
     /// `docs/message-conventions.md`.
@@ -91,7 +91,7 @@ pub enum Compression {
     Always,
 }
 
-/// The settings of a server: bounds, time limits, and the threads that serve.
+/// The settings of a server: limits, time limits, and the threads that serve.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     /// The largest number of open connections. Further ones are closed as soon as they are
@@ -108,21 +108,24 @@ pub struct Config {
     /// port, which has at most 16 connections, and for files that handlers open. Default 64
     /// (assumed).
     pub reserved_descriptors: usize,
-    /// Bounds on messages; `max_message_bytes` also bounds frames. Default [`Limits::default`].
+    /// Limits on messages; `max_message_bytes` also limits frames. Default [`Limits::default`].
     pub limits: Limits,
-    /// The longest pause between two messages. Default 5 minutes.
+    /// The longest pause between two messages of a connection. Then the connection is closed.
+    /// Default 5 minutes.
     pub idle_timeout: Duration,
-    /// The time after which an idle connection, one between two requests, may be closed because
-    /// there is no place for a new one. The connection that has been idle longest is closed first.
-    /// Default 10 seconds.
+    /// The time after which an idle connection, one between two requests, may be closed to make
+    /// room for a new one. The connection that has been idle longest is closed first. Default 10
+    /// seconds.
     pub evict_after: Duration,
-    /// The longest time from the connection (with TLS, from the end of the handshake) to the first
-    /// byte of the first message. For gRPC, `handshake_timeout` bounds the wait for the preface
-    /// instead. Default 10 seconds, since an unused connection also takes a place and a thread.
+    /// The longest time from the start of the connection (with TLS, from the end of the handshake)
+    /// to the first byte of the first message. For gRPC, `handshake_timeout` bounds the wait for
+    /// the connection preface instead. Default 10 seconds, since an unused connection also takes a
+    /// place and a thread.
     pub first_byte_timeout: Duration,
     /// The longest time from the first byte of a message to its last. Default 10 seconds.
     pub message_timeout: Duration,
-    /// The longest time from the connection to the end of the TLS handshake. Default 10 seconds.
+    /// The longest time from the start of the connection to the end of the TLS handshake. Default
+    /// 10 seconds.
     pub handshake_timeout: Duration,
     /// The longest time from the first byte of a reply to its last. Default 10 seconds.
     pub write_timeout: Duration,
@@ -139,11 +142,12 @@ pub struct Config {
     /// larger. Requests wait if their responses are not expected to fit. Default 64 MiB, 4 times
     /// the largest message.
     pub max_unsent_bytes: usize,
-    /// The largest number of threads that run gRPC requests of any connection. As many again run
-    /// only requests of connections without a thread, and one per tenant those of tenants without
-    /// a thread. Up to 64 requests wait per thread. Default 64 (assumed), so that blocking handlers
-    /// leave threads for others. With 0, each connection's thread runs its requests one after the
-    /// other. That saves two thread switches per request, but handlers should not block.
+    /// The largest number of threads that run gRPC requests of any connection. Up to as many
+    /// further threads run only requests of connections that have no thread yet, and one further
+    /// thread per tenant runs only requests of tenants that have none. Up to 64 requests wait per
+    /// thread. Default 64 (assumed), so that blocking handlers leave threads for others. With 0,
+    /// each connection's thread runs its requests one after the other. That saves two thread
+    /// switches per request, but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites the memory that the whole process frees, from the start of the
     /// server on. This includes memory of C libraries and of an interpreter, which no allocator in
@@ -153,7 +157,7 @@ pub struct Config {
     /// If set, handlers run on workers that LdB chooses instead of the connections' threads, and
     /// the number of workers replaces `cores`. Default `None`.
     pub steering: Option<Steering>,
-    /// Parts of an RPC processor, used in place of the RPC accelerator. Default none.
+    /// Parts of Cerebros's RPC processor, used in place of the RPC accelerator. Default none.
     pub rpc: RpcProcessor,
     /// The address at which operators get metrics and recordings over HTTP, and can reload the
     /// traces. Default `None`. There is no access control, so everyone who can reach the address

@@ -4,23 +4,24 @@ use std::thread;
 
 use accelflow_parameters::Refusal;
 
-/// The policy by which LdB chooses a worker.
+/// The policy by which LdB chooses the worker that runs a request's handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
-    /// The next worker.
+    /// The workers in turn.
     RoundRobin,
     /// The worker with the fewest requests.
     LeastLoaded,
-    /// The function's own worker, unless that worker has over a quarter more work than the mean.
+    /// The worker that belongs to the request's function, unless that worker has over a quarter
+    /// more work than the mean.
     #[default]
     Affinity,
-    /// The least loaded worker of those that last ran the function, if one has room; else the least
-    /// loaded of all (Cerebros, section 4.3).
+    /// The least loaded worker of those that last ran the function and are not overloaded; else the
+    /// least loaded of all (Cerebros, section 4.3).
     FunctionMap,
 }
 
 impl SteeringPolicy {
-    /// All policies.
+    /// All steering policies.
     pub const ALL: [SteeringPolicy; 4] = [
         SteeringPolicy::Affinity,
         SteeringPolicy::FunctionMap,
@@ -28,7 +29,7 @@ impl SteeringPolicy {
         SteeringPolicy::LeastLoaded,
     ];
 
-    /// The name in configurations.
+    /// The policy's name in configurations, such as `round_robin`.
     pub const fn name(self) -> &'static str {
         match self {
             SteeringPolicy::Affinity => "affinity",
@@ -38,7 +39,7 @@ impl SteeringPolicy {
         }
     }
 
-    /// Returns the policy with this name.
+    /// Returns the policy that configurations call `name`; `None` if there is none.
     pub fn named(name: &str) -> Option<SteeringPolicy> {
         SteeringPolicy::ALL
             .into_iter()
@@ -46,18 +47,19 @@ impl SteeringPolicy {
     }
 }
 
-/// Settings of steering, in which handlers run on workers instead of the threads of connections.
+/// Settings of steering: handlers run on workers that LdB chooses, instead of the threads of
+/// connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steering {
-    /// The number of workers; at least 1.
+    /// The number of worker threads; at least 1.
     pub workers: usize,
     /// The policy that chooses a worker.
     pub policy: SteeringPolicy,
     /// Whether each worker is bound to a core that the process may use. If there are more workers
     /// than cores, they share them.
     pub pinned: bool,
-    /// The number of functions per worker that the function map remembers. Other policies ignore
-    /// it. The paper has 1.
+    /// The number of functions per worker that the policy `FunctionMap` remembers. Other policies
+    /// ignore it. Cerebros has 1.
     pub function_map_depth: usize,
 }
 

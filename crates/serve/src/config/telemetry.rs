@@ -1,6 +1,7 @@
 //! The settings of telemetry.
 
-/// The collector of spans, and which requests are sampled.
+/// Settings of tracing: the OpenTelemetry collector that receives spans, and which requests are
+/// sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telemetry {
     /// The collector's address, for OTLP over HTTP with Protocol Buffers:
@@ -14,16 +15,16 @@ pub struct Telemetry {
     pub sample_ratio: f64,
 }
 
-/// Invalid settings of telemetry, or an exporter that cannot be started.
+/// The error of invalid settings of tracing, or of an exporter that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// A sample ratio out of its range.
+    /// `sample_ratio` is out of its range; the value.
     #[error("sample_ratio = {0}: must be from 0 to 1")]
     Ratio(f64),
-    /// An endpoint that is not an HTTP URL.
+    /// `endpoint` is not an HTTP URL; the value.
     #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
-    /// The exporter could not be created.
+    /// The exporter of spans could not be created; the reason.
     #[error("exporter: {0}")]
     Exporter(String),
 }

@@ -11,41 +11,44 @@ use rustls::pki_types::ServerName;
 
 use super::time_limit::MAX_TIME_LIMIT;
 
-/// The clock frequency of the registers of [`Shaping`], in Hz. It is 1 MHz (assumed), since
-/// operating systems wake threads with no higher precision. The paper's FPGA has 250 MHz.
+/// The clock frequency of the shaping registers in [`Shaping`], in Hz. It is 1 MHz (assumed), since
+/// operating systems wake threads with no higher precision. ARCUS's FPGA has 250 MHz.
 pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
 
-/// Limits on a tenant's traffic. Without registers there is no limit.
+/// Limits on a tenant's traffic, as registers of ARCUS's traffic shaper (token buckets). Without
+/// registers there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shaping {
-    /// Registers of a bucket from which each request takes one token.
+    /// Registers of a token bucket from which each request takes one token.
     pub requests: Option<Registers>,
-    /// Registers of a bucket from which each received byte of a request takes one token. A request
-    /// larger than the bucket empties it several times.
+    /// Registers of a token bucket from which each received byte of a request takes one token. A
+    /// request larger than the bucket empties it several times.
     pub bytes: Option<Registers>,
-    /// Registers of a bucket whose tokens are nanoseconds of accelerator time. That is the
+    /// Registers of a token bucket whose tokens are nanoseconds of accelerator time. That is the
     /// processor time that the server spends on a request outside of its handler. At admission a
-    /// request pays the time that requests of its size took before; afterwards the difference to
-    /// its actual time is charged or returned. So one limit applies to requests of any size.
+    /// request takes tokens for the time that requests of its size took before; afterwards the
+    /// difference to its actual time is charged or returned. So one limit applies to requests of
+    /// any size.
     pub time: Option<Registers>,
 }
 
-/// The settings of a server's control plane: the available accelerator seconds per second, and the
-/// share of them that may be promised. The former is the number of cores, unless there are separate
-/// accelerators.
+/// The settings of a server's control plane: the available accelerator time in seconds per second,
+/// and the share of it that may be promised. The former is the number of cores, unless there are
+/// separate accelerators.
 pub type Control = ControlSettings;
 
-/// An SLO that a tenant requests.
+/// An SLO that a tenant requests: a rate in most periods, and perhaps a latency percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TenantSlo {
     /// The rate of requests per second.
     pub requests_per_s: f64,
     /// The mean accelerator time of a request. If `None`, it is predicted from `size`.
     pub time: Option<Time>,
-    /// The message size for which the rate is promised. The promised time is then updated to the
-    /// measured time of requests of that size, while there is capacity.
+    /// The message size, in bytes, for which the rate is promised. The promised time is then
+    /// updated to the measured time of requests of that size, while there is capacity.
     pub size: Option<Bytes>,
-    /// The share of periods in which the rate must be met, from 0.5 to below 1.
+    /// The share of periods (the control plane's intervals) in which the rate must be met, from 0.5
+    /// to below 1.
     pub periods: f64,
     /// The promised latency percentile, if any. Latency is the time from admission to the answer,
     /// including the handler.
@@ -53,7 +56,8 @@ pub struct TenantSlo {
 }
 
 impl TenantSlo {
-    /// Creates an SLO for a rate in 99 % of all periods.
+    /// Creates an SLO of `requests_per_s` requests per second in 99 % of all periods, without a
+    /// latency.
     pub const fn new(requests_per_s: f64) -> TenantSlo {
         TenantSlo {
             requests_per_s,
@@ -70,8 +74,8 @@ impl TenantSlo {
 pub struct Tenant {
     /// The tenant's name in metrics and for [`Running::reshape`](crate::Running::reshape).
     pub name: String,
-    /// The networks of the tenant's connections. A connection that matches several tenants belongs
-    /// to the first of them.
+    /// The networks from which the tenant's clients connect. A connection that matches several
+    /// tenants belongs to the first of them.
     pub networks: Vec<IpNet>,
     /// The identities of the tenant's clients, as an alternative to networks: DNS names, ignoring
     /// case, and whole URIs
@@ -81,7 +85,8 @@ pub struct Tenant {
     pub shaping: Shaping,
     /// The tenant's SLO, on a server with a control plane.
     pub slo: Option<TenantSlo>,
-    /// The largest number of concurrent traces; 0 for no limit.
+    /// The largest number of the tenant's concurrent traces (AccelFlow, section IV.D); 0 for no
+    /// limit.
     pub max_traces: usize,
     /// The largest number of open connections; 0 for the server's limit. Connections stay open
     /// while requests wait, so this limit leaves room for other tenants.
@@ -93,7 +98,7 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// Creates a tenant without limits.
+    /// Creates a tenant without limits, whose clients connect from `networks`.
     pub fn new(name: &str, networks: Vec<IpNet>) -> Tenant {
         Tenant {
             name: name.to_owned(),
@@ -112,7 +117,7 @@ impl Tenant {
 /// The error of an invalid list of tenants or an unknown tenant.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TenantError {
-    /// A name that is empty or used twice.
+    /// A tenant's name is empty or used twice.
     #[error("tenant {number}: name = '{name}': must not be empty or the name of an earlier tenant")]
     Name {
         /// The tenant's index in the list, from 0.
@@ -120,29 +125,29 @@ pub enum TenantError {
         /// The name as given.
         name: String,
     },
-    /// A tenant without networks and identities, which no connection can match.
+    /// A tenant has no networks and no identities, so that no connection can match; its name.
     #[error("tenant '{0}': must have at least one network or identity")]
     Nowhere(String),
-    /// A tenant with identities on a server that does not require client certificates.
+    /// A tenant has identities, but the server does not require client certificates; its name.
     #[error("tenant '{0}': has identities, but the server does not require client certificates")]
     Unproven(String),
-    /// An identity that is neither a DNS name nor a URI.
+    /// A tenant's identity is neither a DNS name nor a URI.
     #[error("tenant '{name}': identity = '{identity}': must be a DNS name without '*', or a URI")]
     Identity {
-        /// The tenant.
+        /// The tenant's name.
         name: String,
-        /// The name as given.
+        /// The identity as given.
         identity: String,
     },
-    /// A `due_within` out of its range.
+    /// A tenant's `due_within` is out of its range.
     #[error("tenant '{name}': due_within = {due:?}: must be above 0 and at most {} seconds", MAX_TIME_LIMIT.as_secs())]
     Due {
-        /// The tenant.
+        /// The tenant's name.
         name: String,
         /// The time as given.
         due: Duration,
     },
-    /// Too many tenants.
+    /// There are too many tenants; their number.
     #[error("tenants = {0}: must be below {max}", max = u16::MAX)]
     TooMany(usize),
     /// No tenant has this name.
@@ -153,27 +158,27 @@ pub enum TenantError {
         /// The names of all tenants.
         known: String,
     },
-    /// An SLO on a server without a control plane.
+    /// A tenant has an SLO, but the server has no control plane; its name.
     #[error("tenant '{0}': has an SLO, but the server has no control plane")]
     Uncontrolled(String),
-    /// A limit on accelerator time on a server whose control plane sets it.
+    /// A tenant has a limit on accelerator time, but the server's control plane sets it; its name.
     #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
     Controlled(String),
-    /// An SLO for requests whose cost has not been measured yet.
+    /// A tenant requests an SLO for requests whose accelerator time has not been measured yet.
     #[error(
         "tenant '{name}': {}: must be given with the accelerator time of a request",
         unmeasured(size)
     )]
     Unmeasured {
-        /// The tenant.
+        /// The tenant's name.
         name: String,
-        /// The size in bytes, if it was given.
+        /// The size of the requests in bytes, if it was given.
         size: Option<u64>,
     },
-    /// An SLO that the control plane refuses.
+    /// The control plane refuses the SLO or its own settings.
     #[error(transparent)]
     Slo(#[from] ControlError),
-    /// Registers with invalid values.
+    /// Shaping registers with invalid values.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }
@@ -235,7 +240,9 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
 
 fn unmeasured(size: &Option<u64>) -> String {
     match size {
-        Some(size) => format!("an SLO for requests of {size} bytes, before any was measured"),
+        Some(size) => {
+            format!("an SLO for requests of {size} bytes, before any was measured")
+        }
         None => "an SLO".to_owned(),
     }
 }

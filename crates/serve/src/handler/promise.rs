@@ -42,18 +42,19 @@ impl Promise {
         (promise, pending)
     }
 
-    /// Encodes a value, as [`Request::returns`](crate::Request::returns) does.
+    /// Encodes `value` as the answer, as [`Request::returns`](crate::Request::returns) does.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form.as_ref().map(LaterForm::form), self.size, value)
     }
 
-    /// Answers the request. Does nothing if the client no longer waits.
+    /// Sends `answer` to the client. Does nothing if the client no longer waits.
     pub fn keep(self, answer: Result<Returned, HandlerError>) {
         self.waiting.answered();
         let answer = match answer {
             Ok(Returned(Made::Now(value))) => Ok(value),
             Ok(Returned(Made::Later(_))) => {
-                let why = "the handler has kept its promise with another promise";
+                let why =
+                    "the handler has answered the request with another promise to answer later";
                 Err(HandlerError::Internal(why.to_owned()))
             }
             Err(error) => Err(error),

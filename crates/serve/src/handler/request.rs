@@ -22,17 +22,17 @@ use crate::memory::wipe::Wiped;
 use crate::scope::{Carried, is_abandoned};
 use crate::transport::grpc::metadata::Metadata;
 
-/// A request for a handler, as the trace T1 has delivered it to a core.
+/// A request that a handler answers, as the trace T1 has delivered it to a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The service that declares the function.
     pub service: &'a str,
-    /// The function.
+    /// The name of the called function.
     pub method: &'a str,
     /// The function's arguments as a JSON object (`docs/message-conventions.md`). For a
     /// [`ValueHandler`] they may have another form; use [`Request::read`].
     pub arguments: &'a [u8],
-    /// The facts that the accelerators found in the message.
+    /// The facts that the accelerators found in the message, such as `compressed`.
     pub facts: &'a Facts,
     /// The client's address.
     pub peer: SocketAddr,
@@ -99,7 +99,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Reads the arguments with a seed that builds the value.
+    /// Reads the arguments with a serde seed, which builds the value.
     ///
     /// # Errors
     /// The errors of [`Request::read`]. For gRPC, also for types that borrow text that is not on
@@ -148,5 +148,7 @@ fn read_json<'a, S: DeserializeSeed<'a>>(
 }
 
 fn unfit(why: impl Display) -> HandlerError {
-    HandlerError::Internal(format!("the arguments: {why}"))
+    HandlerError::Internal(format!(
+        "the arguments do not fit the handler's type: {why}"
+    ))
 }

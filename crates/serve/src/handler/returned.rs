@@ -55,13 +55,13 @@ pub(crate) enum Made {
 }
 
 impl Returned {
-    /// Creates a result from the function's value as JSON text; empty for a void function.
+    /// Creates a result from the function's value as JSON text, which is empty for a void function.
     pub fn json(value: Vec<u8>) -> Returned {
         Returned(Made::Now(Value::Json(value)))
     }
 
-    /// Creates a result for a value that cannot be encoded, with the reason. The client gets an
-    /// error.
+    /// Creates the result for a value that cannot be encoded, with the reason `why`. The client
+    /// gets an error.
     pub fn unfit(why: String) -> Returned {
         Returned(Made::Now(Value::Unfit(why)))
     }

@@ -14,7 +14,7 @@ pub(crate) enum Value {
     NoRoom,
 }
 
-/// An error of a handler.
+/// The error of a handler, which is reported to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
     /// An exception that the interface declares for the function. In gRPC every method may raise
@@ -34,9 +34,9 @@ pub enum HandlerError {
     /// Any other error, if the handler has logged it itself.
     #[error("{why}")]
     Logged {
-        /// Its id in the log.
+        /// The id of the error in the handler's log.
         id: String,
-        /// The error's text.
+        /// The text of the error.
         why: String,
     },
 }

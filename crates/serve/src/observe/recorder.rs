@@ -22,18 +22,18 @@ const MAX_PATHS: usize = 16;
 /// The shortest time that is reported, in nanoseconds.
 const LEAST_NS: f64 = 1.0;
 
-/// An error that keeps a server from making a recording.
+/// The error of a server that cannot make a recording of its requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// Recording is off.
-    #[error("recording is off; turn it on before the server starts")]
+    /// Recording was not switched on before the server started.
+    #[error("recording is off: switch it on before the server starts")]
     Off,
-    /// A function without a successful request.
+    /// A function has had no successful request.
     #[error("function = '{function}': must have had a request; requests so far were to {seen}")]
     NoRequests {
-        /// The function.
+        /// The name of the function.
         function: String,
-        /// The functions with requests.
+        /// The names of the functions with requests.
         seen: String,
     },
 }
@@ -88,16 +88,17 @@ struct Samples {
     cost_ns: Vec<f64>,
 }
 
-/// A path that requests to a function have taken.
+/// A path through phases and traces that requests to a function have taken, with its costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPath {
     /// The number of requests that took this path.
     pub requests: u64,
-    /// The phases, with medians of the latest requests.
+    /// The phases of the path, with the median costs of the latest requests.
     pub phases: Vec<RecordedPhase>,
     /// The latest waits for responses in nanoseconds, by the trace that received the response.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
-    /// The processor time outside of steps and the handler for the latest requests, if it is known.
+    /// The processor time of the latest requests outside of their accelerator calls and handler, if
+    /// it is known.
     pub outside: Option<RecordedOutside>,
 }
 

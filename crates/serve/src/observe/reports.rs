@@ -20,7 +20,7 @@ const NOT_THE_CLIENTS: [&str; 7] = [
     "panic",
 ];
 
-/// An error of a request, for the operators' log.
+/// The error of a request, for the operators' log.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ErrorReport<'a> {
@@ -36,7 +36,8 @@ pub struct ErrorReport<'a> {
     /// The error: place, value and what is allowed. Control characters are escaped, so that the
     /// text is one line of a log.
     pub text: &'a str,
-    /// Whether the client has caused the error. A client can cause any number of such errors.
+    /// Whether the client has caused the error. A single client can cause any number of such
+    /// errors.
     pub by_client: bool,
 }
 

@@ -63,19 +63,19 @@ impl Running {
         self.address
     }
 
-    /// The address of the operators' port, if there is one.
+    /// The address of the operators' port ([`Config::admin`](crate::Config)), if there is one.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.threads.admin.as_ref().map(Admin::address)
     }
 
-    /// The counters and histograms in the text format of Prometheus.
+    /// The server's counters and histograms in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         self.shared.metrics_text()
     }
 
-    /// Replaces a tenant's shaping. Waiting requests use the new registers. A new bucket starts
-    /// full, and an existing one keeps its tokens. With a control plane, the limit in accelerator
-    /// time remains under its control.
+    /// Replaces the traffic limits of the tenant with the name `tenant`. Waiting requests use the
+    /// new registers. A new bucket starts full, and an existing one keeps its tokens. With a
+    /// control plane, the limit in accelerator time remains under its control.
     ///
     /// # Errors
     /// [`TenantError::Unknown`], and [`TenantError::Controlled`] for a limit in accelerator time on
@@ -112,7 +112,7 @@ impl Running {
     }
 
     /// Returns each tenant's SLO, its use, and the share of periods in which the SLO was met. The
-    /// last row is for connections without a tenant. Empty without a control plane.
+    /// last entry is for connections without a tenant. Empty without a control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())
@@ -131,8 +131,9 @@ impl Running {
         Ok(controlled.ok_or_else(none)?.as_ref())
     }
 
-    /// Replaces the traces that serve requests. Returns the number of replacements so far. Requests
-    /// in progress are answered with the traces that received them, so no request is lost.
+    /// Replaces the traces that serve requests. Returns the number of replacements so far. A
+    /// request in progress is answered with the traces that were current when it arrived, so no
+    /// request is lost.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] for traces that do not fit the server. The server then keeps the
@@ -141,7 +142,8 @@ impl Running {
         self.shared.traces.replace(Some(traces))
     }
 
-    /// Like [`Running::set_traces`], with the default traces.
+    /// Restores the default traces. Returns the number of replacements so far. See
+    /// [`Running::set_traces`].
     ///
     /// # Errors
     /// None in practice.
@@ -149,7 +151,8 @@ impl Running {
         self.shared.traces.replace(None)
     }
 
-    /// Like [`Running::set_traces`], with the present contents of the trace file.
+    /// Like [`Running::set_traces`], with the present contents of the file that the traces were
+    /// read from.
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the server has no trace file, the file cannot be read, or its
@@ -184,9 +187,9 @@ impl Running {
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))
     }
 
-    /// Stops listening, waits up to `grace` for requests that have begun to arrive, and closes the
-    /// remaining connections. Returns the number of connections that were closed before they had
-    /// ended.
+    /// Stops the server: it no longer listens, waits up to `grace` for requests that have begun to
+    /// arrive, and closes the remaining connections. Returns the number of connections that were
+    /// closed before they had ended.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }

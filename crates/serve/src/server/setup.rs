@@ -112,18 +112,19 @@ impl Server {
         }
     }
 
-    /// Sets the configuration.
+    /// Sets the server's configuration.
     pub fn set_config(&mut self, config: Config) {
         self.config = config;
     }
 
-    /// Sets the certificate. The server then accepts only TLS 1.3 connections.
+    /// Sets the server's certificate and key. The server then accepts only TLS 1.3 connections.
     pub fn set_tls(&mut self, identity: TlsIdentity) {
         self.identity = Some(identity);
     }
 
-    /// Sets the handler of `Service.method`, or of `method` if only one service has it. Calls of
-    /// functions without a handler are answered with UNKNOWN_METHOD, in gRPC with UNIMPLEMENTED.
+    /// Sets the handler of the function `name`: `Service.method`, or `method` if only one service
+    /// has it. Calls of functions without a handler are answered with UNKNOWN_METHOD, in gRPC with
+    /// UNIMPLEMENTED.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function.
@@ -175,8 +176,8 @@ impl Server {
         Ok(())
     }
 
-    /// Calls `prepare` with every ensemble that the server creates, for example to replace software
-    /// bodies with devices.
+    /// Calls `prepare` with every ensemble of accelerators that the server creates, for example to
+    /// replace software by devices.
     pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
         self.prepare = Some(Box::new(prepare));
     }
@@ -191,7 +192,7 @@ impl Server {
         Ok(())
     }
 
-    /// Sends spans of requests to a collector.
+    /// Sends spans of sampled requests to an OpenTelemetry collector.
     ///
     /// # Errors
     /// [`TelemetryError`] for a ratio or an endpoint that is not allowed.
@@ -244,7 +245,7 @@ impl Server {
         Ok(())
     }
 
-    /// Restores the default traces.
+    /// Restores the default traces of the service.
     pub fn remove_traces(&mut self) {
         self.traces = None;
     }

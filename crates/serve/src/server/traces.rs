@@ -14,18 +14,20 @@ use crate::traces::slot::{Given, Slot};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The traces with which a server receives requests and sends responses.
+/// The names of the traces with which a server receives requests and sends responses, and their
+/// source.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTraces {
-    /// The source of the traces. They replace the default traces of the same names.
+    /// The source of the traces, such as a file. They replace the default traces of the same names.
     pub source: TraceSource,
-    /// The trace that receives requests. Default: the paper's T1 (`T1_plain` without TLS), and for
-    /// gRPC its part on messages, `T1_grpc`.
+    /// The name of the trace that receives requests. Default: the paper's T1 (`T1_plain` without
+    /// TLS), and for gRPC `T1_grpc`, the part of T1 that decodes messages.
     pub receive: Option<String>,
-    /// The trace that sends responses. Default: the paper's T2 (`T2_plain`, `T2_grpc`).
+    /// The name of the trace that sends responses. Default: the paper's T2 (`T2_plain` without TLS,
+    /// `T2_grpc` for gRPC).
     pub respond: Option<String>,
-    /// The trace that sends compressed responses. Default: `respond` if that is given, else the
-    /// paper's T3 (`T3_plain`, `T3_grpc`).
+    /// The name of the trace that sends compressed responses. Default: `respond` if that is given,
+    /// else the paper's T3 (`T3_plain` without TLS, `T3_grpc` for gRPC).
     pub respond_compressed: Option<String>,
 }
 

@@ -9,8 +9,8 @@ use accelflow_trace::Image;
 
 type Make = dyn Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync;
 
-/// A factory for the bodies of accelerators other than the nine; each executor gets its own. They
-/// belong to the traces that call them, and are replaced together with these.
+/// A factory for the implementations (bodies) of custom accelerators; each executor of traces gets
+/// its own. They belong to the traces that call them, and are replaced together with these.
 #[derive(Clone, Default)]
 pub struct OwnBodies(Option<Arc<Make>>);
 
@@ -22,7 +22,7 @@ impl fmt::Debug for OwnBodies {
 }
 
 impl OwnBodies {
-    /// Creates a factory that calls `make` for each executor.
+    /// Creates a factory that calls `make` once for each executor.
     pub fn new(make: impl Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync + 'static) -> OwnBodies {
         OwnBodies(Some(Arc::new(make)))
     }
@@ -37,7 +37,7 @@ impl OwnBodies {
         names.collect()
     }
 
-    /// Adds the bodies to `ensemble`. They replace bodies of the same name.
+    /// Adds the custom accelerators to `ensemble`. They replace those of the same name.
     pub fn equip(&self, ensemble: &mut Ensemble) {
         for body in self.make() {
             ensemble.add(body);

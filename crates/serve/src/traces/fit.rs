@@ -11,15 +11,15 @@ use accelflow_trace::{Accel, Node, Part};
 use super::refusal::{FitFault, Misfit};
 use super::source::trace_of;
 
-/// The layers of the messages of a connection.
+/// Which protocol layers the messages of a connection have, so that traces need their accelerators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// Whether the trace receives or sends the connection's bytes with TCP. If not, as in gRPC, it
-    /// begins or ends with messages.
+    /// Whether the trace receives or sends the connection's bytes with TCP. If not, as in gRPC, the
+    /// trace begins or ends with whole messages.
     pub tcp: bool,
     /// Whether messages are in TLS records.
     pub tls: bool,
-    /// Whether messages have the header of an RPC.
+    /// Whether messages have an RPC header.
     pub rpc: bool,
     /// Whether compression applies to the serialized message, as in gRPC.
     pub compresses_messages: bool,
@@ -53,7 +53,7 @@ impl Wire {
     }
 }
 
-/// The task of a trace.
+/// What a trace of a service must do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
     /// Receive a message, and notify a core.
@@ -62,7 +62,7 @@ pub enum Task<'a> {
     Send,
     /// Send a message, and receive the answer with the trace of this name.
     Call(&'a str),
-    /// Send a request, receive its answer, and perhaps send more.
+    /// Send a request to storage, receive its answer, and perhaps send more.
     Store,
 }
 

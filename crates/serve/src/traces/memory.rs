@@ -10,16 +10,16 @@ use super::fit::{Fit, Task, Wire};
 use super::refusal::TraceRefusal;
 use super::source::{Split, TraceSource, trace_of};
 
-/// A trace that a service begins with.
+/// A trace with which a service begins to receive or send, with its requirements.
 #[derive(Clone, Copy, Debug)]
 pub struct Root<'a> {
-    /// The setting that has the trace's name, such as `receive`.
+    /// The setting that names the trace, such as `receive`.
     pub place: &'a str,
-    /// The trace's name.
+    /// The name of the trace.
     pub name: &'a str,
-    /// The task of the trace.
+    /// What the trace must do.
     pub task: Task<'a>,
-    /// The layers of its messages.
+    /// The protocol layers of its messages.
     pub wire: Wire,
 }
 
@@ -35,7 +35,8 @@ pub struct Stock<'a> {
 }
 
 impl Stock<'_> {
-    /// Checks that each root fits its task, and links the traces that the roots and `also` lead to.
+    /// Checks that each trace in `roots` does its task, and links all traces that `roots` and the
+    /// traces named in `also` lead to.
     ///
     /// # Errors
     /// [`TraceRefusal`] for a trace that is unknown, belongs to another service, does not fit its

@@ -6,148 +6,153 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::text::TextError;
 use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 
-/// The error for a trace that cannot be used in the setting that names it.
+/// The error of a setting whose trace cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
-    /// No trace has the name.
+    /// No trace has the name in the setting.
     #[error(transparent)]
     Name(#[from] Refusal),
-    /// A trace is not suitable for its task.
+    /// A trace does not do what its setting requires.
     #[error("{place} = '{root}': {misfit}")]
     Misfit {
-        /// The setting that has the trace's name, such as `receive`.
+        /// The setting that names the trace, such as `receive`.
         place: String,
-        /// The trace in the setting.
+        /// The name of the trace in the setting.
         root: String,
-        /// The defect and its place.
+        /// What is wrong, and in which trace.
         misfit: Box<Misfit>,
     },
     /// A trace belongs to another service.
     #[error("{place} = '{root}': trace '{trace}' belongs to the service '{owner}'")]
     Owned {
-        /// The setting that has the trace's name.
+        /// The setting that names the trace, such as `receive`.
         place: String,
-        /// The trace in the setting.
+        /// The name of the trace in the setting.
         root: String,
-        /// The foreign trace, to which `root` leads.
+        /// The name of the foreign trace, to which `root` leads.
         trace: String,
-        /// The service.
+        /// The service that owns the foreign trace.
         owner: String,
     },
-    /// The traces cannot be linked.
+    /// The traces cannot be linked, for example because a tail has no target.
     #[error("traces: {0}")]
     Link(#[from] LinkError),
-    /// The traces cannot be registered.
+    /// A trace cannot be registered, for example because its name is taken.
     #[error("traces: {0}")]
     Register(#[from] RegisterError),
-    /// A file cannot be read.
+    /// A file of traces cannot be read.
     #[error("{path}: {why}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The reason.
+        /// The reason why the file cannot be read.
         why: Box<FileFault>,
     },
-    /// The traces were not read from a file.
-    #[error("the traces were not given as a file, so they cannot be read again")]
+    /// Traces are to be read again, but they were not read from a file.
+    #[error("the traces were not read from a file, so they cannot be read again")]
     NoFile,
 }
 
-/// The error of a file without readable traces.
+/// What is wrong with a file of traces.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
-    /// The system's error.
+    /// The operating system's error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The file is larger than any file of traces.
+    /// The file is larger than any file of traces; the largest size in bytes.
     #[error("must have at most {0} bytes")]
     Large(u64),
-    /// Neither a trace file nor text.
+    /// The file is neither a trace file nor text.
     #[error("must be a trace file or a text of traces, in UTF-8")]
     Neither,
-    /// A damaged trace file.
+    /// The trace file is damaged.
     #[error(transparent)]
     Image(#[from] FileError),
-    /// Words that are not a valid trace memory.
+    /// The words in the file are not a valid trace memory.
     #[error(transparent)]
     Words(#[from] LinkError),
-    /// A text that does not describe traces.
+    /// The text in the file does not describe traces.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// An invalid trace.
+    /// The file has an invalid trace.
     #[error(transparent)]
     Register(#[from] RegisterError),
 }
 
-/// The defect that makes a trace unsuitable for its task.
+/// The error of a trace that does not do what its setting requires.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trace '{trace}': {fault}")]
 pub struct Misfit {
-    /// The trace with the defect.
+    /// The name of the trace with the error.
     pub trace: String,
-    /// The defect.
+    /// What is wrong in this trace.
     pub fault: FitFault,
 }
 
-/// The kind of defect that makes a trace unsuitable for its task.
+/// Why a trace does not do what its setting requires.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
-    /// An accelerator in the wrong place.
+    /// An accelerator is in the wrong place.
     #[error("{found}: must be {expected} at this place, since a message {passes} {order}")]
     Order {
-        /// The accelerator.
+        /// The accelerator that is in the wrong place.
         found: Accel,
-        /// The accelerator that must be there.
+        /// The accelerator that must be in this place.
         expected: String,
-        /// `arrives by` or `leaves by`.
+        /// Whether a message `arrives by` or `leaves by` these accelerators.
         passes: &'static str,
-        /// The accelerators of this connection, in order.
+        /// The accelerators that messages of this connection need, in order.
         order: String,
     },
     /// The trace ends too early.
     #[error("it ends too early: {expected} must follow, since a message {passes} {order}")]
     Early {
-        /// What must follow.
+        /// The accelerator that must follow.
         expected: String,
-        /// `arrives by` or `leaves by`.
+        /// Whether a message `arrives by` or `leaves by` these accelerators.
         passes: &'static str,
-        /// The accelerators of this connection, in order.
+        /// The accelerators that messages of this connection need, in order.
         order: String,
     },
-    /// A change of format, or a compression, at a place where the payload is not application data.
+    /// A change of format, or a compression (its name), is at a place where the payload is not
+    /// application data.
     #[error("{0}: must be at a place where the payload is application data")]
     NotData(String),
-    /// A compression at a place where the payload is not the serialized message.
+    /// A compression, by this accelerator, is at a place where the payload is not the serialized
+    /// message. The text names the two accelerators between which it must be.
     #[error("{0}: must be between {1}, since gRPC compresses serialized messages")]
     Message(Accel, &'static str),
-    /// A receiving trace sends a message.
+    /// A trace that must only receive sends a message, with this accelerator.
     #[error("{0} sends, but this trace must only receive")]
     Sends(Accel),
-    /// A sending trace waits for a message.
+    /// A trace that must only send waits for a message.
     #[error("it waits for a message, but this trace must only send")]
     Waits,
     /// A trace waits for a response without having sent a message.
     #[error("it waits for a response before it has sent a message")]
     Unasked,
-    /// A trace ends although it must wait for the answer.
+    /// A trace ends although it must continue with the trace, of this name, that receives the
+    /// answer.
     #[error("it ends after sending: must continue with tail '{0}', which receives the answer")]
     NoAnswer(String),
-    /// A different trace than the configured one receives the answer.
+    /// A trace continues with a different trace than the one that is configured to receive the
+    /// answer.
     #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]
     OtherAnswer {
-        /// The trace in its tail.
+        /// The name of the trace in its tail.
         found: String,
-        /// The configured trace.
+        /// The name of the configured trace.
         expected: String,
     },
-    /// An accelerator after the message has left.
-    #[error("{0} follows the sending of the message")]
+    /// This accelerator follows after the message has been sent.
+    #[error("{0} follows the sending of the message: must come before it")]
     Gone(Accel),
-    /// More than one message would be sent.
+    /// A fork would send more than one message.
     #[error("a fork would send more than one message; use join")]
     Forks,
-    /// An error subtrace in a service that does not allow these to answer its caller.
+    /// A trace continues with an error subtrace, of this name, which the service does not allow to
+    /// answer its caller.
     #[error("'{0}' answers the service's caller: the setting errors_to_caller must be on")]
     Caller(String),
 }

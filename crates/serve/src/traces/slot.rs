@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::refusal::TraceRefusal;
 use super::source::TraceSource;
 
-/// A service's setting of traces: a source and the names of traces in it.
+/// A setting of a service's traces: their source, and the names of the traces to use.
 pub trait Given: Clone {
     /// The source of the traces.
     fn source(&self) -> &TraceSource;
 
-    /// Returns the same names with traces from another source.
+    /// Returns the same names, with `source` as the source of the traces.
     #[must_use]
     fn from(self, source: TraceSource) -> Self;
 }
 
-/// The linked traces `T` of a service, and the setting `G` that they were made from.
+/// The linked traces `T` that a service uses now, and the setting `G` that they were made from.
+/// They can be replaced while the service runs.
 ///
 /// Each request uses the traces that are current when it begins, until its end.
 #[derive(Debug)]
@@ -25,7 +26,8 @@ pub struct Slot<T, G> {
 }
 
 impl<T, G: Given> Slot<T, G> {
-    /// Creates the slot, and links the first traces with `link`.
+    /// Creates the slot for the setting `given` (`None` for default traces), and links the first
+    /// traces with `link`, which also gets the number of earlier replacements.
     ///
     /// # Errors
     /// The errors of `link`.
@@ -39,14 +41,14 @@ impl<T, G: Given> Slot<T, G> {
         })
     }
 
-    /// Returns the current traces.
+    /// Returns the linked traces in use now.
     pub fn now(&self) -> Arc<T> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         now.clone()
     }
 
-    /// Replaces the traces with the result of `link` for `given`. Returns the number of
-    /// replacements so far. If it fails, nothing changes.
+    /// Replaces the traces by the result of `link` for the setting `given`. Returns the number of
+    /// replacements so far. If `link` fails, nothing changes.
     ///
     /// # Errors
     /// The errors of `link`.
@@ -58,7 +60,7 @@ impl<T, G: Given> Slot<T, G> {
         self.change(|_| Ok(given), link)
     }
 
-    /// Like [`Slot::replace`], with the present contents of the trace file.
+    /// Like [`Slot::replace`], for the same setting and the present contents of its trace file.
     ///
     /// # Errors
     /// The errors of `link`, and [`TraceRefusal::NoFile`].

@@ -22,7 +22,7 @@ pub(crate) struct Split {
     pub(crate) owner: Option<String>,
 }
 
-/// A source of a service's custom traces.
+/// Where a service's custom traces come from: a library, a trace memory or a file.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     traces: BTreeMap<String, Split>,
@@ -47,7 +47,7 @@ impl TraceSource {
         }
     }
 
-    /// Creates a source from a trace memory.
+    /// Creates a source from a trace memory, which has linked traces.
     ///
     /// # Errors
     /// [`LinkError`] for words that are not a valid trace memory.
@@ -88,14 +88,14 @@ impl TraceSource {
         self
     }
 
-    /// Adds the bodies of the custom accelerators that the traces call.
+    /// Adds the implementations (bodies) of the custom accelerators that the traces call.
     #[must_use]
     pub fn with_bodies(mut self, bodies: OwnBodies) -> TraceSource {
         self.bodies = bodies;
         self
     }
 
-    /// The bodies of the custom accelerators.
+    /// The implementations (bodies) of the custom accelerators that the traces call.
     pub fn bodies(&self) -> &OwnBodies {
         &self.bodies
     }

@@ -14,22 +14,22 @@ pub(crate) enum Close {
     #[error("closed by the client within a message")]
     Cut,
     /// The server is stopping and has answered all received requests.
-    #[error("the server stops")]
+    #[error("the server is stopping")]
     Drained,
     /// The client never sent anything.
-    #[error("silent for too long")]
+    #[error("the client sent nothing in time")]
     Silent,
     /// The client sent nothing for too long.
-    #[error("idle for too long")]
+    #[error("idle for longer than the limit")]
     Idle,
     /// Closed after a pause, to make room for another connection.
-    #[error("idle while another connection needed the place")]
+    #[error("idle, and closed to make room for another connection")]
     Evicted {
         /// Whether the client may have sent something that is not read any more.
         leaves_unread: bool,
     },
     /// A message, a reply or a handshake took too long.
-    #[error("too slow: {0}")]
+    #[error("not complete within the time limit: {0}")]
     Slow(&'static str),
     /// A malformed frame, record or message header.
     #[error("{0}")]
@@ -53,13 +53,13 @@ pub(crate) enum Close {
     #[error("HTTP/2: {0}")]
     Http2(String),
     /// The peer sent too many frames that cause work but have no part of a request.
-    #[error("a flood of frames")]
+    #[error("too many frames that are not part of a request")]
     Flood,
     /// The server stopped while a request waited for admission.
-    #[error("the server stops")]
+    #[error("the server is stopping")]
     Stopped,
     /// The client's tenant has its maximum number of connections.
-    #[error("too many connections of a tenant")]
+    #[error("the client's tenant has its largest number of connections")]
     TooManyOfTenant,
     /// The socket failed.
     #[error(transparent)]

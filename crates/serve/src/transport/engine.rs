@@ -18,7 +18,7 @@ use crate::traces::bodies::{Equipment, OwnBodies};
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// The state that the executors of one client share, including the ensemble if one is configured.
+/// What the executors of one client's traces share, including the ensemble if one is configured.
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
@@ -35,8 +35,8 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Creates an engine that executes traces as `execution` states, with the bodies that `make`
-    /// returns.
+    /// Creates an engine that executes traces on the threads that `execution` states, with the
+    /// accelerators that `make` returns.
     ///
     /// # Errors
     /// The errors of starting the ensemble.
@@ -70,12 +70,12 @@ impl Engine {
         })
     }
 
-    /// The ensemble, if there is one.
+    /// The ensemble's worker pools, if the engine has an ensemble.
     pub fn pools(&self) -> Option<Arc<Pools>> {
         self.pools.clone()
     }
 
-    /// Creates an executor for the traces of `image`, with `bodies` for custom accelerators.
+    /// Creates an executor for the traces of `image`, with the custom accelerators in `bodies`.
     /// `generation` counts how often both have been replaced.
     ///
     /// # Errors
@@ -104,8 +104,8 @@ impl Engine {
     }
 }
 
-/// An executor of a client's traces, one after another: in the engine's ensemble if it has one with
-/// room, otherwise on the calling thread.
+/// Executes a client's traces one after another: in the engine's ensemble if it has one with room,
+/// otherwise on the calling thread.
 #[derive(Debug)]
 pub struct EngineExecutor {
     /// With the bodies of the calling thread.
@@ -125,7 +125,8 @@ struct Shared {
 }
 
 impl EngineExecutor {
-    /// Replaces the trace memory, and the bodies of the custom accelerators that its traces call.
+    /// Replaces the trace memory and the custom accelerators that its traces call. `generation`
+    /// counts the replacements.
     pub fn set_image(&mut self, image: &Image, bodies: &OwnBodies, generation: u64) {
         self.own.set_image(image.clone());
         bodies.equip(self.own.bodies_mut().inner_mut());
@@ -143,7 +144,8 @@ impl EngineExecutor {
         self.own.bodies_mut().forget();
     }
 
-    /// Switches the recording of steps and their costs on or off. Off at first.
+    /// Records accelerator calls and their costs from now on if `wanted`, else no longer. Off at
+    /// first.
     pub fn note(&mut self, wanted: bool) {
         self.noted = wanted;
         self.costs_ns.clear();
@@ -151,9 +153,9 @@ impl EngineExecutor {
         self.own.set_detail(self.detail());
     }
 
-    /// Takes the costs of the steps since [`EngineExecutor::note`], in nanoseconds, if they are
-    /// recorded. In the ensemble they are the processor time of the workers, without the wait in
-    /// queues.
+    /// Returns the costs of the accelerator calls since [`EngineExecutor::note`], in nanoseconds,
+    /// if they are recorded. In the ensemble they are the processor time of the workers, without
+    /// the wait in queues.
     pub fn take_costs(&mut self) -> Vec<f64> {
         let mut costs_ns = std::mem::take(&mut self.costs_ns);
         costs_ns.extend(self.own.bodies_mut().take());
@@ -175,7 +177,7 @@ impl EngineExecutor {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// Like [`EngineExecutor::run`], but takes the bytes from `payload`.
+    /// Like [`EngineExecutor::run`], but takes the message's bytes from `payload`.
     ///
     /// # Errors
     /// The errors of [`Executor::run_on`].

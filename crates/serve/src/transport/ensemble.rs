@@ -25,14 +25,14 @@ pub(crate) fn ensemble(
 
 /// The TCP accelerator of connections that use the operating system's TCP. The connection's thread
 /// has already received the whole message, or will send it. For a received message, this
-/// accelerator clears the facts of the previous message.
+/// accelerator only clears what the job still has of the previous message, such as its facts.
 #[derive(Debug)]
 pub struct SocketTcp {
     limits: Limits,
 }
 
 impl SocketTcp {
-    /// Creates a TCP body for messages within `limits`.
+    /// Creates the accelerator for messages within `limits`.
     pub fn new(limits: Limits) -> SocketTcp {
         SocketTcp { limits }
     }
@@ -47,7 +47,7 @@ impl Accelerator for SocketTcp {
         // A message of the largest size may have the overhead of its records in addition.
         let (size, limit) = (job.bytes.len(), self.limits.max_message_bytes);
         if size > limit + limit / 64 + 1024 {
-            let what = "message of a connection";
+            let what = "bytes of the message";
             return Err(AccelError::TooLarge { what, size, limit });
         }
         if job.direction == Direction::Receive {
@@ -77,7 +77,7 @@ impl BalancingPolicy for NextCore {
     }
 }
 
-/// The peer of replies over a socket, which needs no session.
+/// The peer of traces that only send replies over a socket. It has no connections to lend.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketPeer;
 

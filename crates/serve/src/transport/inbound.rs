@@ -167,7 +167,7 @@ pub(crate) fn frame_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize
     if size > limits.max_message_bytes {
         let limit = limits.max_message_bytes;
         return Err(AccelError::TooLarge {
-            what: "frame",
+            what: "bytes of the Thrift frame",
             size,
             limit,
         });

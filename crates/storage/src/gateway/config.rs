@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use crate::collections::{Collection, CollectionError};
 
-/// The configuration of a gateway, which its command reads from a JSON file.
+/// The settings of a storage gateway, which its command reads from a JSON file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
@@ -21,11 +21,11 @@ pub struct GatewayConfig {
     pub listen: SocketAddr,
     /// The PEM file of the gateway's certificate chain, which begins with its own certificate.
     pub certificates: PathBuf,
-    /// The PEM file of its private key.
+    /// The PEM file of the certificate's private key.
     pub key: PathBuf,
-    /// The cache, as a URL: `redis://...`.
+    /// The URL of the cache, a Redis server: `redis://...`.
     pub redis: String,
-    /// The database, as a URL or in `key=value` form.
+    /// The database, a PostgreSQL server, as a URL or in `key=value` form.
     pub postgres: String,
     /// The collections that the gateway stores.
     pub collections: Vec<Collection>,
@@ -53,50 +53,50 @@ fn default_timeout() -> u64 {
     2_000
 }
 
-/// An error that keeps a gateway from starting.
+/// The error of a gateway that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// A file cannot be read or used.
     #[error("{path}: {why}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The defect.
+        /// What is wrong with the file.
         why: String,
     },
-    /// A number out of its range.
+    /// A number in the settings is out of its range.
     #[error("{name} = {value}: must be from 1 to {most}")]
     Number {
-        /// The setting.
+        /// The name of the setting.
         name: &'static str,
         /// The value as given.
         value: u64,
         /// The largest allowed value.
         most: u64,
     },
-    /// The collections are not valid.
+    /// The settings of a collection are not valid.
     #[error(transparent)]
     Collections(#[from] CollectionError),
-    /// The address cannot be bound.
+    /// The gateway cannot listen on its address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
-        /// The address.
+        /// The address at which the gateway should listen.
         address: SocketAddr,
-        /// The system's error.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The cache or the database cannot be used.
     #[error("cannot use {what}: {error}")]
     Store {
-        /// The name of the store.
+        /// The name of the cache or database.
         what: &'static str,
-        /// The error.
+        /// The error of the cache or database.
         error: StoreError,
     },
 }
 
 impl GatewayConfig {
-    /// Reads the file at `path`.
+    /// Reads the settings from the JSON file at `path`.
     ///
     /// # Errors
     /// [`GatewayError::File`] for a file that cannot be read, or is not a valid configuration; then

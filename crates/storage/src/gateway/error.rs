@@ -3,43 +3,44 @@
 use crate::collections::{CollectionError, MAX_ITEM_BYTES};
 use crate::payload::PayloadError;
 
-/// An error of the cache or the database, or a request that they refuse.
+/// The error of the gateway's cache or database, or of a request that they refuse.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Redis refuses, or does not answer.
+    /// Redis has refused the request, or does not answer.
     #[error("the cache failed: {0}")]
     Cache(#[from] redis::RedisError),
-    /// PostgreSQL refuses, or does not answer.
+    /// PostgreSQL has refused the request, or does not answer.
     #[error("the database failed: {}", describe(.0))]
     Database(#[from] tokio_postgres::Error),
-    /// There is no connection to the database.
+    /// No connection to PostgreSQL is available.
     #[error("no connection to the database: {0}")]
     Pool(#[from] deadpool_postgres::PoolError),
-    /// The pool cannot be set up.
-    #[error("the connection pool cannot be set up: {0}")]
+    /// The pool of connections to PostgreSQL cannot be created.
+    #[error("the pool of connections to the database cannot be created: {0}")]
     Build(#[from] deadpool_postgres::BuildError),
-    /// No answer in time. A write may still be performed.
+    /// The cache or the database (its name) has not answered in time. A write may still be
+    /// performed.
     #[error("{0} did not answer in time")]
     Slow(&'static str),
-    /// A unique document that already exists.
+    /// A write to a key of [`Kind::UniqueDocuments`](crate::Kind) that already has a document.
     #[error("{collection}/{key} already exists")]
     Exists {
-        /// The collection.
+        /// The collection of the document.
         collection: String,
-        /// The key.
+        /// The key of the document.
         key: String,
     },
-    /// A list item that is too large.
-    #[error("an item of {0} bytes: must be at most {MAX_ITEM_BYTES}")]
+    /// A write to a list with an item that is too large; its size in bytes.
+    #[error("item of a list = {0} bytes: must be at most {MAX_ITEM_BYTES} bytes")]
     Item(usize),
-    /// A request that its collection does not allow.
+    /// A request that the settings of its collection do not allow.
     #[error(transparent)]
     Request(#[from] CollectionError),
-    /// A write without data.
-    #[error("a write without data")]
+    /// A write request without data.
+    #[error("the write request has no data")]
     NoData,
-    /// Data that cannot be decoded.
+    /// Data that cannot be compressed, decompressed or decoded; the reason.
     #[error("{0}")]
     Payload(String),
 }

@@ -26,7 +26,7 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A gateway that listens.
+/// A storage gateway that listens: it serves storage messages over TLS from Redis and PostgreSQL.
 pub struct Gateway {
     listener: TcpListener,
     acceptor: TlsAcceptor,
@@ -41,7 +41,8 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Connects to cache and database, creates the database's tables, and listens.
+    /// Creates a gateway: connects to cache and database, creates the database's tables, and
+    /// listens.
     ///
     /// # Errors
     /// [`GatewayError`] for an invalid setting, an unusable certificate or key, a cache or database
@@ -86,7 +87,8 @@ impl Gateway {
         self.listener.local_addr()
     }
 
-    /// Serves until the future is dropped. Connections beyond the maximum are closed at once.
+    /// Serves requests until the future is dropped. Connections beyond the maximum are closed at
+    /// once.
     pub async fn serve(self) {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {
@@ -143,7 +145,7 @@ async fn read_rest(
     if length > limits.max_message_bytes {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "a message that is too large",
+            "the request is larger than a message may be",
         ));
     }
     let mut message = head.to_vec();

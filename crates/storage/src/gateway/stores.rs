@@ -11,7 +11,7 @@ use super::error::StoreError;
 use crate::collections::{Collection, Collections, Kind};
 use crate::payload::{self};
 
-/// Counts of requests: by operation, hits of the cache, and failures.
+/// Counts of the requests that a gateway has served: by operation, hits of the cache, and failures.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// All requests, by [`Operation`].
@@ -23,12 +23,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The number of requests of one operation.
+    /// The number of requests for `operation`.
     pub fn requests(&self, operation: Operation) -> u64 {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// The number of reads of the cache that hit.
+    /// The number of reads from the cache that found their key.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }

@@ -47,8 +47,11 @@ pub(super) fn compose_post(world: &World, request: &Request<'_>) -> HandlerResul
                 "carrier": carrier}),
         ),
     ])?;
-    let [text, media, post_id, creator] = <[Value; 4]>::try_from(parts)
-        .map_err(|_| HandlerError::Internal("a part of the post is missing".to_owned()))?;
+    let [text, media, post_id, creator] = <[Value; 4]>::try_from(parts).map_err(|_| {
+        HandlerError::Internal(
+            "a service that composes a part of the post has not answered".to_owned(),
+        )
+    })?;
     let timestamp = now_ms();
     let mentions = text["user_mentions"]
         .as_array()
@@ -90,7 +93,9 @@ struct Media {
 pub(super) fn compose_media(_: &World, request: &Request<'_>) -> HandlerResult {
     let it: Media = arguments(request)?;
     if it.media_types.len() != it.media_ids.len() {
-        return Err(refused("media_types and media_ids differ in length"));
+        return Err(refused(
+            "media_types and media_ids: must have the same length",
+        ));
     }
     let pairs = it.media_ids.iter().zip(&it.media_types);
     let media = pairs.map(|(id, kind)| json!({"media_id": id, "media_type": kind}));

@@ -27,7 +27,7 @@ pub(super) fn follow(world: &World, request: &Request<'_>) -> HandlerResult {
 fn add_edge(world: &World, it: &Edge) -> Result<(), HandlerError> {
     let (user, followee) = (it.user_id.to_string(), it.followee_id.to_string());
     if user == followee {
-        return Err(refused("nobody follows himself"));
+        return Err(refused("user_id and followee_id: must differ"));
     }
     let storage = &world.storage;
     let key = format!("{user}:{followee}");
@@ -62,7 +62,7 @@ pub(super) fn follow_with_username(world: &World, request: &Request<'_>) -> Hand
     let ids = world.parallel(vec![ask(&it.user_usernmae), ask(&it.followee_username)])?;
     let [user_id, followee_id] = ids[..] else {
         return Err(HandlerError::Internal(
-            "an identifier is missing".to_owned(),
+            "GetUserId has not answered for both users".to_owned(),
         ));
     };
     add_edge(

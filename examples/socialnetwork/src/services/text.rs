@@ -40,8 +40,9 @@ pub(super) fn compose_text(world: &World, request: &Request<'_>) -> HandlerResul
             &names,
         ),
     ])?;
-    let [short, mentions] = <[Value; 2]>::try_from(parts)
-        .map_err(|_| HandlerError::Internal("a part of the text is missing".to_owned()))?;
+    let [short, mentions] = <[Value; 2]>::try_from(parts).map_err(|_| {
+        HandlerError::Internal("ComposeUrls or ComposeUserMentions has not answered".to_owned())
+    })?;
     let mut text = it.text.clone();
     for url in short.as_array().into_iter().flatten() {
         if let (Some(long), Some(short)) =
@@ -90,11 +91,13 @@ pub(super) fn get_extended_urls(world: &World, request: &Request<'_>) -> Handler
             .and_then(|rest| rest.rsplit_once('-'));
         let place = place.and_then(|(key, place)| Some((key, place.parse::<usize>().ok()?)));
         let Some((key, place)) = place else {
-            return Err(refused(&format!("'{short}' is no short URL of this site")));
+            return Err(refused(&format!(
+                "'{short}': must be a short URL of this site"
+            )));
         };
         let kept: Urls = from_json(&stored(world.storage.read(URLS, key))?)?;
         let url = kept.urls.get(place).cloned();
-        url.ok_or_else(|| refused(&format!("'{short}' is no short URL of this site")))
+        url.ok_or_else(|| refused(&format!("'{short}': must be a short URL of this site")))
     });
     value(long.collect::<Result<Vec<String>, _>>()?)
 }

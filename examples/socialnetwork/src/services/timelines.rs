@@ -35,7 +35,7 @@ pub(super) fn read_user(world: &World, request: &Request<'_>) -> HandlerResult {
 fn read(world: &World, service: &str, collection: &str, request: &Request<'_>) -> HandlerResult {
     let it: Read = arguments(request)?;
     let (Ok(start), Ok(stop)) = (usize::try_from(it.start), usize::try_from(it.stop)) else {
-        return Err(refused("start and stop must not be negative"));
+        return Err(refused("start and stop: must not be negative"));
     };
     let list = stored(world.storage.read(collection, &it.user_id.to_string()))?;
     let timeline: Timeline = from_json(&list)?;

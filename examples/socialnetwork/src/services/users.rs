@@ -104,7 +104,7 @@ pub(super) fn register_with_id(world: &World, request: &Request<'_>) -> HandlerR
     let it: Register = arguments(request)?;
     match it.user_id {
         Some(user_id) => insert(world, it, user_id),
-        None => Err(refused("user_id is missing")),
+        None => Err(refused("user_id: must be given")),
     }
 }
 

@@ -16,7 +16,8 @@ pub struct Affinity {
 }
 
 impl Affinity {
-    /// Creates an affinity policy. A `bound` below 1 counts as 1.
+    /// Creates an affinity policy whose cores take at most `bound` times the mean load. A `bound`
+    /// below 1 counts as 1.
     pub fn new(bound: f64) -> Affinity {
         Affinity {
             bound: Bound::new(bound),

@@ -18,7 +18,7 @@ pub struct Ldb {
 }
 
 impl Ldb {
-    /// Creates a load-balancing body that applies `policy` to `loads`.
+    /// Creates the load-balancing accelerator, which applies `policy` to the current `loads`.
     pub fn new(policy: Box<dyn BalancingPolicy>, loads: CoreLoads) -> Ldb {
         Ldb {
             policy,

@@ -3,23 +3,24 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of messages that each core has to process. The owner of the cores keeps it up to
-/// date.
+/// The load of each core: the number of messages that it has to process. The code that runs the
+/// cores keeps the loads up to date.
 #[derive(Clone, Debug, Default)]
 pub struct CoreLoads(Arc<[AtomicU32]>);
 
 impl CoreLoads {
-    /// Creates the loads of `cores` idle cores.
+    /// Creates the loads of `cores` cores, all 0.
     pub fn idle(cores: usize) -> CoreLoads {
         CoreLoads((0..cores).map(|_| AtomicU32::new(0)).collect())
     }
 
-    /// The number of cores.
+    /// The number of cores whose loads are kept.
     pub fn cores(&self) -> usize {
         self.0.len()
     }
 
-    /// Sets a core's load. Ignored if there is no such core.
+    /// Sets the load of the core with index `core` to `load` messages. Does nothing if there is no
+    /// such core.
     pub fn set(&self, core: usize, load: u32) {
         if let Some(slot) = self.0.get(core) {
             slot.store(load, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! The function map: messages go to the core that has just run their function (Cerebros, section 4.3).
+//! The function map: messages go to the core that has just run their function (Cerebros, section
+//! 4.3).
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
-/// Sends a message to the least loaded of the cores that last ran its function, if one of them has
-/// room. Otherwise sends it to the least loaded of all cores. Ties are broken round robin.
+/// Sends a message to the least loaded of the cores that last ran its function and whose load is
+/// below a bound. Without such a core, sends it to the least loaded of all cores. Ties are broken
+/// round robin.
 ///
 /// The table lists for each core the functions last assigned to it, one by default, as in Cerebros.
 /// Clones share the table. In Cerebros a core takes a message only when it is free. Here every core
-/// has a queue, so a bound on its load decides instead, as for [`Affinity`](super::Affinity).
+/// has a queue, so a core takes a message while its load stays at or below 1.25 times the mean
+/// load, rounded up, as for [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,

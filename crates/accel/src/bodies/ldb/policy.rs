@@ -5,10 +5,10 @@
 /// Contract: `pick` returns an index into `loads`, or `None` exactly if `loads` is empty. Its
 /// result depends only on its arguments and on earlier calls.
 pub trait BalancingPolicy: Send {
-    /// The policy's name, for reports.
+    /// The name of the balancing policy, for reports.
     fn name(&self) -> &'static str;
 
-    /// Picks a core for a message with affinity key `key`; `loads` has the number of messages of
-    /// each core.
+    /// Picks a core for a message: returns its index in `loads`, which has the number of messages
+    /// that each core has to process. Messages with equal `key` have affinity to the same core.
     fn pick(&mut self, key: u64, loads: &[u32]) -> Option<usize>;
 }

@@ -16,7 +16,7 @@ enum Way {
     Out,
 }
 
-/// A gRPC message without its content.
+/// The description of a gRPC message: its method, role and compression, without its content.
 #[derive(Clone)]
 pub struct GrpcCall {
     schema: Arc<Schema>,
@@ -24,7 +24,7 @@ pub struct GrpcCall {
     pub path: Arc<str>,
     /// The method, once RPC has found it.
     pub method: Option<MethodId>,
-    /// Request or response.
+    /// Whether the message is a request or a response.
     pub role: Role,
     /// The compression that messages of the call may use. The prefix of each message states whether
     /// it is compressed.
@@ -124,7 +124,7 @@ impl GrpcCall {
             Some(method) => Ok((id, method)),
             None => Err(AccelError::UnknownMethod {
                 name: format!("method {}", id.0),
-                known: "a method of this schema; it belongs to another one".to_owned(),
+                known: "a method of this schema, not of another one".to_owned(),
             }),
         }
     }

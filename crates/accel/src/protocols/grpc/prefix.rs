@@ -3,11 +3,12 @@
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The size of the prefix in bytes.
+/// The size of the prefix of a gRPC message, in bytes: 1 for the compression flag and 4 for the
+/// length.
 pub const PREFIX: usize = 5;
 
-/// Reads the message length from the prefix at the start of `bytes`; `None` if the prefix is not
-/// complete.
+/// Returns the length in bytes that the prefix at the start of `bytes` states for the gRPC message
+/// after it; `None` if `bytes` ends within the prefix.
 ///
 /// # Errors
 /// `bad_frame` for a first byte that is neither 0 nor 1; `too_large`.
@@ -20,7 +21,7 @@ pub fn message_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Ac
         return Err(malformed(0, why));
     }
     let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
-    limits.check_size("message", length)?;
+    limits.check_size("bytes of the gRPC message", length)?;
     Ok(Some(length))
 }
 
@@ -31,7 +32,7 @@ pub fn message_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Ac
 pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelError> {
     let have = bytes.len();
     let Some(length) = message_length(bytes, limits)? else {
-        let (what, need) = ("message prefix", PREFIX);
+        let (what, need) = ("gRPC message prefix", PREFIX);
         return Err(AccelError::Truncated {
             what,
             at: 0,
@@ -42,7 +43,7 @@ pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelEr
     let have = have - PREFIX;
     if have < length {
         return Err(AccelError::Truncated {
-            what: "message",
+            what: "gRPC message",
             at: PREFIX,
             need: length,
             have,
@@ -50,7 +51,7 @@ pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelEr
     }
     if have > length {
         return Err(AccelError::TrailingBytes {
-            what: "message",
+            what: "gRPC message",
             at: PREFIX + length,
             extra: have - length,
         });
@@ -58,7 +59,8 @@ pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelEr
     Ok(bytes[0] == 1)
 }
 
-/// Writes a message with its prefix.
+/// Returns `message` after its 5-byte gRPC prefix, which states its length and whether it is
+/// `compressed`.
 ///
 /// # Errors
 /// `too_large` for a message beyond the limits.
@@ -80,9 +82,9 @@ pub(crate) fn write_prefix(
     compressed: bool,
     limits: &Limits,
 ) -> Result<[u8; PREFIX], AccelError> {
-    limits.check_size("message", size)?;
+    limits.check_size("bytes of the gRPC message", size)?;
     let Ok(length) = u32::try_from(size) else {
-        let (what, limit) = ("message", u32::MAX as usize);
+        let (what, limit) = ("bytes of the gRPC message", u32::MAX as usize);
         return Err(AccelError::TooLarge { what, size, limit });
     };
     let [a, b, c, d] = length.to_be_bytes();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::AccelError;
 use crate::role::Role;
 
-/// An HTTP message without its body.
+/// The description of an HTTP/1.1 message: everything but its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpCall {
     /// Whether Ser writes, and Dser reads, a request or a response.
@@ -27,12 +27,12 @@ pub struct HttpCall {
 }
 
 impl HttpCall {
-    /// Creates a POST request.
+    /// Creates a POST request to `target` on the server `host`.
     pub fn post(host: &str, target: &str) -> HttpCall {
         HttpCall::request("POST", host, target)
     }
 
-    /// Creates a request.
+    /// Creates a request with the HTTP method `method` to `target` on the server `host`.
     pub fn request(method: &str, host: &str, target: &str) -> HttpCall {
         HttpCall {
             role: Role::Request,
@@ -105,7 +105,7 @@ impl HttpCall {
             }
         }
         if !(100..=999).contains(&self.status) {
-            let why = format!("status = {}: must be 100 to 999", self.status);
+            let why = format!("status = {}: must be from 100 to 999", self.status);
             return Err(AccelError::BadHttp { at: 0, why });
         }
         Ok(())

@@ -67,7 +67,7 @@ impl Head {
         loop {
             let Some(head) = Head::read(&mut read, bytes, start)? else {
                 if bytes.len() > MAX_HEAD {
-                    let (what, size, limit) = ("HTTP head", bytes.len(), MAX_HEAD);
+                    let (what, size, limit) = ("bytes of the HTTP head", bytes.len(), MAX_HEAD);
                     return Err(AccelError::TooLarge { what, size, limit });
                 }
                 return Ok((read, None));
@@ -77,10 +77,13 @@ impl Head {
                 return Ok((read, Some(head)));
             }
             if read.status == 101 {
-                return bad(start, "status 101: no upgrade was requested".to_owned());
+                return bad(
+                    start,
+                    "status = 101: must be another, since no upgrade was requested".to_owned(),
+                );
             }
             if head.end > MAX_HEAD {
-                let (what, size, limit) = ("HTTP head", head.end, MAX_HEAD);
+                let (what, size, limit) = ("bytes of the HTTP head", head.end, MAX_HEAD);
                 return Err(AccelError::TooLarge { what, size, limit });
             }
             start = head.end;
@@ -174,7 +177,10 @@ impl Fields {
                     return bad(at, format!("content-length = '{value}': must be a number"));
                 };
                 if fields.length.is_some_and(|known| known != parsed) {
-                    return bad(at, "two different content-length headers".to_owned());
+                    return bad(
+                        at,
+                        "two different content-length headers: must have one".to_owned(),
+                    );
                 }
                 fields.length = Some(parsed);
             } else if is("transfer-encoding") {
@@ -188,7 +194,11 @@ impl Fields {
                 // RFC 9110, section 8.4.1.3.
                 let name = if name == "x-gzip" { "gzip" } else { &name };
                 if fields.codec.is_some() {
-                    return bad(at, "more than one content-encoding".to_owned());
+                    return bad(
+                        at,
+                        "content-encoding occurs more than once: must occur at most once"
+                            .to_owned(),
+                    );
                 }
                 fields.codec = Some(Codec::from_name(name)?);
             } else if is("connection") {
@@ -205,7 +215,7 @@ impl Fields {
 
     fn head(self, call: &HttpCall, end: usize, old: bool) -> Result<Head, AccelError> {
         if self.chunked && (self.length.is_some() || old) {
-            let why = "transfer-encoding with a content-length, or in HTTP/1.0";
+            let why = "transfer-encoding: must be in HTTP/1.1 and without content-length";
             return bad(0, why.to_owned());
         }
         let empty = call.role == Role::Response
@@ -239,13 +249,13 @@ fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Bod
             Err(_) => {
                 return bad(
                     at,
-                    "the size of a chunk is not a hexadecimal number".to_owned(),
+                    "the size of a chunk: must be a hexadecimal number".to_owned(),
                 );
             }
         };
         at += header;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        limits.check_size("HTTP chunk", size)?;
+        limits.check_size("bytes of the HTTP chunk", size)?;
         if size == 0 {
             break;
         }
@@ -253,7 +263,12 @@ fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Bod
         match bytes.get(end..end.saturating_add(2)) {
             None => return Ok(None),
             Some(b"\r\n") => pieces.push(at..end),
-            Some(_) => return bad(end, "a chunk is longer than its size".to_owned()),
+            Some(_) => {
+                return bad(
+                    end,
+                    "a chunk has more bytes than its size states".to_owned(),
+                );
+            }
         }
         at = end + 2;
     }

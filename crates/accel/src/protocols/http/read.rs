@@ -21,7 +21,7 @@ pub(crate) struct Received {
 /// # Errors
 /// `too_large`, `truncated`, `trailing_bytes`, `bad_http`, `unknown_codec`.
 pub(crate) fn read(call: &HttpCall, bytes: &[u8], limits: &Limits) -> Result<Received, AccelError> {
-    limits.check_size("HTTP message", bytes.len())?;
+    limits.check_size("bytes of the HTTP message", bytes.len())?;
     let (call, head) = Head::of_message(call, bytes)?;
     let head = head.ok_or(AccelError::Truncated {
         what: "HTTP head",
@@ -71,7 +71,7 @@ pub fn response_length(
     ended: bool,
     limits: &Limits,
 ) -> Result<Option<usize>, AccelError> {
-    limits.check_size("HTTP message", bytes.len())?;
+    limits.check_size("bytes of the HTTP message", bytes.len())?;
     let method = if to_head { "HEAD" } else { "GET" };
     let call = HttpCall::request(method, "", "").response(200);
     let (_, Some(head)) = Head::of_message(&call, bytes)? else {
@@ -79,7 +79,7 @@ pub fn response_length(
     };
     if let Some(length) = head.length() {
         let size = head.end.saturating_add(length);
-        limits.check_size("HTTP message", size)?;
+        limits.check_size("bytes of the HTTP message", size)?;
         return Ok(Some(size));
     }
     let body = head.read_body(bytes, ended, limits)?;

@@ -41,7 +41,7 @@ pub(crate) fn write(
     out.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
     let mut out = out.into_bytes();
     out.extend_from_slice(body);
-    limits.check_size("HTTP message", out.len())?;
+    limits.check_size("bytes of the HTTP message", out.len())?;
     Ok(out)
 }
 

@@ -20,11 +20,12 @@ use crate::error::{AccelError, ValueError};
 use crate::json::check_bounds;
 use crate::limits::Limits;
 
-/// Converts one message on the wire to JSON text. Unknown fields are skipped.
+/// Converts `bytes`, one protobuf message of type `kind`, to JSON text (ProtoJSON). Unknown fields
+/// are skipped.
 ///
 /// # Errors
-/// An [`AccelError`] if the bytes are not one message of this type within the limits. Its places
-/// are byte offsets in the message.
+/// An [`AccelError`] if the bytes are not one message of this type within the limits. It states the
+/// byte offset of the fault in `bytes`.
 pub fn message_to_json(
     kind: &MessageDescriptor,
     bytes: &[u8],
@@ -33,7 +34,7 @@ pub fn message_to_json(
     to_json(&MessageKind::new(kind.clone()), bytes, limits)
 }
 
-/// Converts JSON text to one message on the wire.
+/// Converts JSON text (ProtoJSON) to one protobuf message of type `kind`.
 ///
 /// # Errors
 /// `bad_json`, also for JSON that does not fit the type; `too_deep`; `too_large`.
@@ -139,7 +140,7 @@ pub(crate) fn from_json(
     let read = DynamicMessage::deserialize_with_options(kind.kind.clone(), &mut text, &options);
     let message = read.map_err(AccelError::from_json)?;
     text.end().map_err(AccelError::from_json)?;
-    limits.check_size("message", message.encoded_len())?;
+    limits.check_size("bytes of the protobuf message", message.encoded_len())?;
     let bytes = match kind.exact {
         true => message.encode_to_vec(),
         false => sorted::encode(&message),
@@ -234,7 +235,7 @@ fn write_json(
             false => Ok(out.bytes),
         },
         Err(_) if out.full => Err(AccelError::TooLarge {
-            what: "JSON",
+            what: "bytes of the JSON text",
             size: out.limit + 1,
             limit: out.limit,
         }),

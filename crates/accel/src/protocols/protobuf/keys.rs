@@ -102,7 +102,7 @@ macro_rules! forward_to_number {
             }
             match number.and_then(|number| i64::try_from(number).ok()) {
                 Some(number) => visitor.visit_i64(number),
-                None => Err(ValueError::custom("the key is not a number")),
+                None => Err(ValueError::custom("the map's key is not a number, unlike the application's type")),
             }
         }
     )+};
@@ -141,7 +141,9 @@ impl<'a> Deserializer<'a> for KeyText<'a> {
         match &*self.0.text {
             "true" => visitor.visit_bool(true),
             "false" => visitor.visit_bool(false),
-            _ => Err(ValueError::custom("the key is not a bool")),
+            _ => Err(ValueError::custom(
+                "the map's key is not a bool, unlike the application's type",
+            )),
         }
     }
 

@@ -154,7 +154,7 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         match classes.contains(&self.class()?) {
             true => Ok(self),
             false => Err(ValueError::custom(
-                "the value does not have the requested JSON type",
+                "the value's JSON type is not that of the application's type",
             )),
         }
     }
@@ -193,7 +193,7 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         match items.next()? {
             None => Ok(value),
             Some(_) => Err(ValueError::custom(
-                "the list has more elements than the type",
+                "the list has more elements than the application's type",
             )),
         }
     }
@@ -211,7 +211,9 @@ impl<'s, 'a> Value<'s, '_, 'a> {
         let value = visitor.visit_map(&mut map)?;
         match map.entries.next() {
             None => Ok(value),
-            Some(_) => Err(ValueError::custom("the map has more entries than the type")),
+            Some(_) => Err(ValueError::custom(
+                "the map has more entries than the application's type",
+            )),
         }
     }
 }
@@ -300,7 +302,9 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
             _ => None,
         };
         let text = text.ok_or_else(|| {
-            ValueError::custom("an enum was requested, but the value is neither text nor object")
+            ValueError::custom(
+                "the application's type is an enum, but the value is neither text nor object",
+            )
         })?;
         let text: StrDeserializer<'_, ValueError> = text.into_deserializer();
         text.deserialize_enum(name, variants, visitor)
@@ -323,7 +327,7 @@ impl<'a> Deserializer<'a> for Value<'_, '_, 'a> {
 
     fn deserialize_unit<V: Visitor<'a>>(self, _: V) -> Result<V::Value, ValueError> {
         Err(ValueError::custom(
-            "null was requested, but the value is present",
+            "the application's type is (), but the value is not null",
         ))
     }
 
@@ -493,7 +497,7 @@ impl<'s> Members<'s, '_> {
         match self.advance() {
             None => Ok(()),
             Some(_) => Err(ValueError::custom(
-                "the message has more members than the type",
+                "the message has more members than the application's type",
             )),
         }
     }

@@ -11,7 +11,8 @@ use crate::error::AccelError;
 use crate::limits::Limits;
 use crate::role::Role;
 
-/// The type of a record's bytes: the request or the response of a method, in its wire form.
+/// The message type of a record. A record is a checked gRPC request or response in its wire form,
+/// which is used instead of JSON text.
 ///
 /// A record is equivalent to the JSON that [`super::message_to_json`] writes for it.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Record {
         let method = self.schema.method(self.method);
         let method = method.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("method {}", self.method.0),
-            known: "a method of this schema; it belongs to another one".to_owned(),
+            known: "a method of this schema, not of another one".to_owned(),
         })?;
         Ok(method.message(self.role))
     }

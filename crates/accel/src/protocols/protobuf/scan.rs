@@ -22,7 +22,7 @@ pub(super) fn check(
     bytes: &[u8],
     limits: &Limits,
 ) -> Result<(), AccelError> {
-    limits.check_size("message", bytes.len())?;
+    limits.check_size("bytes of the protobuf message", bytes.len())?;
     let mut scan = Scan {
         shapes,
         bytes,
@@ -73,7 +73,7 @@ impl Scan<'_> {
             if wire == END_GROUP {
                 return match group == Some(number) {
                     true => self.absent(shape, found),
-                    false => Err(self.malformed(start, "the end of a group that was not opened")),
+                    false => Err(self.malformed(start, "the end of a group without its beginning")),
                 };
             }
             self.budget.elements(1)?;

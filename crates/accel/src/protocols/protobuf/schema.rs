@@ -14,7 +14,7 @@ use super::shape::Builder;
 use crate::error::AccelError;
 use crate::role::Role;
 
-/// An error in an interface file.
+/// The error of a `.proto` file or text that cannot be read or is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct ProtoError {
@@ -34,7 +34,7 @@ impl From<protox::Error> for ProtoError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
-/// A method of a service.
+/// A method of a gRPC service.
 #[derive(Clone, Debug)]
 pub struct Method {
     /// The full name of the service that declares it: `package.Service`.
@@ -50,7 +50,7 @@ pub struct Method {
 }
 
 impl Method {
-    /// The message types of its requests and of its responses.
+    /// The type of the method's requests, then the type of its responses.
     pub fn messages(&self) -> [MessageDescriptor; 2] {
         [&self.input, &self.output].map(|kind| kind.descriptor().clone())
     }
@@ -179,7 +179,7 @@ impl Schema {
         &self.methods
     }
 
-    /// The method with this index.
+    /// The method with the index `id`; `None` if there is none.
     pub fn method(&self, id: MethodId) -> Option<&Method> {
         self.methods.get(id.0)
     }

@@ -27,7 +27,7 @@ impl Operation {
         Operation::DbInsert,
     ];
 
-    /// Whether the request carries data.
+    /// Whether the operation writes data, so that its request carries them.
     pub const fn writes(self) -> bool {
         matches!(self, Operation::CacheSet | Operation::DbInsert)
     }
@@ -51,21 +51,21 @@ impl Operation {
     }
 }
 
-/// A storage message without its data.
+/// The description of a storage message: its operation, role, collection and key, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageCall {
     /// The storage operation of the call.
     pub operation: Operation,
     /// Whether the message is a request or a response. Dser sets it to response when it reads one.
     pub role: Role,
-    /// The collection or key space.
+    /// The collection of the database, or the key space of the cache.
     pub collection: Arc<str>,
     /// The key that the operation reads or writes.
     pub key: Arc<str>,
 }
 
 impl StorageCall {
-    /// Creates a request.
+    /// Creates a request for `operation` on `key` of `collection`.
     pub fn request(operation: Operation, collection: &str, key: &str) -> StorageCall {
         let (collection, key) = (collection.into(), key.into());
         StorageCall {

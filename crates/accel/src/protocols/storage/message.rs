@@ -5,34 +5,34 @@ use accelflow_trace::Format;
 use super::call::Operation;
 use crate::codec::Codec;
 
-/// Data in the form in which a store keeps it.
+/// Data in the form in which a cache or a database keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The bytes in the store.
+    /// The data as the cache or database keeps them, perhaps compressed.
     pub bytes: Vec<u8>,
-    /// Their compression; `None` if they are not compressed.
+    /// The compression of the data; `None` if they are not compressed.
     pub codec: Option<Codec>,
-    /// Their format after decompression.
+    /// The format of the data after decompression.
     pub format: Format,
 }
 
-/// A request to the store.
+/// A request to the database cache or the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageRequest {
     /// The storage operation of the message.
     pub operation: Operation,
-    /// The collection or key space.
+    /// The collection of the database, or the key space of the cache.
     pub collection: String,
     /// The key that the operation reads or writes.
     pub key: String,
-    /// The data of a write.
+    /// The data to write; `None` for a read.
     pub data: Option<Stored>,
 }
 
-/// A response of the store.
+/// A response of the database cache or the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageResponse {
-    /// The operation of the request.
+    /// The operation of the request that is answered.
     pub operation: Operation,
     /// Whether the cache has the key.
     pub hit: bool,

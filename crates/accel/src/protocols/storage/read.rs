@@ -55,7 +55,10 @@ pub(crate) fn read<'a>(
     let (role, decoded) = decode(message, limits)?;
     let operation = Operation::from_code(find(&decoded, "operation").unwrap_or(-1))?;
     if operation != call.operation {
-        let why = format!("operation = {operation:?}: must be {:?}", call.operation);
+        let why = format!(
+            "operation = {operation:?}: must be {:?}, as in the request",
+            call.operation
+        );
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: 0,
@@ -71,7 +74,7 @@ pub(crate) fn read<'a>(
     })
 }
 
-/// Reads a request, as a store does.
+/// Reads a storage request from its frame, as the cache or the database does.
 ///
 /// # Errors
 /// An [`AccelError`] if the bytes are not one storage request within the limits.
@@ -85,7 +88,7 @@ pub fn read_request(message: &[u8], limits: &Limits) -> Result<StorageRequest, A
     }
     let (role, decoded) = decode(message, limits)?;
     if role != Role::Request {
-        let why = "a response instead of a request".to_owned();
+        let why = "it is a response: must be a request".to_owned();
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: 4,
@@ -138,9 +141,11 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
         Some((WireType::Struct, 2)) => (Role::Response, *response),
         other => {
             let why = match other {
-                None => "must have a request (1) or a response (2)".to_owned(),
+                None => {
+                    "it is empty: must have a request (field 1) or a response (field 2)".to_owned()
+                }
                 Some((ty, id)) => format!(
-                    "field {id} of type {}: must be 1 or 2 of type struct",
+                    "field {id} of type {}: must be field 1 or 2 of type struct",
                     ty.name()
                 ),
             };
@@ -154,7 +159,7 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
     let decoded = one_struct(schema, id, &mut reader, limits)?;
     if let Some((ty, id)) = reader.field()? {
         let why = format!(
-            "a second field, {id} of type {}: must have only one",
+            "second field = {id} of type {}: must have one field only",
             ty.name()
         );
         return Err(AccelError::BadFrame {

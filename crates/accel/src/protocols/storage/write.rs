@@ -83,7 +83,7 @@ fn frame(
     write(&mut writer);
     writer.struct_end(outer);
     let length = out.len() - 4;
-    limits.check_size("storage message", length)?;
+    limits.check_size("bytes of the storage message", length)?;
     out[..4].copy_from_slice(&(length as u32).to_be_bytes());
     Ok(out)
 }

@@ -16,7 +16,8 @@ use super::session::TcpSession;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Maximum segment size: an Ethernet payload of 1,500 bytes less the two headers.
+/// The maximum segment size in bytes: an Ethernet payload of 1,500 bytes less 20 bytes each for the
+/// IPv4 and the TCP header.
 pub const MSS: usize = 1_460;
 
 const IP_HEADER: usize = 20;
@@ -29,7 +30,7 @@ const CONTROL_FLAGS: u8 = 0x27;
 const WINDOW: u16 = u16::MAX;
 const TIME_TO_LIVE: u8 = 64;
 
-/// Splits `message` into packets and advances `session.send_next`.
+/// Splits `message` into IPv4 packets with TCP segments, and advances `session.send_next`.
 ///
 /// # Errors
 /// `too_large` for a message beyond the limit.
@@ -38,7 +39,7 @@ pub fn send(
     message: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    limits.check_size("message to send", message.len())?;
+    limits.check_size("bytes of the message to send", message.len())?;
     let segments = message.len().div_ceil(MSS).max(1);
     let mut out = Vec::with_capacity(message.len() + segments * HEADERS);
     let mut rest = message;
@@ -88,7 +89,8 @@ struct Segment<'a> {
     payload: &'a [u8],
 }
 
-/// Assembles a message from its packets, in any order, and advances `session.receive_next`.
+/// Assembles a message from `packets`, IPv4 packets in any order, and advances
+/// `session.receive_next`.
 ///
 /// Exact duplicates, and segments that end before `receive_next`, are dropped.
 ///
@@ -104,7 +106,7 @@ pub fn receive(
     if packets.len() / 2 > limits.max_message_bytes {
         let (size, limit) = (packets.len(), limits.max_message_bytes.saturating_mul(2));
         return Err(AccelError::TooLarge {
-            what: "packet sequence",
+            what: "bytes of all packets",
             size,
             limit,
         });
@@ -120,7 +122,7 @@ pub fn receive(
     // Distances from the expected number sort segments correctly even if sequence numbers wrap.
     segments.sort_by_key(|segment| segment.sequence.wrapping_sub(base) as i32);
     let (message, next) = assemble(&segments, base, at)?;
-    limits.check_size("received message", message.len())?;
+    limits.check_size("bytes of the received message", message.len())?;
     session.receive_next = next;
     Ok(message)
 }
@@ -180,7 +182,7 @@ fn packet_at(packets: &[u8], at: usize) -> Result<&[u8], AccelError> {
     }
     if have < total {
         return Err(AccelError::Truncated {
-            what: "segment",
+            what: "TCP segment",
             at,
             need: total,
             have,
@@ -192,7 +194,7 @@ fn packet_at(packets: &[u8], at: usize) -> Result<&[u8], AccelError> {
 fn check_ip_header(packet: &[u8], at: usize) -> Result<(), AccelError> {
     check_sum("IPv4 header", 0, &packet[..IP_HEADER], 10, at + 10)?;
     if be16(packet, 6) & 0xbfff != 0 {
-        let why = "IPv4 fragments are not reassembled".to_owned();
+        let why = "the packet is an IPv4 fragment: must be whole".to_owned();
         return Err(AccelError::BadSegment { at: at + 6, why });
     }
     if packet[9] != PROTOCOL_TCP {
@@ -258,7 +260,7 @@ fn assemble(segments: &[Segment<'_>], base: u32, end: usize) -> Result<(Vec<u8>,
         Some(segment) if segment.last => Ok((message, next)),
         // All segments are old, or the last one of the message is missing.
         _ => Err(AccelError::Truncated {
-            what: "segment with PSH",
+            what: "last TCP segment, with the flag PSH,",
             at: end,
             need: HEADERS,
             have: 0,

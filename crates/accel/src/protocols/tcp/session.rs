@@ -2,23 +2,23 @@
 
 use std::net::SocketAddrV4;
 
-/// The state of one end of an established TCP connection.
+/// The state of one end of an established TCP connection over IPv4.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpSession {
-    /// The address of this end.
+    /// The IPv4 address and port of this end.
     pub local: SocketAddrV4,
-    /// The address of the other end.
+    /// The IPv4 address and port of the other end.
     pub peer: SocketAddrV4,
-    /// Sequence number of the next byte sent.
+    /// TCP sequence number of the next byte to send.
     pub send_next: u32,
-    /// Sequence number of the next byte expected.
+    /// TCP sequence number of the next byte to receive.
     pub receive_next: u32,
-    /// IPv4 identification of the next packet.
+    /// Identification field of the next IPv4 packet to send.
     pub identification: u16,
 }
 
 impl TcpSession {
-    /// Creates the state of one end after the handshake.
+    /// Creates the state of one end after the TCP handshake.
     pub fn new(local: SocketAddrV4, peer: SocketAddrV4, send_next: u32, receive_next: u32) -> Self {
         TcpSession {
             local,
@@ -29,7 +29,7 @@ impl TcpSession {
         }
     }
 
-    /// Returns the session of the other end.
+    /// Returns the session that the other end of the same connection has.
     pub fn mirrored(&self) -> TcpSession {
         TcpSession::new(self.peer, self.local, self.receive_next, self.send_next)
     }

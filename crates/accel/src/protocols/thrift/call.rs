@@ -8,7 +8,7 @@ use super::schema::{FunctionId, Schema, StructId};
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// A Thrift message without its body.
+/// The header of a Thrift message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThriftCall {
     /// The function: its index in the schema, which is also the index of its handler.
@@ -67,7 +67,7 @@ impl ThriftCall {
         })
     }
 
-    /// Returns the header of the reply to this request.
+    /// Returns the header of the reply to this request, for a result or a declared exception.
     pub fn reply(&self) -> ThriftCall {
         ThriftCall {
             message_type: MessageType::Reply,
@@ -130,12 +130,12 @@ fn foreign(function: FunctionId) -> AccelError {
     let name = format!("function {}", function.0);
     AccelError::UnknownMethod {
         name,
-        known: "a function of this schema; it belongs to another one".to_owned(),
+        known: "a function of this schema, not of another one".to_owned(),
     }
 }
 
-/// The type of a `TApplicationException` for an overloaded service that has not processed the call.
-/// The client may repeat it. The number is fbthrift's; Apache Thrift has none.
+/// The type (error code) of a `TApplicationException` from an overloaded service that has not
+/// processed the call. The client may repeat it. The number is fbthrift's; Apache Thrift has none.
 pub const LOADSHEDDING: i32 = 11;
 
 /// The exception of the RPC layer, as in the Thrift specification.
@@ -149,7 +149,7 @@ static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
 });
 
 impl MessageHeader<'_> {
-    /// Returns the header of a reply that refuses an unreadable request or one to an unknown
+    /// Returns the header of a reply that refuses an unreadable request or a request to an unknown
     /// method. As for [`ThriftCall::exception`], its body is a `TApplicationException`.
     pub fn exception(&self) -> ThriftCall {
         let (service, method) = self.name.split_once(':').unwrap_or(("", self.name));
@@ -166,7 +166,8 @@ impl MessageHeader<'_> {
     }
 }
 
-/// Reads the frame length and the header of a message. Returns the call and the offset of its body.
+/// Reads the frame length and the header of a Thrift message. Returns the header, and the offset of
+/// the message's body in bytes.
 ///
 /// # Errors
 /// The errors of [`read_header`]; `unknown_service`, `unknown_method`.
@@ -184,7 +185,7 @@ pub fn read_message(
     Ok((call, header.body))
 }
 
-/// Writes a whole message: frame length, header and `body`.
+/// Returns a whole Thrift message: frame length, header and `body`.
 ///
 /// # Errors
 /// `too_large` for a message beyond the limits.

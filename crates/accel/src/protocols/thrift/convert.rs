@@ -9,7 +9,7 @@ use super::wire::{BinaryReader, BinaryWriter, CompactReader, CompactWriter, Wire
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Converts one struct on the wire to JSON text.
+/// Converts `bytes`, one Thrift struct of type `id` in the encoding `protocol`, to JSON text.
 ///
 /// Unknown fields are skipped. Absent fields with a default value appear with that value, as in
 /// structs that Apache Thrift generates. `binary` becomes base64, maps with string keys become
@@ -27,7 +27,8 @@ pub fn struct_to_json(
     decode_struct(schema, id, protocol, bytes, limits).map(|decoded| decoded.json)
 }
 
-/// Converts JSON text to one struct on the wire; the inverse of [`struct_to_json`].
+/// Converts JSON text to one Thrift struct of type `id` in the encoding `protocol`; the inverse of
+/// [`struct_to_json`].
 ///
 /// An absent member is written with its field's default value, if there is one. A `null` member is
 /// not written.

@@ -70,10 +70,10 @@ impl<W: Writer> Context<'_, W> {
 
     /// Charges `more` fields or elements, and checks the size of the struct.
     fn count<E: Error>(&mut self, more: usize) -> Result<(), E> {
-        let counted = self
-            .budget
-            .elements(more)
-            .and_then(|()| self.limits.check_size("Thrift struct", self.writer.len()));
+        let counted = self.budget.elements(more).and_then(|()| {
+            self.limits
+                .check_size("bytes of the Thrift struct", self.writer.len())
+        });
         counted.map_err(|failure| self.fail(failure))
     }
 }

@@ -21,7 +21,7 @@ pub enum MessageType {
     Reply = 2,
     /// A reply that is a `TApplicationException`.
     Exception = 3,
-    /// A request without reply.
+    /// A request without a reply.
     Oneway = 4,
 }
 
@@ -37,7 +37,7 @@ impl MessageType {
     }
 }
 
-/// The header of a Thrift message of any interface.
+/// The header of a Thrift message, read without knowledge of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader<'a> {
     /// The Thrift protocol of the message.
@@ -48,11 +48,11 @@ pub struct MessageHeader<'a> {
     pub sequence: i32,
     /// The method, or `service:method` as Thrift's multiplexed protocol writes it.
     pub name: &'a str,
-    /// The offset of the body.
+    /// The offset in bytes of the message's body, from the start of the frame length.
     pub body: usize,
 }
 
-/// Reads the frame length and the header of a message of any interface.
+/// Reads the frame length and the header of a Thrift message, without knowledge of its interface.
 ///
 /// # Errors
 /// `truncated`, `trailing_bytes`, `negative_length`, `too_large`, `bad_magic_or_version`,
@@ -108,7 +108,7 @@ pub(crate) fn read_frame<'a>(message: &'a [u8], limits: &Limits) -> Result<Curso
         at: 0,
         found,
     })?;
-    limits.check_size("frame", length)?;
+    limits.check_size("bytes of the Thrift frame", length)?;
     let have = cursor.remaining();
     if length > have {
         return Err(AccelError::Truncated {
@@ -145,7 +145,7 @@ fn read_name<'a>(
     let limit = limits.max_name_bytes;
     if size > limit {
         return Err(AccelError::TooLarge {
-            what: "method name",
+            what: "bytes of the method name",
             size,
             limit,
         });
@@ -196,7 +196,7 @@ pub(super) fn write_header(
         }
     }
     let length = out.len() - FRAME_HEADER + body_bytes;
-    limits.check_size("frame", length)?;
+    limits.check_size("bytes of the Thrift frame", length)?;
     out[..FRAME_HEADER].copy_from_slice(&(length as u32).to_be_bytes());
     Ok(out)
 }

@@ -107,7 +107,7 @@ fn check_type(wire: WireType, ty: &Ty) -> Result<(), ValueError> {
     match wire == WireType::of(ty) {
         true => Ok(()),
         false => Err(ValueError::custom(format_args!(
-            "type on the wire = {}: must be {}, as in the interface",
+            "type in the message = {}: must be {}, as in the interface",
             wire.name(),
             ty.name()
         ))),
@@ -181,7 +181,7 @@ fn all_read(left: usize) -> Result<(), ValueError> {
     match left {
         0 => Ok(()),
         left => Err(ValueError::custom(format_args!(
-            "the list has {left} more elements than the type"
+            "the list has {left} more elements than the application's type"
         ))),
     }
 }
@@ -431,7 +431,7 @@ impl<'a, R: Reader<'a>> Members<'_, '_, 'a, R> {
         match (&mut self).next_key_seed(PhantomData::<serde::de::IgnoredAny>)? {
             None => Ok(()),
             Some(_) => Err(ValueError::custom(
-                "the struct has more members than the type",
+                "the struct has more members than the application's type",
             )),
         }
     }

@@ -15,7 +15,8 @@ use crate::budget::Budget;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The type of a record's bytes: a struct of a schema in one of Thrift's protocols.
+/// The struct type and the encoding of a record. A record is a checked Thrift struct in its wire
+/// form, which is used instead of JSON text.
 ///
 /// A record is equivalent to the JSON that [`super::struct_to_json`] writes for it.
 #[derive(Clone, Debug)]
@@ -92,7 +93,7 @@ impl Record {
         let found = schema.function(function).map(|found| found.result);
         let id = found.ok_or_else(|| AccelError::UnknownMethod {
             name: format!("function {}", function.0),
-            known: "a function of this schema; it belongs to another one".to_owned(),
+            known: "a function of this schema, not of another one".to_owned(),
         })?;
         out.clear();
         match self.protocol {

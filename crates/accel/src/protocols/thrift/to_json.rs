@@ -436,6 +436,7 @@ impl<'s, 'a, R: Reader<'a>, O: Output> Transcoder<'s, '_, 'a, R, O> {
 
     /// Checks that the text has room for `more` bytes, before they are written.
     fn check_room(&self, more: usize) -> Result<(), AccelError> {
-        self.limits.check_size("JSON", self.out.len() + more)
+        self.limits
+            .check_size("bytes of the JSON text", self.out.len() + more)
     }
 }

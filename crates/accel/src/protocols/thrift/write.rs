@@ -42,7 +42,9 @@ impl<W: Writer> Sink<'_, W> {
     /// Charges `more` fields or elements, and checks the size of the struct.
     fn count(&mut self, more: usize) -> Result<(), ValueError> {
         self.budget.elements(more)?;
-        Ok(self.limits.check_size("Thrift struct", self.writer.len())?)
+        Ok(self
+            .limits
+            .check_size("bytes of the Thrift struct", self.writer.len())?)
     }
 }
 
@@ -185,7 +187,9 @@ impl<'v, 'c, 't, W: Writer> Serializer for Value<'v, 'c, 't, W> {
 
     fn serialize_str(mut self, value: &str) -> Done {
         let size = self.sink.writer.len() + value.len();
-        self.sink.limits.check_size("Thrift struct", size)?;
+        self.sink
+            .limits
+            .check_size("bytes of the Thrift struct", size)?;
         match self.ty {
             Ty::String => {
                 self.header();

@@ -90,7 +90,7 @@ impl RecordKeys {
         if secret.len() != suite.secret_bytes() {
             let (found, allowed) = (secret.len(), suite.secret_bytes());
             return Err(AccelError::BadKey {
-                what: "traffic secret",
+                what: "TLS traffic secret",
                 found,
                 allowed,
             });
@@ -114,7 +114,7 @@ impl RecordKeys {
     ) -> Result<RecordKeys, AccelError> {
         let (found, allowed) = (key.len(), suite.aead().key_len());
         let key = UnboundKey::new(suite.aead(), key).map_err(|_| AccelError::BadKey {
-            what: "record key",
+            what: "TLS record key",
             found,
             allowed,
         })?;

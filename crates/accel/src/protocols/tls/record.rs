@@ -8,7 +8,7 @@ use super::keys::RecordKeys;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// Most plaintext bytes in a record: 2^14.
+/// The largest plaintext of a TLS record, in bytes: 2^14.
 pub const MAX_PLAINTEXT: usize = 1 << 14;
 
 /// Most ciphertext bytes in a record: 2^14 + 256 (section 5.2).
@@ -51,7 +51,7 @@ pub fn seal(
     seal_as(keys, ContentType::ApplicationData, plaintext, limits)
 }
 
-/// Like [`seal`], for content of any type. The control path uses it for alerts and key updates.
+/// Like [`seal`], for content of any type, such as alerts and key updates.
 ///
 /// # Errors
 /// The errors of [`seal`].
@@ -61,7 +61,7 @@ pub fn seal_as(
     plaintext: &[u8],
     limits: &Limits,
 ) -> Result<Vec<u8>, AccelError> {
-    limits.check_size("plaintext", plaintext.len())?;
+    limits.check_size("bytes of the plaintext for TLS", plaintext.len())?;
     let records = plaintext.len().div_ceil(MAX_PLAINTEXT).max(1);
     let mut out = Vec::with_capacity(plaintext.len() + records * (HEADER + 1 + TAG));
     let mut sequence = keys.sequence();
@@ -95,7 +95,10 @@ pub fn seal_as(
 /// `sequence_exhausted`, `too_large`.
 pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
     let overhead = records.len().div_ceil(MAX_CIPHERTEXT).max(1) * (HEADER + 1 + TAG);
-    limits.check_size("record sequence", records.len().saturating_sub(overhead))?;
+    limits.check_size(
+        "bytes of the TLS records",
+        records.len().saturating_sub(overhead),
+    )?;
     let mut out = Vec::with_capacity(records.len());
     let mut sequence = keys.sequence();
     let mut at = 0;
@@ -115,7 +118,7 @@ pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Ve
 /// Decrypts the first record in `records`, of any content type, and appends its content to `out`.
 /// Returns the content type and the offset of the record's end; `keys.sequence` advances by 1.
 ///
-/// The control path of a connection uses it for alerts and key updates.
+/// Used for records that the Decr accelerator does not process: alerts and key updates.
 ///
 /// # Errors
 /// The errors of [`open`] except `too_large`; `out` and `keys` are then unchanged.
@@ -231,7 +234,7 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let have = records.len() - at;
     if have < HEADER {
         return Err(AccelError::Truncated {
-            what: "record header",
+            what: "TLS record header",
             at,
             need: HEADER,
             have,
@@ -240,7 +243,7 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let length = check_header(records, at)?;
     if have < HEADER + length {
         return Err(AccelError::Truncated {
-            what: "record",
+            what: "TLS record",
             at,
             need: HEADER + length,
             have,
@@ -253,7 +256,10 @@ fn read_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
 fn check_header(records: &[u8], at: usize) -> Result<usize, AccelError> {
     let head = &records[at..at + HEADER];
     if head[0] != APPLICATION_DATA {
-        let why = format!("outer content type = {}: must be 23", head[0]);
+        let why = format!(
+            "outer content type = {}: must be 23 (application data)",
+            head[0]
+        );
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     }
     if head[1..3] != LEGACY_VERSION {
@@ -294,7 +300,7 @@ fn strip_padding(opened: &[u8], at: usize) -> Result<(usize, ContentType), Accel
         });
     }
     let Some(end) = opened.iter().rposition(|byte| *byte != 0) else {
-        let why = "the plaintext is all zeros, without a content type".to_owned();
+        let why = "the decrypted plaintext has only zeros: must have a content type".to_owned();
         return Err(bad_record(at, why, UNEXPECTED_MESSAGE));
     };
     match opened[end] {

@@ -44,12 +44,12 @@ use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
 
-/// A call of a unary method.
+/// A call of a unary gRPC method.
 #[derive(Clone, Copy, Debug)]
 pub struct GrpcRequest<'a> {
-    /// `package.Service.Method`, or a shorter name if it is unique.
+    /// The method: `package.Service.Method`, or a shorter name if it is unique.
     pub method: &'a str,
-    /// The JSON object of the request.
+    /// The request, as a JSON object.
     pub message: &'a [u8],
     /// Custom metadata of the call.
     pub metadata: &'a Metadata,
@@ -103,8 +103,8 @@ impl GrpcClient {
         )
     }
 
-    /// Creates a client of the service at `address`. It uses TLS 1.3 with ALPN `h2` if `trust` is
-    /// given, else HTTP/2 with prior knowledge. Only the limits of `settings` apply. Connections
+    /// Creates a client of the gRPC service at `address`. It uses TLS 1.3 with ALPN `h2` if `trust`
+    /// is given, else HTTP/2 with prior knowledge. Only the limits of `settings` apply. Connections
     /// are opened when calls need them. With [`ClientConfig::compress`], requests are compressed
     /// with gzip.
     ///
@@ -217,8 +217,8 @@ impl GrpcClient {
         self.request_with(&request, options)
     }
 
-    /// Like [`GrpcClient::call_with`], with metadata. A `traceparent` in the metadata replaces that
-    /// of the thread's span.
+    /// Like [`GrpcClient::call_with`], with custom metadata. A `traceparent` in the metadata
+    /// replaces that of the thread's span.
     ///
     /// # Errors
     /// The errors of [`GrpcClient::call`].
@@ -241,7 +241,8 @@ impl GrpcClient {
         self.counts.read()
     }
 
-    /// The client's metrics in the text format of Prometheus, with the label `peer` on all metrics.
+    /// The client's metrics in the text format of Prometheus, each with the label `peer`, the
+    /// service's address.
     pub fn metrics(&self) -> String {
         self.setup.metrics.text(self.connections())
     }
@@ -412,7 +413,7 @@ impl GrpcClient {
         }
         let gone = || CallError::Connect {
             address: self.setup.name.clone(),
-            error: std::io::Error::other("the thread of the client has ended"),
+            error: std::io::Error::other("the client's thread has ended"),
         };
         let orders = self.orders.as_ref().ok_or_else(gone)?;
         orders.send(order).map_err(|_| gone())?;

@@ -117,7 +117,7 @@ impl Setup {
         let outcome = run.map_err(NoJob::Refused)?;
         let arrival = outcome.arrivals.into_iter().next();
         let arrival = arrival.ok_or_else(|| {
-            let (step, why) = ("LdB", "the trace has notified no core");
+            let (step, why) = ("LdB", "the trace has ended without notifying a core");
             NoJob::NoExecutor(AccelError::NoCall { step, why })
         })?;
         Ok(Done {

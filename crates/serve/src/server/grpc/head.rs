@@ -99,7 +99,7 @@ fn find<'s>(schema: &'s Schema, path: &str) -> Result<(MethodId, &'s Method), St
     let found = schema.find_path(path);
     let id = found.map_err(|error| unknown(error.to_string()))?;
     let method = schema.method(id);
-    let method = method.ok_or_else(|| unknown("no such method".to_owned()))?;
+    let method = method.ok_or_else(|| unknown("the interface has no such method".to_owned()))?;
     match method.unary {
         true => Ok((id, method)),
         false => Err(Status::new(

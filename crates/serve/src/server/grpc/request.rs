@@ -259,11 +259,11 @@ impl ReceivedRequest {
             .next()
             .map(|arrival| arrival.job);
         let Some(mut job) = arrival else {
-            let why = "T1 notified no core";
+            let why = "the receiving trace ended without notifying a core";
             return Err(status(Code::Internal, "failed", why));
         };
         let Call::Grpc(call) = std::mem::take(&mut job.call) else {
-            let why = "T1 found no gRPC message";
+            let why = "the receiving trace found no gRPC message";
             return Err(status(Code::Internal, "failed", why));
         };
         if let Some(memory) = &mut self.memory
@@ -413,7 +413,9 @@ impl ReceivedRequest {
                 };
                 Ok((answer, run))
             }
-            None => Err(bad("T2 notified no core".to_owned())),
+            None => Err(bad(
+                "the sending trace ended without notifying a core".to_owned()
+            )),
         }
     }
 }

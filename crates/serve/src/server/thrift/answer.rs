@@ -44,10 +44,14 @@ impl Connection<'_> {
         self.charge_elsewhere(&received);
         let arrival = received.outcome.arrivals.drain(..).next();
         let Some(mut job) = arrival.map(|arrival| arrival.job) else {
-            return Err(Close::Failed("T1 notified no core".to_owned()));
+            return Err(Close::Failed(
+                "the receiving trace ended without notifying a core".to_owned(),
+            ));
         };
         let Call::Thrift(call) = std::mem::take(&mut job.call) else {
-            return Err(Close::Failed("T1 found no RPC message".to_owned()));
+            return Err(Close::Failed(
+                "the receiving trace found no Thrift message".to_owned(),
+            ));
         };
         if let Some(spans) = &self.shared.observers.spans {
             let (tenant, peer) = (self.terms.tenant, self.peer.peer.address);
@@ -56,7 +60,7 @@ impl Connection<'_> {
         }
         if !matches!(call.message_type, MessageType::Call | MessageType::Oneway) {
             self.ended(&call, "invalid_message_type");
-            let why = "only calls are answered";
+            let why = "message type: must be call or oneway";
             return self.send_exception(&call, INVALID_MESSAGE_TYPE, why);
         }
         if !self.shared.dispatch.is_quick(call.function) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use http::HeaderValue;
 
-/// A status code of gRPC (`statuscodes.md`).
+/// A status code of gRPC, with the number that gRPC's `statuscodes.md` gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
@@ -34,7 +34,7 @@ pub enum Code {
     OutOfRange = 11,
     /// There is no such method, or it is not supported.
     Unimplemented = 12,
-    /// Something is broken.
+    /// An invariant of the service is broken.
     Internal = 13,
     /// The service cannot be reached now.
     Unavailable = 14,

@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The largest size of a call's metadata in bytes, counted as HTTP/2 counts headers: names and
+/// The largest size of a gRPC call's metadata in bytes, counted as HTTP/2 counts headers: names and
 /// values, and 32 bytes for each field (RFC 9113, section 6.5.2). gRPC suggests this limit to
 /// servers (gRPC over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
@@ -33,7 +33,7 @@ pub struct Metadata {
     entries: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// A value of metadata.
+/// A value of gRPC metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetadataValue<'m> {
     /// Text, for names without the suffix `-bin`.
@@ -42,30 +42,30 @@ pub enum MetadataValue<'m> {
     Bytes(Vec<u8>),
 }
 
-/// The error of invalid metadata.
+/// The error of gRPC metadata that are not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// A name with characters that are not allowed.
+    /// A name has characters that are not allowed; the name.
     #[error("metadata = '{0}': must be a name of 0 to 9, a to z, '_', '-' and '.'")]
     Name(String),
-    /// A name that the protocol reserves.
+    /// A name is reserved by the protocol; the name.
     #[error("metadata '{0}': the protocol sets this header itself")]
     Reserved(String),
-    /// Text with characters that are not allowed.
+    /// A text has characters that are not allowed; the name of the metadata.
     #[error(
         "metadata '{0}': text must be printable ASCII; for other bytes, use a name that ends in -bin"
     )]
     Text(String),
-    /// Text for a name that ends in `-bin`.
+    /// A text was given for a name that ends in `-bin`; the name.
     #[error("metadata '{0}': must be bytes, since the name ends in -bin")]
     NotText(String),
-    /// Bytes for a name that does not end in `-bin`.
+    /// Bytes were given for a name that does not end in `-bin`; the name.
     #[error("metadata '{0}': must be text, since the name does not end in -bin")]
     NotBytes(String),
-    /// Bytes that are not valid base64.
+    /// Received bytes are not valid base64; the name.
     #[error("metadata '{0}': must be base64")]
     Base64(String),
-    /// More bytes than services usually accept.
+    /// The metadata have more bytes than services usually accept; their size.
     #[error(
         "metadata = {0} bytes, including 32 for each field: must be at most {MAX_METADATA_BYTES}"
     )]
@@ -80,7 +80,7 @@ impl Metadata {
         }
     }
 
-    /// Adds text.
+    /// Adds the text `text` under `name`.
     ///
     /// # Errors
     /// [`MetadataError`] if the name or the text is not allowed, or the metadata would be too
@@ -98,7 +98,7 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// Adds bytes. The name must end in `-bin`.
+    /// Adds `bytes` under `name`, which must end in `-bin`.
     ///
     /// # Errors
     /// [`MetadataError`] if the name is not allowed, or the metadata would be too large. Nothing is
@@ -113,7 +113,7 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// The first text of a name; `None` for names that end in `-bin`.
+    /// The first text under `name`; `None` for names that end in `-bin`, and if there is none.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Text(text) => Some(text),
@@ -121,7 +121,7 @@ impl Metadata {
         })
     }
 
-    /// The first bytes of a name that ends in `-bin`.
+    /// The first bytes under `name`, which ends in `-bin`; `None` if there are none.
     pub fn get_bytes(&self, name: &str) -> Option<Vec<u8>> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Bytes(bytes) => Some(bytes),
@@ -129,14 +129,14 @@ impl Metadata {
         })
     }
 
-    /// All values of the key `name`.
+    /// All values under `name`, in the order in which they were added.
     pub fn get_all(&self, name: &str) -> impl Iterator<Item = MetadataValue<'_>> {
         let named = move |(own, _): &&(HeaderName, HeaderValue)| own.as_str() == name;
         let entries = self.entries.iter().filter(named);
         entries.flat_map(|(name, value)| meanings(name, value))
     }
 
-    /// All names with their values.
+    /// All names of the metadata with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, MetadataValue<'_>)> {
         let values =
             |(name, value)| meanings(name, value).map(|value| (HeaderName::as_str(name), value));

@@ -10,7 +10,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use super::files::{provider, read_certificates, read_key, read_roots, refused};
 use crate::error::ServeError;
 
-/// The certificate and key of a server. The server uses only TLS 1.3 with TLS_AES_128_GCM_SHA256 or
+/// The certificate and key of a server. Connections use only TLS 1.3 with TLS_AES_128_GCM_SHA256 or
 /// TLS_AES_256_GCM_SHA384.
 #[derive(Clone, Debug)]
 pub struct TlsIdentity {
@@ -20,8 +20,8 @@ pub struct TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// Reads a certificate chain, which begins with the server's own certificate, and its private
-    /// key.
+    /// Reads the server's certificate chain, which begins with its own certificate, and its private
+    /// key from PEM files.
     ///
     /// # Errors
     /// [`ServeError::Certificate`] with the file and its defect.

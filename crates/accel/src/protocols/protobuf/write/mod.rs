@@ -40,7 +40,7 @@ pub(super) fn whole_message<T: Serialize + ?Sized>(
         depth: 0,
     };
     value.serialize(whole).map_err(|error| error.0)?;
-    limits.check_size("message", out.len())?;
+    limits.check_size("bytes of the protobuf message", out.len())?;
     // A receiver with the same limits must be able to read the message. Most messages are too small
     // for too many elements.
     match out.len().saturating_mul(shapes.most_always()) > limits.max_elements {

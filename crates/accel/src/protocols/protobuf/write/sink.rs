@@ -56,7 +56,9 @@ impl Sink<'_> {
 
     /// Checks that the message has room for `more` bytes.
     pub(super) fn check_room(&self, more: usize) -> Result<(), ValueError> {
-        Ok(self.limits.check_size("message", self.out.len() + more)?)
+        Ok(self
+            .limits
+            .check_size("bytes of the protobuf message", self.out.len() + more)?)
     }
 
     /// Checks the depth. Messages and map entries are levels, as when they are read.

@@ -32,7 +32,7 @@ pub(super) struct Value<'v, 'c> {
 /// The error for values without a direct encoding, which the caller then encodes through JSON.
 pub(super) fn refused() -> ValueError {
     ValueError(AccelError::BadValue {
-        why: "the value has no direct encoding".to_owned(),
+        why: "the value can only be encoded through JSON".to_owned(),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// An error in an interface text; `line` and `column` count from 1.
+/// An error in the text of a Thrift interface; `line` and `column` count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdlError {
     /// The file, if the interface was read from one.
@@ -12,7 +12,7 @@ pub struct IdlError {
     pub line: usize,
     /// Column of the first offending character.
     pub column: usize,
-    /// The fault, and what was expected.
+    /// What is wrong there, and what was expected.
     pub why: String,
 }
 

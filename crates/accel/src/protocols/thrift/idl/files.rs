@@ -15,14 +15,14 @@ const MAX_FILES: usize = 256;
 /// Longest file, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// An error while an interface is read from files.
+/// An error in reading a Thrift interface from files.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
-    /// The file cannot be read.
+    /// A file of the interface cannot be read.
     #[error("{}: {error}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the operating system.
         error: io::Error,
@@ -74,7 +74,8 @@ fn read(path: &Path) -> io::Result<String> {
     let file = fs::File::open(path)?;
     file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_FILE_BYTES {
-        let why = format!("an interface file is at most {MAX_FILE_BYTES} bytes long");
+        let why =
+            format!("the interface file is too long: must have at most {MAX_FILE_BYTES} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(text)
@@ -131,7 +132,7 @@ impl Loader<'_> {
             };
         }
         if self.files.len() == MAX_FILES {
-            let why = format!("an interface may have at most {MAX_FILES} files");
+            let why = format!("the interface has too many files: must have at most {MAX_FILES}");
             return Err(include.place.error(why));
         }
         let unreadable = |error| include.place.error(format!("'{}': {error}", include.text));

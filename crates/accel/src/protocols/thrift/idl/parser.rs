@@ -95,7 +95,9 @@ impl Parser {
     fn constant(&mut self, depth: usize) -> Result<Constant, Fault> {
         let place = self.place();
         if depth > MAX_CONSTANT_DEPTH {
-            return Err(place.error(format!("constants nested deeper than {MAX_CONSTANT_DEPTH}")));
+            return Err(place.error(format!(
+                "constants: must be nested at most {MAX_CONSTANT_DEPTH} levels deep"
+            )));
         }
         let token = self.peek().clone();
         self.advance();
@@ -139,10 +141,13 @@ impl Parser {
                 next = self.integer("the value's number")?;
             }
             let number = i32::try_from(next).map_err(|_| {
-                place.error(format!("'{}' = {next} does not fit 32 bits", value.text))
+                place.error(format!(
+                    "enum value '{}' = {next}: must fit 32 bits",
+                    value.text
+                ))
             })?;
             if values.iter().any(|(known, _)| *known == value.text) {
-                let why = format!("duplicate value '{}'", value.text);
+                let why = format!("enum value '{}' occurs twice: must be unique", value.text);
                 return Err(value.place.error(why));
             }
             values.push((value.text, number));
@@ -227,7 +232,7 @@ impl Parser {
             if let Some(twin) = fields.iter().find(same) {
                 let (id, name) = (field.id, field.name.text);
                 let why = format!(
-                    "field {id} '{name}': repeats {} '{}'",
+                    "field {id} '{name}': number and name must differ from those of field {} '{}'",
                     twin.id, twin.name.text
                 );
                 return Err(place.error(why));
@@ -272,9 +277,9 @@ impl Parser {
     fn type_ref(&mut self, depth: usize) -> Result<TypeRef, Fault> {
         let name = self.word("a type")?;
         if depth > MAX_TYPE_DEPTH {
-            return Err(name
-                .place
-                .error(format!("types nested deeper than {MAX_TYPE_DEPTH}")));
+            return Err(name.place.error(format!(
+                "types: must be nested at most {MAX_TYPE_DEPTH} levels deep"
+            )));
         }
         let ty = match name.text.as_str() {
             container @ ("list" | "set") => {

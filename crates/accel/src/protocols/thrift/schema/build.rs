@@ -194,7 +194,7 @@ impl<'f> Builder<'f> {
 
     fn fields(&self, declared: &[FieldDecl]) -> Result<Vec<Field>, Fault> {
         if let Some(surplus) = declared.get(MAX_FIELDS) {
-            let why = format!("more than {MAX_FIELDS} fields");
+            let why = format!("too many fields: must have at most {MAX_FIELDS}");
             return Err(surplus.name.place.error(why));
         }
         let mut fields = Vec::with_capacity(declared.len() + 1);

@@ -103,7 +103,9 @@ impl Defaults<'_, '_> {
     ) -> Result<Option<i64>, Fault> {
         let place = constant.place;
         if depth > MAX_DEPTH {
-            let why = format!("values are nested deeper than {MAX_DEPTH}, or refer to themselves");
+            let why = format!(
+                "constants and default values: must be nested at most {MAX_DEPTH} levels deep, and must not refer to themselves"
+            );
             return Err(place.error(why));
         }
         self.take(1, place)?;
@@ -276,7 +278,9 @@ impl Defaults<'_, '_> {
     fn take(&mut self, bytes: usize, place: Place) -> Result<(), Fault> {
         let left = self.left.checked_sub(bytes);
         self.left = left.ok_or_else(|| {
-            let why = format!("constants and default values are larger than {MAX_BYTES} bytes");
+            let why = format!(
+                "constants and default values are too large: must have at most {MAX_BYTES} bytes"
+            );
             place.error(why)
         })?;
         Ok(())

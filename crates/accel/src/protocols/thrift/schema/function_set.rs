@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::types::FunctionId;
 
-/// A set of functions of a schema.
+/// A set of functions of a Thrift schema, such as those that take records.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionSet(Arc<[bool]>);
 

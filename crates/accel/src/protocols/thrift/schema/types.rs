@@ -6,32 +6,32 @@ use std::sync::Arc;
 use crate::budget::Budget;
 use crate::error::AccelError;
 
-/// The type of a field or element.
+/// A Thrift type, of a field or of an element of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ty {
-    /// `bool`.
+    /// Thrift's `bool`.
     Bool,
-    /// `byte` or `i8`.
+    /// Thrift's `byte` or `i8`: an 8-bit integer.
     I8,
-    /// `i16`.
+    /// Thrift's `i16`: a 16-bit integer.
     I16,
-    /// `i32`, and every enum.
+    /// Thrift's `i32`, a 32-bit integer, and every enum.
     I32,
-    /// `i64`.
+    /// Thrift's `i64`: a 64-bit integer.
     I64,
-    /// `double`.
+    /// Thrift's `double`: a 64-bit floating-point number.
     Double,
-    /// `string`: UTF-8 text.
+    /// Thrift's `string`: UTF-8 text.
     String,
-    /// `binary`: any bytes.
+    /// Thrift's `binary`: any bytes.
     Binary,
-    /// `list<T>`.
+    /// Thrift's `list<T>`, with the type of its elements.
     List(Box<Ty>),
-    /// `set<T>`.
+    /// Thrift's `set<T>`, with the type of its elements.
     Set(Box<Ty>),
-    /// `map<K, V>`.
+    /// Thrift's `map<K, V>`, with the types of keys and values.
     Map(Box<(Ty, Ty)>),
-    /// A struct, union or exception.
+    /// A struct, union or exception, by its index.
     Struct(StructId),
 }
 
@@ -64,24 +64,24 @@ pub struct StructId(pub(super) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 
-/// A field of a struct.
+/// A field of a Thrift struct.
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Its number on the wire.
+    /// The field's number on the wire.
     pub id: i16,
     /// The field's name in JSON.
     pub name: Arc<str>,
-    /// Its type.
+    /// The field's type.
     pub ty: Ty,
-    /// Whether it must be present.
+    /// Whether the field must be present.
     pub required: bool,
-    /// Its value if it is absent.
+    /// The field's value if it is absent, if the interface declares one.
     pub default: Option<FieldDefault>,
     /// `"name":` as bytes of JSON.
     pub(crate) json_key: Box<[u8]>,
 }
 
-/// The value of an absent field, as in structs that Apache Thrift generates.
+/// The value that an absent field has, as in structs that Apache Thrift generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDefault {
     /// The value as JSON, including the default values of structs in it.
@@ -95,9 +95,9 @@ pub struct FieldDefault {
 /// A struct, union, exception, or the arguments or result of a function.
 #[derive(Clone, Debug)]
 pub struct Struct {
-    /// Its name. Arguments are called `<function>_args`, and results `<function>_result`.
+    /// The struct's name. Arguments are called `<function>_args`, and results `<function>_result`.
     pub name: Arc<str>,
-    /// Whether exactly one field must be set.
+    /// Whether this is a union, in which exactly one field must be set.
     pub is_union: bool,
     /// Fields in order of their numbers.
     pub fields: Vec<Field>,
@@ -106,7 +106,7 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Returns the field with number `id`, and its place.
+    /// Returns the field with number `id`, after its index in [`Struct::fields`].
     pub fn field_by_id(&self, id: i16) -> Option<(usize, &Field)> {
         // Numbers are nearly always 1, 2, 3 ...: try that place before searching.
         let guess = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
@@ -122,7 +122,7 @@ impl Struct {
         Some((place, &self.fields[place]))
     }
 
-    /// Returns the field with this name, and its place.
+    /// Returns the field with this name, after its index in [`Struct::fields`].
     pub fn field_by_name(&self, name: &str) -> Option<(usize, &Field)> {
         self.fields
             .iter()
@@ -195,19 +195,19 @@ impl Struct {
     }
 }
 
-/// One function of a service.
+/// A function of a Thrift service.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// The service that declares it.
+    /// The service that declares the function.
     pub service: Arc<str>,
-    /// Its name.
+    /// The function's name.
     pub name: Arc<str>,
-    /// The struct of its arguments.
+    /// The struct of the function's arguments.
     pub arguments: StructId,
-    /// The struct of its result, with `success` (number 0) unless void, and the declared
-    /// exceptions.
+    /// The struct of the function's result: the field `success` (number 0) unless the function is
+    /// void, and the declared exceptions.
     pub result: StructId,
-    /// Whether no reply is sent.
+    /// Whether the function is `oneway`: no reply is sent.
     pub oneway: bool,
 }
 
@@ -243,7 +243,7 @@ impl Schema {
         &self.functions
     }
 
-    /// The names of the services.
+    /// The names of the services in the interface.
     pub fn services(&self) -> impl Iterator<Item = &str> {
         self.services.iter().map(|(name, _)| &**name)
     }
