@@ -14,7 +14,7 @@ use super::numbers::{
 
 /// Every constant of the control plane that is not an input, with its source.
 ///
-/// The paper prints the runtime's algorithm (Algorithm 1), and of its constants only the variance.
+/// ARCUS prints the runtime's algorithm (Algorithm 1), and of its constants only the variance.
 pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
     Row {
         parameter: Parameter {
