@@ -21,7 +21,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Sets the parameter `key` to `value`, in the parameter's unit.
+    /// Sets the parameter called `key`, such as `core.clock_ghz`, to `value` in the parameter's
+    /// unit.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown key or a value that is not allowed.
@@ -37,7 +38,8 @@ impl Config {
         Ok(())
     }
 
-    /// The value of the parameter `key`, in the parameter's unit.
+    /// Returns the value of the parameter called `key`, such as `core.clock_ghz`, in the
+    /// parameter's unit.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown key.
