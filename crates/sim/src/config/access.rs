@@ -32,7 +32,7 @@ impl Config {
         // 0 often means something else than little.
         if value != 0.0 && self.get(key)? == 0.0 {
             PARAMETERS.set(self, key, before)?;
-            let allowed = "must be 0, or so large that it is not rounded to 0";
+            let allowed = "must be 0, or large enough not to be rounded to 0";
             return Err(Refusal::number(key, value, allowed));
         }
         Ok(())
@@ -71,7 +71,7 @@ impl Config {
         let least = number_text(least);
         let allowed = match other {
             "" => format!("must be 0 or at least {least}"),
-            other => format!("must be 0 or at least {least}, as long as {other}"),
+            other => format!("must be 0 or at least {least}, the value of {other}"),
         };
         Err(Refusal::number(key, value, allowed))
     }
