@@ -43,18 +43,18 @@ impl Choice {
 /// The kind of a parameter, which determines its allowed values. All values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Any number from `min` to `max`.
+    /// The smallest allowed value of the parameter.
     Number {
-        /// The smallest allowed value.
+        /// The largest allowed value of the parameter.
         min: f64,
         /// The largest allowed value.
         max: f64,
     },
     /// A whole number from `min` to `max`.
     Whole {
-        /// The smallest allowed value.
+        /// The smallest allowed value of the parameter.
         min: f64,
-        /// The largest allowed value.
+        /// The largest allowed value of the parameter.
         max: f64,
     },
     /// A whole number from `min` to `max`, or one of the values `named`, such as 0 for `none`.
@@ -66,9 +66,9 @@ pub enum Kind {
         /// The allowed values besides the range: whole numbers with names.
         named: &'static [Choice],
     },
-    /// One of several values, most of which have names.
+    /// One of several listed values, most of which have names.
     Choice(&'static [Choice]),
-    /// `off` (0) or `on` (1).
+    /// Off or on: the value 0 or 1.
     Switch,
     /// A constant of the model, listed for its provenance; only the default is allowed.
     Fixed,

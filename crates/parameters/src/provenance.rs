@@ -16,7 +16,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// All kinds of origin, the best founded first.
+    /// All kinds of origin, from the best founded to the least.
     pub const ALL: [Provenance; 4] = [
         Provenance::Paper,
         Provenance::Derived,

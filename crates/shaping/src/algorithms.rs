@@ -23,7 +23,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All algorithms, in the order of their numbers.
+    /// All algorithms, in the order in which comparisons list them.
     pub const ALL: [Algorithm; 4] = [
         Algorithm::TokenBucket,
         Algorithm::LeakyBucket,

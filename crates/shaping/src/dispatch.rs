@@ -11,23 +11,23 @@ use accelflow_units::Time;
 /// queue into processing elements (AccelFlow, section IV.C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DispatchPolicy {
-    /// In the order in which entries became ready.
+    /// Entries are loaded in the order in which they became ready.
     #[default]
     Fifo,
-    /// The highest priority level first; within a level, in the order in which entries became
-    /// ready.
+    /// Entries with the highest priority level are loaded first; within a level, in the order in
+    /// which they became ready.
     Priority,
-    /// In the order in which entries became ready, except that an entry that would miss its
-    /// deadline may change places with an earlier one that has enough slack (section IV.C).
+    /// Entries are loaded in the order in which they became ready, except that one that would miss
+    /// its deadline may change places with an earlier one that has enough slack (section IV.C).
     Deadline,
-    /// The earliest deadline first; among equals, in the order in which entries became ready:
-    /// "prioritizes those requests that are closer to their deadline" (section VII.A.3). Entries
-    /// without a deadline come last.
+    /// Entries with the earliest deadline are loaded first; among equals, in the order in which
+    /// they became ready: "prioritizes those requests that are closer to their deadline" (section
+    /// VII.A.3). Entries without a deadline come last.
     Edf,
 }
 
 impl DispatchPolicy {
-    /// All policies, in the order of their numbers.
+    /// All policies; the index of a policy is its number in the parameter `scheduling.policy`.
     pub const ALL: [DispatchPolicy; 4] = [
         DispatchPolicy::Fifo,
         DispatchPolicy::Priority,
@@ -75,9 +75,9 @@ impl DispatchPolicy {
 /// belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The number of the tenant.
+    /// The number of the tenant among those of the server.
     pub tenant: u16,
-    /// The number of the service.
+    /// The number of the service within the plan.
     pub service: u16,
 }
 
@@ -108,15 +108,15 @@ pub struct Elements {
     pub remaining: Time,
 }
 
-/// Where [`InputQueue::push`] has inserted an entry.
+/// The place at which [`InputQueue::push`] has inserted an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// Where the policy puts it, without an exchange.
+    /// The entry is where the policy puts it, without an exchange.
     InOrder,
-    /// In the place of an earlier entry, which took the new entry's place, so that both meet their
-    /// deadlines ([`DispatchPolicy::Deadline`]).
+    /// The entry has the place of an earlier one, which took the new entry's place, so that both
+    /// meet their deadlines ([`DispatchPolicy::Deadline`]).
     Exchanged,
-    /// At the end, where it is expected to miss its deadline, as no exchange helps
+    /// The entry is at the end, where it is expected to miss its deadline, as no exchange helps
     /// ([`DispatchPolicy::Deadline`]).
     Late,
 }

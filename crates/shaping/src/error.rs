@@ -22,7 +22,7 @@ pub enum ShapingError {
     RegisterOverflow {
         /// The name of the register: refill, bucket or interval.
         register: &'static str,
-        /// The value as it was given.
+        /// The register's value as it was given.
         value: u64,
     },
     /// The rate cannot be reached with this bucket.
@@ -89,7 +89,7 @@ pub enum ShapingError {
     QueueFull {
         /// The caller's identifier of the message.
         tag: u64,
-        /// The number of the flow.
+        /// The number of the flow whose queue is full.
         flow: usize,
         /// The largest number of messages in the queue.
         limit: usize,
@@ -97,15 +97,15 @@ pub enum ShapingError {
     /// There is no flow with this number.
     #[error("flow = {flow}: must be below {flows}, the number of flows")]
     UnknownFlow {
-        /// The number as it was given.
+        /// The number of the unknown flow as it was given.
         flow: usize,
-        /// The number of flows.
+        /// The number of flows that the shaper has; flows are numbered from 0.
         flows: usize,
     },
     /// The flow has no token bucket for this unit.
     #[error("flow {flow}: unit = {unit}: must be the unit of one of the flow's limits")]
     NoSuchLimit {
-        /// The number of the flow.
+        /// The number of the flow that lacks the limit.
         flow: usize,
         /// The name of the unit: bytes or operations.
         unit: &'static str,
@@ -113,7 +113,7 @@ pub enum ShapingError {
     /// A time is before that of an earlier call.
     #[error("time = {} ps: must not be before {} ps, the time of an earlier call", .at.as_ps(), .now.as_ps())]
     TimeRunsBackwards {
-        /// The time as it was given.
+        /// The time of the refused call, as it was given.
         at: Time,
         /// The latest time of the calls so far.
         now: Time,
@@ -121,7 +121,7 @@ pub enum ShapingError {
     /// A cycle is before that of an earlier call.
     #[error("cycle = {}: must not be before {}, the cycle of an earlier call", .at.0, .now.0)]
     CycleRunsBackwards {
-        /// The cycle as it was given.
+        /// The cycle of the refused call, as it was given.
         at: Cycles,
         /// The latest cycle of the calls so far.
         now: Cycles,

@@ -9,15 +9,15 @@ use crate::timing::Clock;
 /// What a token stands for: a byte or an operation (ARCUS, section 4.2: "shaping Gbps or IOPS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// A byte of a message.
+    /// A token stands for a byte of a message.
     Bytes,
-    /// A message of any size. A split message costs one token per segment, since the accelerator
-    /// processes each segment as a message.
+    /// A token stands for a message of any size. A split message costs one token per segment, since
+    /// the accelerator processes each segment as a message.
     Operations,
 }
 
 impl Unit {
-    /// Both units: bytes, and operations.
+    /// Both units of tokens: bytes, and operations.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
     /// Returns the other unit, which the second limit of a flow counts.

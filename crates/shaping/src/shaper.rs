@@ -50,7 +50,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Creates a shaper without flows.
+    /// Creates a shaper with the clock and latencies `timing` and without flows.
     pub fn new(timing: Timing) -> Shaper {
         Shaper {
             timing,

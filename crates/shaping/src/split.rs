@@ -8,7 +8,7 @@ use crate::ShapingError;
 /// duplicating another message header" (ARCUS, section 4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitting {
-    /// Messages pass as a whole.
+    /// Messages are never split: each passes as a whole.
     #[default]
     Never,
     /// Messages of more than `segment` bytes are split into segments.

@@ -51,7 +51,7 @@ pub struct Plan {
     pub(crate) own_speedups: Vec<Option<f64>>,
 }
 
-/// A service to simulate.
+/// A service to simulate: its path, its server and the times that vary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServicePlan {
     /// The name of the service.

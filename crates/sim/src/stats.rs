@@ -81,7 +81,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All parts, in the order of their declaration.
+    /// All parts; the index of a part is its place in a [`Breakdown`].
     pub const ALL: [Part; 8] = [
         Part::Cpu,
         Part::Accelerator,

@@ -51,13 +51,13 @@ pub struct Slice<'s> {
 /// A value of [`Slice::arguments`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument<'s> {
-    /// A text value.
+    /// A value that is text.
     Text(&'s str),
-    /// A whole number.
+    /// A value that is a whole number.
     Number(u64),
-    /// A floating-point number.
+    /// A value that is a floating-point number.
     Real(f64),
-    /// True or false.
+    /// A value that is true or false.
     Truth(bool),
 }
 

@@ -6,12 +6,12 @@ use std::ops::{Add, AddAssign};
 
 use crate::Time;
 
-/// A number of bytes.
+/// A number of bytes: the size of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// A size of `kib` times 1,024 bytes.
+    /// Creates a size of `kib` times 1,024 bytes.
     pub const fn from_kib(kib: u64) -> Bytes {
         Bytes(kib * 1024)
     }

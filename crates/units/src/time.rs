@@ -17,7 +17,7 @@ pub struct Time(u64);
 impl Time {
     /// Zero: the start of a simulation, or a duration of no time.
     pub const ZERO: Time = Time(0);
-    /// The largest representable time.
+    /// The largest representable time: about 213 days.
     pub const MAX: Time = Time(u64::MAX);
 
     /// Creates a time of `ps` picoseconds.

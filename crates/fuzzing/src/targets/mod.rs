@@ -84,7 +84,7 @@ macro_rules! for_each_target {
 
 macro_rules! targets {
     ($($name:ident),* $(,)?) => {
-        /// All targets, by name.
+        /// All fuzz targets, in the order of their names.
         pub const TARGETS: &[Target] = &[$(Target {
             name: stringify!($name),
             check: |bytes| with_input(bytes, $name::check),

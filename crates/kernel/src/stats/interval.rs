@@ -3,7 +3,7 @@
 /// A 95 % confidence interval of a mean, from independent observations such as replications.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceInterval {
-    /// The mean of the observations.
+    /// The mean of the observations, at the centre of the interval.
     pub mean: f64,
     /// Half the width of the interval, which is `mean - half_width ..= mean + half_width`.
     pub half_width: f64,

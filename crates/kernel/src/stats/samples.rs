@@ -62,7 +62,7 @@ impl Samples {
         matches!(self.kept, Kept::Bins(_))
     }
 
-    /// Adds one duration.
+    /// Adds one measured duration to the set.
     #[inline]
     pub fn record(&mut self, duration: Time) {
         match &mut self.kept {

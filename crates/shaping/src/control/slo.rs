@@ -130,7 +130,7 @@ pub enum ControlError {
         at_most(limit)
     )]
     NotAdmitted {
-        /// The name of the tenant.
+        /// The name of the tenant whose promise is refused.
         tenant: String,
         /// The requested rate, in requests per second.
         requests_per_s: f64,
@@ -145,7 +145,7 @@ pub enum ControlError {
         /// The accelerator time that may be promised to all tenants together, in seconds per
         /// second.
         most: f64,
-        /// What limits `most`.
+        /// What limits the accelerator time that may be promised in total.
         limit: Limit,
     },
     /// The requested latency is impossible even on idle accelerators.
@@ -154,23 +154,24 @@ pub enum ControlError {
         .latency.within.as_us_f64(), percent(.latency.quantile), .alone.as_us_f64()
     )]
     LatencyImpossible {
-        /// The name of the tenant.
+        /// The name of the tenant whose promise is refused.
         tenant: String,
-        /// The requested latency.
+        /// The latency that was to be promised.
         latency: LatencySlo,
-        /// The same percentile of response times on idle accelerators.
+        /// The time within which the same share of requests is answered on idle accelerators: the
+        /// shortest latency that could be promised.
         alone: Time,
     },
     /// A value of a promise is out of its range.
     #[error("tenant '{tenant}': {what} = {value}: must be {allowed}")]
     OutOfRange {
-        /// The name of the tenant.
+        /// The name of the tenant whose promise is refused.
         tenant: String,
         /// The name of the value, such as `requests_per_s`.
         what: &'static str,
         /// The value as it was given; a time has its unit.
         value: String,
-        /// The allowed values.
+        /// The allowed values, as words after `must be`.
         allowed: &'static str,
     },
     /// A setting of the control plane is out of its range.
@@ -178,9 +179,9 @@ pub enum ControlError {
     Setting {
         /// The name of the setting, such as `period_s`.
         what: &'static str,
-        /// The value as it was given.
+        /// The value of the setting as it was given.
         value: f64,
-        /// The allowed values.
+        /// The allowed values, as words after `must be`.
         allowed: &'static str,
     },
 }

@@ -33,13 +33,14 @@ impl Verdict {
 /// What a server has counted of a tenant's requests in one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Number of admitted requests.
+    /// Number of the tenant's requests that were admitted in the period.
     pub requests: u64,
-    /// The sum of the accelerator times of requests that ended.
+    /// The sum of the accelerator times of the tenant's requests that ended in the period.
     pub time: Time,
-    /// Number of requests that took longer than the promised latency.
+    /// Number of the tenant's requests that took longer than the promised latency.
     pub late: u64,
-    /// Number of requests that wait for tokens of the traffic shaper at the end of the period.
+    /// Number of the tenant's requests that wait for tokens of the traffic shaper at the end of the
+    /// period.
     pub waiting: usize,
     /// The accelerator time of a request of the promised size, as measured; `None` if it has not
     /// been.

@@ -28,7 +28,7 @@ pub(crate) struct Movement {
     pub way: Way,
     /// The memory address, if memory is one end of the route.
     pub address: u64,
-    /// Bytes to move.
+    /// Number of bytes to move.
     pub size: Bytes,
     /// Index of the tenant whose data is moved.
     pub tenant: u16,

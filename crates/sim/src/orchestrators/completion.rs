@@ -35,22 +35,22 @@ impl Completion {
 /// Whether a completion starts the operation after the next join of parallel arms of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arm {
-    /// There is no join before the next step.
+    /// The trace has no join before its next step.
     #[default]
     None,
-    /// It does not: other arms of the join have not completed.
+    /// The completion does not start the next operation: other arms of the join have not completed.
     Waits,
-    /// It does: this is the last arm of the join.
+    /// The completion starts the next operation: it is the last arm of the join.
     Last,
 }
 
 /// The next step of a trace after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Continue at this accelerator.
+    /// The trace continues at this accelerator.
     Forward(Accel),
-    /// Continue at this TCP accelerator when a message arrives, for which the trace waits.
+    /// The trace waits for a message, and continues at this TCP accelerator when it arrives.
     Park,
-    /// End the trace and notify its core.
+    /// The trace ends, and its core is notified.
     End,
 }

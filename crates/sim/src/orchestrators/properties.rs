@@ -54,35 +54,36 @@ impl Properties {
 /// Where operations wait for a processing element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queueing {
-    /// In the input queue of the accelerator, from which its processing elements take operations.
+    /// Operations wait in the input queue of their accelerator, from which its processing elements
+    /// take them.
     #[default]
     PerAccelerator,
-    /// In one queue at the central manager for all accelerators; the manager assigns operations to
-    /// processing elements.
+    /// Operations of all accelerators wait in one queue at the central manager, which assigns them
+    /// to processing elements.
     Central,
 }
 
 /// How a core learns that an accelerator needs its decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreRequests {
-    /// By an interrupt.
+    /// The core is interrupted.
     #[default]
     Interrupt,
-    /// By a task in the core's run queue.
+    /// The core finds a task in its run queue.
     RunQueue,
-    /// By an entry in a queue in memory that the core polls. Ends of traces, and operations that
-    /// the core passes on, also use such queues.
+    /// The core polls a queue in memory and finds an entry. Ends of traces, and operations that the
+    /// core passes on, also use such queues.
     SoftwareQueue,
 }
 
 /// How a core learns that a trace has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
-    /// By a flag in memory, which the core checks as the parameter `core.notification` states.
+    /// The core checks a flag in memory, as often as the parameter `core.notification` states.
     #[default]
     Flag,
-    /// By an interrupt.
+    /// The core is interrupted.
     Interrupt,
-    /// By a task in the core's run queue.
+    /// The core finds a task in its run queue.
     Found,
 }

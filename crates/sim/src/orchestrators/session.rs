@@ -54,7 +54,7 @@ pub trait Session: Send {
 /// What a [`Session`] may know of its simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated<'s> {
-    /// The server's parameters.
+    /// The parameters of the simulated server.
     pub config: &'s Config,
     /// The pairs of accelerators with a static link, as Cohort has them.
     pub links: &'s Links,

@@ -15,7 +15,7 @@ pub struct Form {
 /// The size of one message of one request before compression, and the mean size of such messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
-    /// The size of this message.
+    /// The size of this message before compression.
     pub size: Bytes,
     /// The mean size of messages of the same kind.
     pub mean: Bytes,

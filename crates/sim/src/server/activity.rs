@@ -8,7 +8,7 @@ use crate::stats::Part;
 /// The hardware of a simulated server, as an [`Observer`](crate::Observer) sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerShape {
-    /// The number of the server.
+    /// The number of the simulated server.
     pub server: usize,
     /// Number of cores.
     pub cores: usize,
@@ -55,7 +55,7 @@ pub struct Activity {
     pub at: Time,
     /// The execution for which it happened. `None` if there are several or it is unknown.
     pub of: Option<Execution>,
-    /// What happened.
+    /// What the hardware did.
     pub what: Deed,
 }
 
@@ -80,9 +80,9 @@ pub struct Execution {
 pub enum Deed {
     /// Part of a request's time has passed.
     Spends {
-        /// What the time was spent on.
+        /// What the request's time was spent on.
         part: Part,
-        /// The beginning of the time.
+        /// When the request began to spend this time.
         from: Time,
         /// The end of the time: now, unless other time of the request has been spent since.
         until: Time,
@@ -111,9 +111,9 @@ pub enum Deed {
     Moves(Time),
     /// The central manager is busy with a task.
     Manages {
-        /// The beginning of the task.
+        /// The time at which the manager's task begins.
         from: Time,
-        /// The end of the task.
+        /// The time at which the manager's task ends.
         until: Time,
     },
     /// A link of the on-chip network carries data.
@@ -132,19 +132,19 @@ pub enum Deed {
 /// What a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
-    /// For a processing element, in an input queue.
+    /// It waits for a processing element, in an input queue.
     Input,
-    /// For an entry of an input queue, in its overflow area.
+    /// It waits for an entry of an input queue, in the overflow area of that queue.
     Overflow,
-    /// For an entry of an output queue, in the processing element that has its result.
+    /// It waits for an entry of an output queue, in the processing element that has its result.
     Output,
-    /// For a processing element, in the central manager's queue.
+    /// It waits for a processing element, in the central manager's queue.
     Central,
-    /// For an entry of the central manager's queue, in the overflow area of that queue.
+    /// It waits for an entry of the central manager's queue, in the overflow area of that queue.
     CentralOverflow,
-    /// For the traffic shaper of its tenant, or for other traces of the tenant to end.
+    /// It waits for the traffic shaper of its tenant, or for other traces of the tenant to end.
     Tenant,
-    /// For the core that handles it.
+    /// It waits for the core that handles it.
     Core,
 }
 

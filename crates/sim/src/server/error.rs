@@ -67,7 +67,7 @@ pub enum SimError {
     /// No events are left, but some requests have not ended. This is a defect of the simulator.
     #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
     Undrained {
-        /// Number of requests in flight.
+        /// Number of requests that have not ended.
         requests: usize,
         /// A list of the parts of the server that are not idle.
         left: String,

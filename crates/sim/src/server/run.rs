@@ -131,10 +131,10 @@ impl Load {
     }
 }
 
-/// One simulation: what is sent to which services on which hardware under which orchestrator.
+/// One simulation: the requests to send, the services, the hardware and the orchestrator.
 #[derive(Clone)]
 pub struct Run<'r> {
-    /// The server's parameters.
+    /// The parameters of the simulated server.
     pub config: &'r Config,
     /// The services to simulate.
     pub plan: &'r Plan,

@@ -20,7 +20,7 @@ pub struct ServerResult {
     /// Indices of the server's services that have a load or are called, in ascending order.
     /// `outcome` has empty statistics for other services.
     pub services: Vec<usize>,
-    /// The result of the server.
+    /// The statistics of the server.
     pub outcome: SimulationResult,
 }
 

@@ -71,7 +71,7 @@ pub struct AcceleratorConfig {
     pub speedup: [f64; Accel::MOST],
     /// Whether idle processing elements execute operations of other accelerators.
     pub reuse: Reuse,
-    /// When a core executes the rest of a trace instead of the next accelerator.
+    /// Under which condition a core executes the rest of a trace instead of the next accelerator.
     pub fallback: FallBackWhen,
     /// Speed of a processing element at an operation of another accelerator type, relative to an
     /// element of that type.
@@ -133,11 +133,12 @@ impl AcceleratorConfig {
 /// Which accelerators transform the payloads of RPCs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RpcProcessor {
-    /// The separate accelerators Ser and Dser.
+    /// The separate accelerators Ser and Dser transform payloads.
     #[default]
     None,
-    /// The RPC accelerator, whose pipelines process header and payload of a message one after the
-    /// other without a movement between them, as in Cerebros (MICRO 2021, section 4.2).
+    /// The RPC accelerator transforms payloads: its pipelines process header and payload of a
+    /// message one after the other without a movement between them, as in Cerebros (MICRO 2021,
+    /// section 4.2).
     Whole,
 }
 
@@ -162,15 +163,17 @@ impl Reuse {
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
-/// When the core of a request executes the rest of a trace instead of the next accelerator.
+/// Under which condition the core of a request executes the rest of a trace instead of the next
+/// accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallBackWhen {
-    /// If input queue and overflow area of the next accelerator are full (section IV.A).
+    /// The core takes over if input queue and overflow area of the next accelerator are full
+    /// (section IV.A).
     #[default]
     Full,
-    /// If they are full, or if the core is idle and would end the next operation sooner than the
-    /// accelerator, which has a queue. This is one of the "adaptive control-flow decisions based on
-    /// real-time system load" of section IX.
+    /// The core takes over if they are full, or if it is idle and would end the next operation
+    /// sooner than the accelerator, which has a queue. This is one of the "adaptive control-flow
+    /// decisions based on real-time system load" of section IX.
     Sooner,
 }
 

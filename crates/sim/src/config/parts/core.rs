@@ -64,7 +64,7 @@ pub enum Balancing {
     LeastLoaded,
     /// A random core, all with the same probability.
     Random,
-    /// One core after the other, in the order of their numbers.
+    /// The cores take turns, in the order of their numbers.
     RoundRobin,
     /// The less loaded of two random cores; the first drawn if they are equal.
     TwoChoices,
@@ -90,10 +90,10 @@ impl Balancing {
 /// How a core that executes the load balancer LdB in software chooses the core of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SoftwareBalancing {
-    /// As the LdB accelerator does ([`Balancing`]).
+    /// The core chooses as the LdB accelerator does ([`Balancing`]).
     #[default]
     Same,
-    /// It keeps the request itself: the network card has already chosen this core.
+    /// The core keeps the request: the network card has already chosen this core.
     None,
 }
 
@@ -105,11 +105,11 @@ impl SoftwareBalancing {
 /// When a core serves an interrupt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptPolicy {
-    /// After all tasks that wait for the core.
+    /// The core serves an interrupt after all tasks that wait for it.
     Queued,
-    /// After the running task, before all that wait.
+    /// The core serves an interrupt after the running task, before all tasks that wait.
     First,
-    /// At once. The interrupted task continues afterwards.
+    /// The core serves an interrupt at once. The interrupted task continues afterwards.
     #[default]
     Preempt,
 }
@@ -127,12 +127,14 @@ impl InterruptPolicy {
 /// for the core come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
-    /// "The CPU core can be performing other work and periodically check the notification flag."
+    /// The core checks once per period ([`CoreConfig::notice_period`]): "The CPU core can be
+    /// performing other work and periodically check the notification flag."
     #[default]
     Periodically,
-    /// "By continuously polling the flag", whenever the core has no other work.
+    /// The core checks "by continuously polling the flag", whenever it has no other work.
     Always,
-    /// "By executing an MWAIT-like instruction and automatically waking up".
+    /// The core checks when a flag wakes it up from sleep: "By executing an MWAIT-like instruction
+    /// and automatically waking up".
     WhenWoken,
 }
 

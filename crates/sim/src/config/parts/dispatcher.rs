@@ -28,9 +28,9 @@ pub struct DispatcherConfig {
 /// When an output dispatcher that handles an entry becomes free for the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Busy {
-    /// When its instructions end.
+    /// The dispatcher is free when its instructions end.
     Instructions,
-    /// When the A-DMA engine confirms that it has moved the entry.
+    /// The dispatcher is free when the A-DMA engine confirms that it has moved the entry.
     #[default]
     UntilConfirmed,
 }

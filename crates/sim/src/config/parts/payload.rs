@@ -13,10 +13,10 @@ pub struct PayloadConfig {
 /// reuse the same memory. A heap reuses the most recently freed buffer first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heaps {
-    /// From a heap for each pair of core and service.
+    /// Each pair of core and service has a heap.
     #[default]
     OfCores,
-    /// From a heap for each service.
+    /// Each service has a heap.
     OfServices,
 }
 

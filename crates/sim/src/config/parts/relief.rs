@@ -22,8 +22,8 @@ pub struct ReliefConfig {
 /// hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
-    /// The core of the request, which the manager interrupts.
+    /// The request's core does this work; the manager interrupts it.
     Core,
-    /// The manager itself.
+    /// The manager does this work itself.
     Manager,
 }

@@ -15,12 +15,12 @@ pub struct TcpConfig {
 /// input queue, or of the queue that all accelerators share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parking {
-    /// In systems with traces.
+    /// A waiting chain occupies an entry in systems with traces.
     #[default]
     Traces,
-    /// In all systems.
+    /// A waiting chain occupies an entry in all systems.
     All,
-    /// In no system: the message requests an entry when it arrives.
+    /// A waiting chain occupies no entry in any system: the message requests one when it arrives.
     None,
 }
 

@@ -30,10 +30,10 @@ impl Isolation {
 /// The order in which the waiting traces of a tenant with a traffic shaper get tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapingOrder {
-    /// The order in which they request tokens.
+    /// Traces get tokens in the order in which they request them.
     Asking,
-    /// Traces of requests that have already begun come before the first traces of new requests.
-    /// Within each group, they come in the order in which they request tokens.
+    /// Traces of requests that have already begun get tokens before the first traces of new
+    /// requests. Within each group, traces get tokens in the order in which they request them.
     BegunFirst,
 }
 
