@@ -6,7 +6,7 @@ use super::completion::Completion;
 use super::costs::instructions;
 use crate::config::Config;
 
-/// The cost of orchestrating one [`Completion`](super::Completion): for how long dispatcher,
+/// The cost of orchestrating one [`Completion`]: for how long dispatcher,
 /// manager and core are busy with it, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
