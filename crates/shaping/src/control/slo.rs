@@ -150,7 +150,7 @@ pub enum ControlError {
     },
     /// The requested latency is impossible even on idle accelerators.
     #[error(
-        "tenant '{tenant}': within = {} us for {} of the requests: must be at least {} us, as on idle accelerators",
+        "tenant '{tenant}': within = {} us for {} of the requests: must be at least {} us, their time on idle accelerators",
         .latency.within.as_us_f64(), percent(.latency.quantile), .alone.as_us_f64()
     )]
     LatencyImpossible {

@@ -255,7 +255,7 @@ impl Plan {
         chains.get_mut(chain).ok_or_else(|| {
             let place = format!("services.{}.path[{phase}]", service.name);
             let allowed = match count {
-                0 => "must be a chain, but this phase is application time and has none".to_owned(),
+                0 => "must be a chain, but this phase is application logic and has none".to_owned(),
                 _ => format!("must be the number of a chain, from 0 to {}", count - 1),
             };
             Refusal::new(place, chain, allowed)

@@ -137,8 +137,8 @@ impl Policies {
         let decision = session.decide(completion).map_err(SimError::from)?;
         if self.central && decision.manager.is_none() {
             // The manager would never learn that an element is free.
-            let why = "a decision without a visit to the manager: must have one, as all \
-                       accelerators share one queue there";
+            let why = "manager of a decision = none: must be a visit to the manager, as all \
+                       accelerators share its queue";
             let error = PolicyError::new(format!("{}: {why}", run.orchestrator.id()));
             return Err(Box::new(error.into()));
         }
