@@ -304,10 +304,10 @@ pub struct TenantStats {
     pub started: u64,
     /// The largest number of the tenant's traces that ran at once.
     pub peak_running: u64,
-    /// Number of traces that waited for others of the tenant to end (the parameter
+    /// Number of traces that waited for other traces of the tenant to end (the parameter
     /// `tenant.max_traces`).
     pub waited: u64,
-    /// The sum of the waits for others of the tenant to end.
+    /// The sum of the times that traces waited for other traces of the tenant to end.
     pub waiting_time: Time,
     /// Number of traces that have passed the tenant's traffic shaper.
     pub shaped: u64,
