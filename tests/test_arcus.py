@@ -119,7 +119,7 @@ def test_registers_that_cannot_be_are_refused(change: dict[str, Any], message: s
 @pytest.mark.parametrize(
     ("messages", "options", "message"),
     [
-        ([(0, 101)], {}, "message 0 = 101 bytes: a bucket of 100 tokens can never pass it"),
+        ([(0, 101)], {}, "message 0: size = 101 bytes: must be at most 100, the tokens"),
         ([(0, 1), (0, 0)], {}, "message 1: size = 0 bytes"),
         ([(1, 1), (0, 1)], {}, "must not be before 1000 ps"),
         ([(-1, 1)], {}, "time of message 0 = -1: must be from 0"),

@@ -374,7 +374,7 @@ def test_a_central_queue_needs_a_visit_to_the_manager() -> None:
         like = "relief"
         answer = Decision()
 
-    with pytest.raises(AccelflowError, match="Central: a decision without a visit to the manager"):
+    with pytest.raises(AccelflowError, match="Central: manager of a decision = none: must be"):
         simulation.run(small(), orchestrators=[Central])
 
 

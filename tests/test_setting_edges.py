@@ -66,11 +66,11 @@ def test_equal_arrival_times_need_a_rate_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
-        ("memory.tenant_gb_per_s", 4e-10, "must be 0, or so large that it is not rounded to 0"),
+        ("memory.tenant_gb_per_s", 4e-10, "must be 0, or large enough not to be rounded to 0"),
         ("memory.tenant_gb_per_s", 1e-9, "must be 0 or at least 0.001"),
-        ("core.time_slice_ns", 4e-4, "must be 0, or so large that it is not rounded to 0"),
+        ("core.time_slice_ns", 4e-4, "must be 0, or large enough not to be rounded to 0"),
         ("core.time_slice_ns", 999.0, "must be 0 or at least 1000"),
-        ("rpc_message_ns", 4e-4, "must be 0, or so large that it is not rounded to 0"),
+        ("rpc_message_ns", 4e-4, "must be 0, or large enough not to be rounded to 0"),
     ],
 )
 def test_values_that_would_mean_something_else_are_refused(
@@ -86,7 +86,7 @@ def test_values_that_would_mean_something_else_are_refused(
 def test_a_time_slice_is_no_shorter_than_a_switch() -> None:
     config = {"core.time_slice_ns": 5_000.0, "core.context_switch_ns": 5_000.0}
     simulation.check(scenario(config=config))
-    with pytest.raises(InputError, match=r"must be 0 or at least 5001, as long as core.context"):
+    with pytest.raises(InputError, match=r"must be 0 or at least 5001, the value of core.context"):
         simulation.check(scenario(config=config | {"core.context_switch_ns": 5_001.0}))
 
 
@@ -118,8 +118,8 @@ def test_only_an_rpc_processor_refuses_messages(system: str, config: dict[str, A
 @pytest.mark.parametrize(
     ("system", "config", "allowed"),
     [
-        ("relief", {}, "must be shared with relief, whose accelerators share one queue"),
-        ("accelflow", {"accelerator.pes": 1}, "each of the 2 tenants must have an element"),
+        ("relief", {}, "must be shared under relief, whose accelerators share one queue"),
+        ("accelflow", {"accelerator.pes": 1}, "an output entry for each of the 2 tenants"),
     ],
 )
 def test_reservations_that_cannot_be_are_refused(

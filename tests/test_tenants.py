@@ -136,7 +136,7 @@ def test_a_control_plane_gives_promises_and_watches_them(interface: Path) -> Non
     server = Server(interface, tenants=tenants, control=control)
     server.handle("next", lambda arguments: arguments["value"] + 1)
     with server, _connect(server.port, "127.0.0.3") as stream:
-        words = "0.7 are left (1400 requests/s) of 0.8 that may be promised"
+        words = "must be at most 1400 for requests of 500 us"
         with pytest.raises(AccelflowError, match=re.escape(words)):
             server.set_slo("batch", Slo(requests_per_s=2_000, request_us=500))
         sized = Slo(requests_per_s=1, request_bytes=50, latency_percentile=99, latency_us=1_000_000)

@@ -460,7 +460,7 @@ fn mechanisms_and_settings_that_cannot_be_are_refused() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("a bucket of 64 tokens can never pass it"),
+        error.contains("must be at most 64, the tokens that the bucket holds"),
         "{error}"
     );
 }

@@ -1,36 +1,36 @@
 //! Random attributes of requests, which depend on numbers and not on the order of draws.
 
-/// 64 random bits that are a pure function of `seed`, `request` and `index`.
+/// Returns 64 random bits that depend only on `seed`, `request` and `index`.
 ///
-/// The index-th attribute of a request (its kind, a branch taken, a size) is the same in every
-/// system that handles the request, in any order of draws. Each word goes through the finaliser of
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant 13), so one
-/// changed bit of any of the three changes each bit of the result with probability one half.
+/// So attribute number `index` of a request (its kind, a branch taken, a size) is the same in every
+/// simulated system, whatever else is drawn before. Each of the three numbers goes through the
+/// finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant
+/// 13), so one changed bit of any of them changes each bit of the result with probability one half.
 #[inline]
 pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     Attributes::of(seed, request).at(index)
 }
 
-/// The attributes of one request, for several calls: equal to [`attribute`], but the hash of seed
-/// and request is computed only once.
+/// The random attributes of one request, for several draws. Gives the same values as [`attribute`],
+/// but hashes seed and request only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes(u64);
 
 impl Attributes {
-    /// Prepares the attributes of the request number `request`.
+    /// Creates the attributes of request number `request` for the random seed `seed`.
     #[inline]
     pub fn of(seed: u64, request: u64) -> Attributes {
         let keyed = mix(seed.wrapping_add(WEYL));
         Attributes(mix(keyed ^ request.wrapping_mul(WEYL)))
     }
 
-    /// Returns the attributes from number `first` on: their number 0 is number `first` of these.
+    /// Renumbers the attributes: number 0 of the result is number `first` of `self`.
     #[inline]
     pub fn from(self, first: u64) -> Attributes {
         Attributes(self.0.wrapping_add(first.wrapping_mul(WEYL)))
     }
 
-    /// The attribute number `index`.
+    /// Returns attribute number `index`: 64 random bits.
     #[inline]
     pub fn at(self, index: u64) -> u64 {
         mix(self
@@ -39,7 +39,7 @@ impl Attributes {
     }
 }
 
-/// [`attribute`] as a number in `[0, 1)`, a multiple of 2^-53.
+/// Returns [`attribute`] as a number in `[0, 1)`, a multiple of 2^-53.
 #[inline]
 pub fn attribute_unit(seed: u64, request: u64, index: u64) -> f64 {
     unit(attribute(seed, request, index))

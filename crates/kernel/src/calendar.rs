@@ -4,7 +4,7 @@ use accelflow_units::Time;
 
 use crate::{EventQueue, Priority};
 
-/// Pending events, delivered in the total order (time, priority, sequence number).
+/// A queue of pending events, delivered in the total order (time, priority, sequence number).
 ///
 /// Among events of one time the one with the lowest [`Priority`] comes first, and among those the
 /// one that was scheduled first. No two events compare equal, so the order of delivery is a
@@ -16,8 +16,8 @@ use crate::{EventQueue, Priority};
 /// There is no cancellation: a model that needs it keeps a generation number in its state and
 /// ignores the events of older generations.
 ///
-/// A 4-ary implicit heap of 128-bit keys with the events in a slab. Memory grows to the
-/// largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
+/// It is implemented as a 4-ary heap of 128-bit keys, with the events in a slab. Memory grows to
+/// the largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
 /// root that the next `schedule` fills, so the usual pop-then-schedule costs one descent, not two.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
@@ -47,7 +47,7 @@ impl<E: Copy> Calendar<E> {
         Calendar::with_capacity(64)
     }
 
-    /// Creates an empty calendar with room for `events` pending events before it allocates again.
+    /// Creates an empty calendar at time zero, with memory for `events` pending events.
     pub fn with_capacity(events: usize) -> Calendar<E> {
         let groups = (events + ROOT) / 4 + 1;
         let mut keys = Vec::with_capacity(groups);
@@ -66,12 +66,13 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Schedules `event` for the time `at`, which must not be before [`Calendar::now`].
+    /// Adds `event`, to be delivered at the time `at`, which must not be before [`Calendar::now`].
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
             at >= self.now,
-            "an event was scheduled at {at:?}, before the present {:?}",
-            self.now
+            "event: time = {} ps: must not be before {} ps, the current time",
+            at.as_ps(),
+            self.now.as_ps()
         );
         let rank = u64::from(priority.0) << SEQUENCE_BITS | self.sequence;
         let key = u128::from(at.max(self.now).as_ps()) << 64 | u128::from(rank);
@@ -85,7 +86,8 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Removes the next event and moves [`Calendar::now`] to its time.
+    /// Removes and returns the next event with its time, and moves [`Calendar::now`] there; `None`
+    /// if no event is pending.
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.close_hole();
         if self.end == ROOT {
@@ -98,7 +100,7 @@ impl<E: Copy> Calendar<E> {
         Some((self.now, self.events[slot as usize]))
     }
 
-    /// The time of the next event.
+    /// Returns the time of the next event, which stays pending; `None` if no event is pending.
     pub fn peek_time(&self) -> Option<Time> {
         let key = if self.hole {
             self.keys
@@ -110,17 +112,17 @@ impl<E: Copy> Calendar<E> {
         (key != EMPTY).then(|| time_of(key))
     }
 
-    /// The number of pending events.
+    /// Returns the number of pending events.
     pub fn len(&self) -> usize {
         self.end - ROOT - usize::from(self.hole)
     }
 
-    /// Whether nothing is pending.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The time of the last event popped; zero before the first.
+    /// Returns the current simulated time: that of the last event popped, zero before the first.
     pub fn now(&self) -> Time {
         self.now
     }

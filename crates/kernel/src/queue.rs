@@ -2,16 +2,16 @@
 
 use accelflow_units::Time;
 
-/// The rank of an event among those of the same time: lower is delivered first.
+/// The rank of an event among those of the same time: the lowest number is delivered first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
 impl Priority {
-    /// Delivered before every other event of the same time.
+    /// The rank whose events are delivered before all others of the same time.
     pub const FIRST: Priority = Priority(0);
-    /// The priority of events for which none is given.
+    /// The rank of events for which none is given.
     pub const NORMAL: Priority = Priority(128);
-    /// Delivered after every other event of the same time.
+    /// The rank whose events are delivered after all others of the same time.
     pub const LAST: Priority = Priority(255);
 }
 
@@ -21,32 +21,34 @@ impl Default for Priority {
     }
 }
 
-/// Pending events, delivered by time.
+/// A queue of pending events of a discrete-event simulation, delivered by time.
 ///
 /// The contract of every implementation: `pop` never goes back in time, the order of simultaneous
-/// events is a stated total order, and equal calls give equal results. The order differs:
+/// events is a stated total order, and equal calls give equal results. That order differs:
 /// [`crate::Calendar`] delivers events scheduled through this trait in the order of scheduling,
 /// [`crate::SlotQueue`] in the order of slots.
 ///
 /// A model that is generic over its queue can run on any of them.
 pub trait EventQueue<E> {
-    /// Schedules `event` for the time `at`, which must not be before [`EventQueue::now`].
+    /// Adds `event`, to be delivered at the time `at`, which must not be before
+    /// [`EventQueue::now`].
     fn schedule(&mut self, at: Time, event: E);
 
-    /// Removes the next event and moves `now` to its time.
+    /// Removes and returns the next event with its time, and moves [`EventQueue::now`] there;
+    /// `None` if no event is pending.
     fn pop(&mut self) -> Option<(Time, E)>;
 
-    /// The time of the next event.
+    /// Returns the time of the next event, which stays pending; `None` if no event is pending.
     fn peek_time(&self) -> Option<Time>;
 
-    /// The number of pending events.
+    /// Returns the number of pending events.
     fn len(&self) -> usize;
 
-    /// Whether nothing is pending.
+    /// Whether no event is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The time of the last event popped; zero before the first.
+    /// Returns the current simulated time: that of the last event popped, zero before the first.
     fn now(&self) -> Time;
 }

@@ -6,7 +6,7 @@ use accelflow_units::Time;
 
 use crate::EventQueue;
 
-/// Pending events of at most 16,384 slots, in the order (time, slot).
+/// A queue of pending events for at most 16,384 slots, delivered in the order (time, slot).
 ///
 /// A slot is a source of events with at most one pending event: a server that will finish, a
 /// generator that will fire. The model keeps the meaning of the event in its own state of the slot;
@@ -19,14 +19,13 @@ use crate::EventQueue;
 /// [`crate::Calendar`] has neither limit.
 ///
 /// It is for models of a few hundred slots that do little else than queue, where it is 1.8 times as
-/// fast as the calendar (`benches/kernel_m2`). The simulated server has a [`crate::Wheel`] instead:
-/// one of its jobs has several events pending (a time-out and the message that it waits for), a
-/// saturated run has more of them than there are slots, its runs may be longer than the horizon,
-/// and simultaneous events in the order of slots would change the results.
+/// fast as the calendar (`benches/kernel_m2`). The simulated server uses a [`crate::Wheel`]
+/// instead: one of its requests has several events pending (a time-out and the message that it
+/// waits for), a saturated run has more of them than there are slots, its runs may be longer than
+/// the horizon, and simultaneous events in the order of slots would change the results.
 ///
-/// Scheduling before [`SlotQueue::now`], or a slot that is already pending, is a bug of the
-/// model. Debug builds panic on both. Release builds deliver the former at `now`, and the latter
-/// twice.
+/// Scheduling before [`SlotQueue::now`], or a slot that is already pending, is a bug of the model.
+/// Debug builds panic on both. Release builds deliver the former at `now`, and the latter twice.
 #[derive(Clone, Debug)]
 pub struct SlotQueue {
     /// As in the calendar: the root is the last entry of group 0, the children of position `p`
@@ -44,7 +43,8 @@ const SLOT_BITS: u32 = 14;
 const ROOT: usize = 3;
 const EMPTY: u64 = u64::MAX;
 
-/// The error of a [`SlotQueue`] with more than [`SlotQueue::MAX_SLOTS`] slots.
+/// The error of creating a [`SlotQueue`] with this number of slots, more than
+/// [`SlotQueue::MAX_SLOTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySlots(pub usize);
 
@@ -52,7 +52,7 @@ impl fmt::Display for TooManySlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a slot queue of {} slots; at most {} are allowed",
+            "slots = {}: must be at most {}",
             self.0,
             SlotQueue::MAX_SLOTS
         )
@@ -62,9 +62,9 @@ impl fmt::Display for TooManySlots {
 impl std::error::Error for TooManySlots {}
 
 impl SlotQueue {
-    /// The largest number of slots.
+    /// The largest number of slots of a queue: 16,384.
     pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
-    /// Events are strictly before this time: 2^50 - 1 ps, or 1,125 s.
+    /// The time before which all events must lie: 2^50 - 1 ps, or 1,125 s.
     pub const HORIZON: Time = Time::from_ps((1 << (64 - SLOT_BITS)) - 1);
 
     /// Creates an empty queue at time zero for slots `0..slots`.
@@ -90,13 +90,15 @@ impl SlotQueue {
     /// [`SlotQueue::now`].
     ///
     /// # Panics
-    /// If `at` is at or after [`SlotQueue::HORIZON`], or `slot` is not one of the queue's: the key
-    /// would otherwise silently be that of another event.
+    /// If `at` is at or after [`SlotQueue::HORIZON`], or `slot` is not one of the queue's slots:
+    /// its key would otherwise silently be that of another event.
     #[inline]
     pub fn schedule(&mut self, at: Time, slot: u16) {
         assert!(
             at < SlotQueue::HORIZON,
-            "{at:?} is beyond the horizon of a slot queue"
+            "time = {} ps: must be before {} ps, the horizon of a slot queue",
+            at.as_ps(),
+            SlotQueue::HORIZON.as_ps()
         );
         assert!(
             usize::from(slot) < self.slots,
@@ -105,8 +107,9 @@ impl SlotQueue {
         );
         debug_assert!(
             at >= self.now,
-            "slot {slot} was scheduled at {at:?}, before the present {:?}",
-            self.now
+            "event of slot {slot}: time = {} ps: must not be before {} ps, the current time",
+            at.as_ps(),
+            self.now.as_ps()
         );
         self.mark(slot, true);
         let key = at.max(self.now).as_ps() << SLOT_BITS | u64::from(slot);
@@ -118,7 +121,8 @@ impl SlotQueue {
         }
     }
 
-    /// Removes the next event and moves [`SlotQueue::now`] to its time.
+    /// Removes the next event, returns its time and slot, and moves [`SlotQueue::now`] there;
+    /// `None` if no event is pending.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u16)> {
         if self.hole {
@@ -135,7 +139,7 @@ impl SlotQueue {
         Some((self.now, slot))
     }
 
-    /// The time of the next event.
+    /// Returns the time of the next event, which stays pending; `None` if no event is pending.
     pub fn peek_time(&self) -> Option<Time> {
         let key = if self.hole {
             self.keys
@@ -147,17 +151,17 @@ impl SlotQueue {
         (key != EMPTY).then(|| time_of(key))
     }
 
-    /// The number of pending events.
+    /// Returns the number of pending events.
     pub fn len(&self) -> usize {
         self.end - ROOT - usize::from(self.hole)
     }
 
-    /// Whether nothing is pending.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The time of the last event popped; zero before the first.
+    /// Returns the current simulated time: that of the last event popped, zero before the first.
     pub fn now(&self) -> Time {
         self.now
     }
@@ -165,7 +169,10 @@ impl SlotQueue {
     #[cfg(debug_assertions)]
     fn mark(&mut self, slot: u16, pending: bool) {
         let was = std::mem::replace(&mut self.pending[usize::from(slot)], pending);
-        assert!(!(was && pending), "slot {slot} already has a pending event");
+        assert!(
+            !(was && pending),
+            "slot = {slot}: must be a slot without a pending event"
+        );
     }
 
     #[cfg(not(debug_assertions))]

@@ -7,12 +7,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::attribute::{WEYL, mix, unit};
 use crate::ziggurat::Exponential;
 
-/// One source of random numbers, named by a seed and a stream number.
+/// A generator of random numbers, identified by a seed and a stream number.
 ///
 /// A model uses one stream per purpose (arrivals, service times ...), so that more draws for one
 /// purpose do not shift another. The generator is xoshiro256++; its 256 bits of state are four
-/// successive outputs of splitmix64, started from a hash of the seed and the stream number.
-/// Nothing depends on the platform.
+/// successive outputs of splitmix64, started from a hash of the seed and the stream number. Nothing
+/// depends on the platform.
 #[derive(Clone, Debug)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
@@ -20,7 +20,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates stream number `stream` of `seed`.
+    /// Creates the stream with number `stream` for the random seed `seed`.
     pub fn new(seed: u64, stream: u64) -> Stream {
         let start = mix(mix(seed.wrapping_add(WEYL)) ^ stream.wrapping_mul(WEYL));
         let mut state = [0; 32];

@@ -4,15 +4,16 @@ use accelflow_units::Time;
 
 use crate::{Calendar, EventQueue, Priority};
 
-/// Pending events in the total order (time, priority, sequence number), as in a [`Calendar`].
+/// A queue of pending events, delivered in the total order (time, priority, sequence number), as by
+/// a [`Calendar`].
 ///
 /// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery; a
 /// bitmap finds the first bucket that has one. So the cost of scheduling and delivery does not
 /// depend on the number of pending events, as long as a bucket has few. Later events wait in a
 /// calendar, and move to their buckets as time advances.
 ///
-/// It is for models with microscopic steps, such as the simulated server, whose events come some
-/// 70 ns apart. Any other distribution of times gives the same order, more slowly: a bucket with n
+/// It is for models with microscopic steps, such as the simulated server, whose events come some 70
+/// ns apart. Any other distribution of times gives the same order, more slowly: a bucket with n
 /// events takes up to n steps to add one.
 ///
 /// Scheduling before [`Wheel::now`] is a bug of the model, as in a calendar.
@@ -81,13 +82,14 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Schedules `event` for the time `at`, which must not be before [`Wheel::now`].
+    /// Adds `event`, to be delivered at the time `at`, which must not be before [`Wheel::now`].
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
             at >= self.now,
-            "an event was scheduled at {at:?}, before the present {:?}",
-            self.now
+            "event: time = {} ps: must not be before {} ps, the current time",
+            at.as_ps(),
+            self.now.as_ps()
         );
         let at = at.max(self.now);
         if bucket_of(at) - bucket_of(self.now) < BUCKETS as u64 {
@@ -97,7 +99,8 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Removes the next event and moves [`Wheel::now`] to its time.
+    /// Removes and returns the next event with its time, and moves [`Wheel::now`] there; `None` if
+    /// no event is pending.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         let at = self.next;
@@ -112,7 +115,7 @@ impl<E: Copy> Wheel<E> {
         Some((at, event))
     }
 
-    /// The time of the next event.
+    /// Returns the time of the next event, which stays pending; `None` if no event is pending.
     #[inline]
     pub fn peek_time(&self) -> Option<Time> {
         match self.next {
@@ -121,35 +124,37 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Whether it is certain that no event is pending at `at` or before. [`Wheel::advance`] may
-    /// then move [`Wheel::now`] there.
+    /// Whether it is certain that no event is pending at `at` or before, so that [`Wheel::advance`]
+    /// may move [`Wheel::now`] to `at`. False does not mean that there is such an event.
     #[inline(always)]
     pub fn is_clear_until(&self, at: Time) -> bool {
         at < self.next && at < self.far_due
     }
 
-    /// Moves [`Wheel::now`] to `at`, for which [`Wheel::is_clear_until`] must hold.
+    /// Moves [`Wheel::now`] to `at` without an event. [`Wheel::is_clear_until`] must be true for
+    /// `at`.
     #[inline(always)]
     pub fn advance(&mut self, at: Time) {
         debug_assert!(
             at >= self.now && self.is_clear_until(at),
-            "the wheel cannot advance to {at:?}"
+            "time = {} ps: must not be before the current time or after a pending event",
+            at.as_ps()
         );
         self.now = at;
     }
 
-    /// The number of pending events.
+    /// Returns the number of pending events.
     pub fn len(&self) -> usize {
         self.near + self.far.len()
     }
 
-    /// Whether nothing is pending.
+    /// Whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The present time: that of the last event popped or of the last [`Wheel::advance`]; zero
-    /// before the first.
+    /// Returns the current simulated time: that of the last event popped or of the last
+    /// [`Wheel::advance`]; zero before the first.
     pub fn now(&self) -> Time {
         self.now
     }

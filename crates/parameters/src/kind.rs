@@ -3,19 +3,21 @@
 use crate::number_text;
 use crate::refusal::any_of;
 
-/// One of the values that a parameter of [`Kind::Choice`] may have.
+/// One of the listed values of a parameter ([`Kind::Choice`], [`Kind::WholeOr`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// The number that represents it in a configuration, and is accepted instead of the name.
+    /// The number that stands for the choice in a configuration. Users may give it instead of the
+    /// name.
     pub value: f64,
-    /// The name in files, on command lines and in tables; empty if the choice is a mere number.
+    /// The name of the choice in files, on command lines and in tables; empty if the choice is a
+    /// mere number.
     pub name: &'static str,
-    /// The meaning, as a clause; empty if name or number express it.
+    /// What the choice means, as a clause; empty if its name or number says it.
     pub meaning: &'static str,
 }
 
 impl Choice {
-    /// A choice with a name and a meaning.
+    /// Creates a choice with a number, a name and a meaning.
     pub const fn named(value: f64, name: &'static str, meaning: &'static str) -> Choice {
         Choice {
             value,
@@ -24,12 +26,12 @@ impl Choice {
         }
     }
 
-    /// A choice that is a mere number.
+    /// Creates a choice that has a number but no name.
     pub const fn number(value: f64) -> Choice {
         Choice::named(value, "", "")
     }
 
-    /// The name, or the number where there is none.
+    /// Returns the name of the choice, or its number if it has no name.
     pub fn label(&self) -> String {
         match self.name {
             "" => number_text(self.value),
@@ -38,35 +40,35 @@ impl Choice {
     }
 }
 
-/// The kind of a parameter: its allowed values. All values are numbers.
+/// The kind of a parameter, which determines its allowed values. All values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Any number from `min` to `max`.
+    /// The smallest allowed value of the parameter.
     Number {
-        /// The smallest value.
+        /// The largest allowed value of the parameter.
         min: f64,
-        /// The largest value.
+        /// The largest allowed value.
         max: f64,
     },
     /// A whole number from `min` to `max`.
     Whole {
-        /// The smallest value.
+        /// The smallest allowed value of the parameter.
         min: f64,
-        /// The largest value.
+        /// The largest allowed value of the parameter.
         max: f64,
     },
-    /// A whole number from `min` to `max`, or one of several values with names.
+    /// A whole number from `min` to `max`, or one of the values `named`, such as 0 for `none`.
     WholeOr {
-        /// The smallest number.
+        /// The smallest number of the range.
         min: f64,
-        /// The largest number.
+        /// The largest number of the range.
         max: f64,
-        /// The other values, which are whole numbers too.
+        /// The allowed values besides the range: whole numbers with names.
         named: &'static [Choice],
     },
-    /// One of several values, most of which have names.
+    /// One of several listed values, most of which have names.
     Choice(&'static [Choice]),
-    /// `off` (0) or `on` (1).
+    /// Off or on: the value 0 or 1.
     Switch,
     /// A constant of the model, listed for its provenance; only the default is allowed.
     Fixed,
@@ -75,22 +77,23 @@ pub enum Kind {
 const SWITCH: &[Choice] = &[Choice::named(0.0, "off", ""), Choice::named(1.0, "on", "")];
 
 impl Kind {
-    /// Any number from `min` to `max`.
+    /// Creates the kind of a parameter that may be any number from `min` to `max`.
     pub const fn number(min: f64, max: f64) -> Kind {
         Kind::Number { min, max }
     }
 
-    /// A whole number from `min` to `max`.
+    /// Creates the kind of a parameter that may be a whole number from `min` to `max`.
     pub const fn whole(min: f64, max: f64) -> Kind {
         Kind::Whole { min, max }
     }
 
-    /// A whole number from `min` to `max`, or one of `named`.
+    /// Creates the kind of a parameter that may be a whole number from `min` to `max` or one of
+    /// `named`.
     pub const fn whole_or(min: f64, max: f64, named: &'static [Choice]) -> Kind {
         Kind::WholeOr { min, max, named }
     }
 
-    /// The name in lists: number, whole, choice, switch or fixed.
+    /// Returns the name of the kind in lists: number, whole, choice, switch or fixed.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Number { .. } => "number",
@@ -101,8 +104,8 @@ impl Kind {
         }
     }
 
-    /// Returns the allowed values that are listed one by one, most of them with names; empty if
-    /// there is only a range.
+    /// Returns the allowed values that are listed one by one, most of them with names; empty for a
+    /// kind that has only a range.
     pub const fn choices(self) -> &'static [Choice] {
         match self {
             Kind::Choice(choices) => choices,

@@ -4,33 +4,34 @@ use crate::refusal::quoted;
 use crate::similar::plain;
 use crate::{Choice, Kind, Provenance, Refusal, number_text};
 
-/// A parameter of a model: a value with its unit, allowed range, default and provenance.
+/// The description of a parameter of a model: its key, unit, allowed values, default and the
+/// default's origin.
 ///
-/// Users can set most of them; the others are listed for their origin. `S` is the type of the
+/// Users can set most parameters; the others are listed for their origin. `S` is the type of the
 /// strings: `&'static str` in constant tables, `String` for parameters derived from data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter<S = &'static str> {
-    /// The name in files and on command lines, such as `core.clock_ghz`.
+    /// The parameter's name in files and on command lines, such as `core.clock_ghz`.
     pub key: S,
     /// The unit of the value; empty for a ratio and for a choice.
     pub unit: &'static str,
     /// The kind and range of the allowed values.
     pub kind: Kind,
-    /// The value unless another one is set.
+    /// The value that holds unless a user sets another one.
     pub default: f64,
-    /// Where the default comes from.
+    /// The kind of origin of the default: a paper, a calculation, a measurement or an assumption.
     pub provenance: Provenance,
-    /// The source: paper and section, the measured thing, or `no source`.
+    /// Where the default comes from: paper and section, the measured thing, or `no source`.
     pub source: S,
-    /// The computation or the reason; empty if the source is enough.
+    /// The calculation of the default or the reason for it; empty if the source is enough.
     pub why: S,
 }
 
 impl<S: AsRef<str>> Parameter<S> {
-    /// Checks a value.
+    /// Checks that the parameter may have `value`.
     ///
     /// # Errors
-    /// [`Refusal`] of a value that is not allowed.
+    /// A [`Refusal`] with the allowed values.
     pub fn check(&self, value: f64) -> Result<(), Refusal> {
         match self.kind.allows(value, self.default) {
             true => Ok(()),
@@ -38,10 +39,11 @@ impl<S: AsRef<str>> Parameter<S> {
         }
     }
 
-    /// The number of the choice called `name`. Case is ignored, and `-` and blanks count as `_`.
+    /// Returns the number of the choice called `name`. Case is ignored, and `-` and blanks count as
+    /// `_`.
     ///
     /// # Errors
-    /// [`Refusal`] if the parameter has no choice called `name`.
+    /// A [`Refusal`] if the parameter has no choice called `name`.
     pub fn number_of(&self, name: &str) -> Result<f64, Refusal> {
         let wanted = plain(name);
         let mut choices = self.kind.choices().iter();
@@ -52,14 +54,14 @@ impl<S: AsRef<str>> Parameter<S> {
         })
     }
 
-    /// Returns the refusal of `value`, with the allowed values. Messages show `value` as it is
-    /// given here.
+    /// Returns the error that refuses `value` for this parameter and states the allowed values. Its
+    /// text shows `value` as it is given here.
     pub fn refusal(&self, value: impl ToString) -> Refusal {
         let allowed = format!("must be {}", self.allowed());
         Refusal::new(self.key.as_ref(), value, allowed)
     }
 
-    /// The allowed values in words, with the unit: `a whole number from 1 to 64 cores`.
+    /// Returns the allowed values in words, with the unit: `a whole number from 1 to 64 cores`.
     pub fn allowed(&self) -> String {
         let words = self.kind.words(self.default, self.unit);
         let fixed = match self.kind {
@@ -69,13 +71,13 @@ impl<S: AsRef<str>> Parameter<S> {
         format!("{words}{fixed}")
     }
 
-    /// The choice with the number `value`.
+    /// Returns the choice that `value` stands for; `None` if the parameter has no such choice.
     pub fn choice(&self, value: f64) -> Option<&'static Choice> {
         let mut choices = self.kind.choices().iter();
         choices.find(|choice| choice.value == value)
     }
 
-    /// `value` as users write it: the name of a choice, or a number.
+    /// Returns `value` as users write it: the name of a choice, or a number.
     pub fn text(&self, value: f64) -> String {
         self.choice(value)
             .map_or_else(|| number_text(value), Choice::label)

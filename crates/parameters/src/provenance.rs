@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// The provenance of a parameter's default.
+/// The kind of origin of a parameter's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
-    /// Printed in a paper; the source names the paper and the place.
+    /// Printed in a paper; [`crate::Parameter::source`] names the paper and the place.
     Paper,
-    /// Calculated from printed figures.
+    /// Calculated from figures printed in a paper.
     Derived,
-    /// Measured; the source names what was measured.
+    /// Measured; [`crate::Parameter::source`] names what was measured.
     Measured,
-    /// Chosen, for a stated reason.
+    /// Chosen by this project, for a stated reason.
     Assumed,
 }
 
 impl Provenance {
-    /// The origins of a value, the best founded first.
+    /// All kinds of origin, from the best founded to the least.
     pub const ALL: [Provenance; 4] = [
         Provenance::Paper,
         Provenance::Derived,
@@ -24,7 +24,7 @@ impl Provenance {
         Provenance::Assumed,
     ];
 
-    /// The name in files and reports.
+    /// Returns the name in files and reports: `paper`, `derived`, `measured` or `assumed`.
     pub const fn name(self) -> &'static str {
         match self {
             Provenance::Paper => "paper",

@@ -12,25 +12,26 @@ const PROPOSED: usize = 4;
 const LISTED: usize = 40;
 const SHOWN: usize = 3;
 
-/// A value that is not allowed: `KEY = VALUE: must be ..., did you mean ...?`.
+/// The error for a value that is not allowed. Its text is `PLACE = VALUE: must be ..., did you mean
+/// ...?`.
 ///
-/// For an unknown name, the place is the kind of thing that is named, such as
-/// `service = 'Login2': must be CPost or Login, did you mean Login?`.
+/// For an unknown name, the place is the kind of thing that is named, such as `service = 'Login2':
+/// must be CPost or Login, did you mean Login?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The parameter, setting or field, as users write it.
+    /// The parameter, setting or field that has the value, as users write it.
     pub place: String,
-    /// The value as given; texts are in quotes.
+    /// The refused value as it was given; texts are in quotes.
     pub value: String,
-    /// What is allowed, as a clause that follows the value: `must be ...`.
+    /// The allowed values, as a clause that follows the value: `must be ...`.
     pub allowed: String,
-    /// Names that may have been meant.
+    /// The names that the user may have meant, for an unknown name.
     pub similar: Vec<String>,
 }
 
 impl Refusal {
-    /// Creates the refusal of `value` for `place`. Messages show `value` as it is given here.
-    /// `allowed` is a clause such as `must be 1 or 2`.
+    /// Creates the error that refuses `value` for the parameter or field `place`. `allowed` is a
+    /// clause such as `must be 1 or 2`. The text shows `value` as it is given here.
     pub fn new(
         place: impl Into<String>,
         value: impl ToString,
@@ -44,18 +45,18 @@ impl Refusal {
         }
     }
 
-    /// The refusal of a setting that is left out but needed.
+    /// Creates the error for a missing value: `PLACE = left out: ALLOWED`.
     pub fn left_out(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, "left out", allowed)
     }
 
-    /// The refusal of a number.
+    /// Creates the error that refuses the number `value` for `place`.
     pub fn number(place: impl Into<String>, value: f64, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// The refusal of `name`, which is not one of `known`. It lists them, unless there are too
-    /// many, and proposes those that are spelt alike.
+    /// Creates the error for `name`, which is not one of the names `known`. It lists them, unless
+    /// there are too many, and proposes those that are spelt alike.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
@@ -72,13 +73,13 @@ impl Refusal {
         Refusal::new(place, quoted(name), allowed).proposing(name, known)
     }
 
-    /// The refusal of `key`, which is not one of `known`, the keys of parameters.
+    /// Creates the error for `key`, which is not one of `known`, the keys of parameters.
     pub fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Refusal {
         let allowed = "must be a key that `accelflow explain` lists";
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
     }
 
-    /// Adds a proposal: the names of `known` that are spelt like `name`.
+    /// Adds a proposal to the text: the names of `known` that are spelt like `name`.
     #[must_use]
     pub fn proposing<'k>(
         mut self,
@@ -91,7 +92,7 @@ impl Refusal {
         self
     }
 
-    /// Adds the place `outer` before the refusal's own, such as the kernel that a value belongs to.
+    /// Puts the outer place `outer` before the place of the value: `OUTER.PLACE = VALUE: ...`.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Refusal {
         if !outer.is_empty() {
@@ -113,7 +114,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
-/// `names` as an enumeration: `a`, `a or b`, `a, b or c`.
+/// Returns `names` as an enumeration: `a`, `a or b`, `a, b or c`.
 pub fn any_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     let mut text = String::new();
     let mut names = names.into_iter().peekable();
@@ -129,8 +130,8 @@ pub fn any_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
 /// The number of letters of a text that a message shows.
 const LONGEST: usize = 300;
 
-/// `text` in the quotes that set a value apart from the words around it. Control characters, which a
-/// terminal would obey, are escaped. Of a long text it has the beginning, which `...` follows.
+/// Returns `text` in single quotes, for messages. Control characters, which a terminal would obey,
+/// are escaped. A text of more than 300 characters is cut, and `...` follows.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("'");
     for (number, letter) in text.chars().enumerate() {

@@ -7,18 +7,18 @@ use crate::{Kind, Parameter, Refusal};
 /// The largest relative error when a field keeps a value as a quantity, such as picoseconds.
 const ROUNDED: f64 = 1e-9;
 
-/// A parameter, and the field of the configuration `C` that holds its value.
+/// A parameter, together with the functions that read and write its value in a configuration `C`.
 #[derive(Debug)]
 pub struct Row<C> {
     /// The description of the parameter.
     pub parameter: Parameter,
-    /// Reads the field.
+    /// Reads the parameter's value from a configuration.
     pub get: fn(&C) -> f64,
-    /// Writes a checked value to the field.
+    /// Writes a value, which must be allowed, to a configuration.
     pub set: fn(&mut C, f64),
 }
 
-/// The parameters of an engine, bound to its configuration `C`.
+/// All parameters of a simulator or server, bound to the fields of its configuration `C`.
 #[derive(Debug)]
 pub struct Table<C: 'static> {
     sections: &'static [&'static [Row<C>]],
@@ -29,7 +29,7 @@ pub struct Table<C: 'static> {
 type Members = (&'static str, &'static [&'static str]);
 
 impl<C> Table<C> {
-    /// A table of `sections`, in the order in which they are listed.
+    /// Creates a table of the parameters in `sections`, in this order.
     pub const fn new(sections: &'static [&'static [Row<C>]]) -> Table<C> {
         Table {
             sections,
@@ -37,8 +37,9 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for the keys of single members of `group`, for files with a section
-    /// for each member: `pes.TCP` is also `accelerator.TCP.pes`.
+    /// Adds a second spelling for parameters of single members of `group`: with the group
+    /// `accelerator` and the member `TCP`, `pes.TCP` may also be written `accelerator.TCP.pes`. So
+    /// a file can have a section for each member.
     #[must_use]
     pub const fn with_members(
         self,
@@ -51,7 +52,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// The second spelling of the parameter called `key`, if it has one.
+    /// Returns the second spelling of the parameter `key`, such as `accelerator.TCP.pes` for
+    /// `pes.TCP` ([`Table::with_members`]); `None` if it has none.
     pub fn by_member(&self, key: &str) -> Option<String> {
         let (group, members) = self.members;
         let (what, member) = key.split_once('.')?;
@@ -93,20 +95,20 @@ impl<C> Table<C> {
         }
     }
 
-    /// The rows of the table, in its order.
+    /// Returns the rows of the table, in its order.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row<C>> + use<C> {
         self.sections.iter().copied().flatten()
     }
 
-    /// The parameters of the table, in its order.
+    /// Returns the descriptions of the parameters, in the order of the table.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<C> {
         self.rows().map(|row| &row.parameter)
     }
 
-    /// The row of the parameter `key`, in either spelling.
+    /// Returns the row of the parameter `key`, in either spelling ([`Table::with_members`]).
     ///
     /// # Errors
-    /// [`Refusal`] of a key that is not in the table, with those that are spelt alike.
+    /// A [`Refusal`] of a key that is not in the table, with those that are spelt alike.
     pub fn row(&self, key: &str) -> Result<&'static Row<C>, Refusal> {
         let is_asked = |row: &&Row<C>| {
             let known = row.parameter.key;
@@ -118,7 +120,7 @@ impl<C> Table<C> {
         })
     }
 
-    /// The parameter `key`.
+    /// Returns the description of the parameter `key`.
     ///
     /// # Errors
     /// The errors of [`Table::row`].
@@ -126,7 +128,7 @@ impl<C> Table<C> {
         Ok(&self.row(key)?.parameter)
     }
 
-    /// The value of `key` in `config`.
+    /// Returns the value of the parameter `key` in `config`.
     ///
     /// # Errors
     /// The errors of [`Table::row`].
@@ -134,10 +136,11 @@ impl<C> Table<C> {
         Ok((self.row(key)?.get)(config))
     }
 
-    /// Sets `key` to `value` in `config`.
+    /// Sets the parameter `key` to `value` in `config`.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key and of a value that is not allowed; `config` is as before.
+    /// A [`Refusal`] of an unknown key or of a value that is not allowed; `config` is then
+    /// unchanged.
     pub fn set(&self, config: &mut C, key: &str, value: f64) -> Result<(), Refusal> {
         let row = self.row(key)?;
         row.parameter.check(value)?;
@@ -145,10 +148,10 @@ impl<C> Table<C> {
         Ok(())
     }
 
-    /// Sets `key` to the choice called `name` in `config`.
+    /// Sets the parameter `key` to its choice called `name` in `config`.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown key, and if the parameter has no choice called `name`.
+    /// A [`Refusal`] of an unknown key, or if the parameter has no choice called `name`.
     pub fn set_by_name(&self, config: &mut C, key: &str, name: &str) -> Result<(), Refusal> {
         let row = self.row(key)?;
         (row.set)(config, row.parameter.number_of(name)?);
@@ -162,17 +165,17 @@ impl<C> Table<C> {
         }
     }
 
-    /// Checks all values of a configuration whose fields were set directly.
+    /// Checks the value of every parameter in a configuration whose fields were set directly.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed.
+    /// A [`Refusal`] of the first value that is not allowed.
     pub fn check(&self, config: &C) -> Result<(), Refusal> {
         let mut rows = self.rows();
         rows.try_for_each(|row| row.parameter.check((row.get)(config)))
     }
 
-    /// Returns the defects of the table itself, for the tests of the engine that declares it; empty
-    /// for a correct table. `config` returns a configuration of defaults.
+    /// Returns the defects of the table itself as texts; empty for a correct table. Tests of the
+    /// code that declares a table call it. `config` returns a configuration of defaults.
     ///
     /// In a correct table, keys occur once. Defaults are allowed, and `config` has them. Values
     /// that are not allowed are refused with the key and the value. A field keeps its smallest and

@@ -103,8 +103,8 @@ fn promises_are_given_as_long_as_there_is_room() {
         .expect_err("0.3 are left");
     assert_eq!(
         refused.to_string(),
-        "tenant 'b': 10000 requests/s of 50 us take 0.5 accelerator seconds per second: 0.3 are left \
-         (6000 requests/s) of 0.8 that may be promised"
+        "tenant 'b': requests_per_s = 10000: must be at most 6000 for requests of 50 us: these need \
+         0.5 s of accelerator time per second, and 0.3 s are left of the 0.8 s that may be promised"
     );
     running
         .set_slo("b", slo(6_000.0, 50))
@@ -140,9 +140,7 @@ fn what_cannot_be_promised_at_the_start_is_refused() {
     let none = Shaping::default();
     let text = started(Some(slo(20_000.0, 50)), none);
     assert!(
-        text.contains(
-            "tenant 'b': 20000 requests/s of 50 us take 1 accelerator seconds per second"
-        ),
+        text.contains("tenant 'b': requests_per_s = 20000: must be at most "),
         "{text}"
     );
     let sized = TenantSlo {

@@ -6,22 +6,24 @@ use std::collections::VecDeque;
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
-/// A rate-limiting algorithm.
+/// An algorithm that limits the rate of a flow of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Tokens accrue at the rate, up to a burst. A message passes once there are tokens for all its
-    /// bytes.
+    /// Tokens accrue at the rate, up to the burst. A message passes once there is a token for each
+    /// of its bytes.
     TokenBucket,
-    /// Messages leave at the rate, one after the other.
+    /// Messages leave one after the other, at the rate and without bursts.
     LeakyBucket,
-    /// A counter that is reset at the start of each window.
+    /// The bytes of each window of fixed length are counted; a message that would exceed a burst
+    /// waits for the next window.
     FixedWindow,
-    /// A log of the messages of the last window.
+    /// The sizes and times of recent messages are logged, so that no window of fixed length,
+    /// wherever it begins, has more bytes than a burst.
     SlidingLog,
 }
 
 impl Algorithm {
-    /// The shaping algorithms, in the order of their numbers.
+    /// All algorithms, in the order in which comparisons list them.
     pub const ALL: [Algorithm; 4] = [
         Algorithm::TokenBucket,
         Algorithm::LeakyBucket,
@@ -29,7 +31,7 @@ impl Algorithm {
         Algorithm::SlidingLog,
     ];
 
-    /// The name in the keys of results.
+    /// Returns the name of the algorithm in the keys of results.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::TokenBucket => "token_bucket",
@@ -43,8 +45,8 @@ impl Algorithm {
 /// The size of a counter or a time in hardware, in bytes.
 const WORD: usize = 8;
 
-/// A limiter of one flow to a rate. Token bucket, fixed window and sliding log allow bursts. The
-/// window of the latter two is the time in which the rate amounts to a burst.
+/// Limits one flow of messages to a rate. Token bucket, fixed window and sliding log allow bursts;
+/// the window of the latter two is the time in which the rate amounts to a burst.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     algorithm: Algorithm,
@@ -62,7 +64,8 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Creates a limiter in the state after a long idle time.
+    /// Creates a limiter of `rate` that allows bursts of `burst` bytes, in the state after a long
+    /// idle time.
     pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
         Limiter {
             algorithm,
@@ -77,8 +80,9 @@ impl Limiter {
         }
     }
 
-    /// Returns the time when a message that arrives at `at` passes. It passes after all earlier
-    /// messages. A message larger than the burst passes once the limiter has been idle.
+    /// Returns the time at which a message of `size` bytes that arrives at `at` may pass. It passes
+    /// after all earlier messages. A message larger than the burst passes once the limiter has been
+    /// idle.
     pub fn release(&mut self, at: Time, size: Bytes) -> Time {
         let at = at.max(self.last);
         let passed = match self.algorithm {
@@ -95,7 +99,7 @@ impl Limiter {
         passed
     }
 
-    /// The largest size of the limiter's state so far, in bytes.
+    /// Returns the memory that the limiter's state has needed so far at most, in bytes.
     pub fn state_bytes(&self) -> usize {
         match self.algorithm {
             // Tokens and a timer.

@@ -6,7 +6,7 @@ use accelflow_units::Cycles;
 
 use crate::{Registers, ShapingError};
 
-/// A token bucket with a hardware timer.
+/// A token bucket that a timer refills, simulated by the clock cycle (ARCUS, section 4.2).
 ///
 /// Every cycle has three steps, in this order. First, new registers take effect if their time has
 /// come, and tokens beyond the new bucket size are lost. Second, the timer counts; when it reaches
@@ -16,7 +16,8 @@ use crate::{Registers, ShapingError};
 /// Writing registers does not restart the timer, so frequent writes do not prevent refills. A
 /// bucket starts full (assumed, as usual for token buckets).
 ///
-/// Any number of cycles is simulated in constant time, except for changes of registers.
+/// Any number of cycles is simulated in constant time, except for changes of registers. Cycles up
+/// to that of the last call are settled: no later call can change them.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     level: Level,
@@ -24,7 +25,8 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// Creates a full bucket whose timer starts at `at`. The first refill is one interval later.
+    /// Creates a full bucket whose timer starts in cycle `at`. The first refill is one interval
+    /// later.
     pub fn new(registers: Registers, at: Cycles) -> TokenBucket {
         TokenBucket {
             level: Level {
@@ -38,18 +40,19 @@ impl TokenBucket {
         }
     }
 
-    /// The registers in effect when the bucket was last used.
+    /// Returns the registers that were in effect when the bucket was last used.
     pub fn registers(&self) -> Registers {
         self.level.registers
     }
 
-    /// The registers in effect, and those written but not yet in effect.
+    /// Returns the registers in effect, then those written but not yet in effect.
     pub fn coming_registers(&self) -> impl Iterator<Item = Registers> + '_ {
         let coming = self.writes.iter().map(|&(_, registers)| registers);
         std::iter::once(self.level.registers).chain(coming)
     }
 
-    /// Tokens that may be spent in cycle `at`, or in the last settled cycle if that is later.
+    /// Returns the tokens that may be spent in cycle `at`, or in the last settled cycle if that is
+    /// later.
     pub fn tokens(&self, at: Cycles) -> u64 {
         self.level_at(at).tokens
     }
@@ -69,7 +72,7 @@ impl TokenBucket {
         level.ready(cost, from.0).map(Cycles)
     }
 
-    /// Spends `cost` tokens in cycle `at` if the bucket has them. Returns whether it did.
+    /// Spends `cost` tokens in cycle `at` if the bucket has them. Returns whether it had.
     ///
     /// # Errors
     /// [`ShapingError::CycleRunsBackwards`] for a cycle before that of an earlier call.
@@ -84,8 +87,8 @@ impl TokenBucket {
     }
 
     /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, even if
-    /// the bucket has fewer. Missing tokens are owed, and refills repay them first. Use it for a
-    /// cost that is known only after the work is done.
+    /// the bucket has fewer: the missing ones become a debt ([`TokenBucket::owed`]) that refills
+    /// repay first. Use it for a cost that is known only after the work is done.
     pub fn charge(&mut self, cost: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         let paid = self.level.tokens.min(cost);
@@ -94,20 +97,21 @@ impl TokenBucket {
     }
 
     /// Returns tokens that were spent for work which was not done, in cycle `at`, or in the last
-    /// settled cycle if that is later. They repay owed tokens first, then fill the bucket up to its
-    /// size.
+    /// settled cycle if that is later. They repay the debt of the bucket first, then fill it up to
+    /// its size.
     pub fn give_back(&mut self, tokens: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         self.level.add(tokens);
     }
 
-    /// Tokens that are owed in cycle `at`, or in the last settled cycle if that is later.
+    /// Returns the debt in tokens (spent without being there, [`TokenBucket::charge`]) in cycle
+    /// `at`, or in the last settled cycle if that is later.
     pub fn owed(&self, at: Cycles) -> u64 {
         self.level_at(at).owed
     }
 
-    /// Replaces the registers at the beginning of cycle `at`. The change is later if the bucket is
-    /// already settled up to `at`, or if an earlier write takes effect later.
+    /// Replaces the registers from cycle `at` on. The change is later if cycle `at` is already
+    /// settled, or if an earlier write takes effect later.
     pub fn write(&mut self, registers: Registers, at: Cycles) {
         let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
         let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));

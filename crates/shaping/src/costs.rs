@@ -8,11 +8,12 @@ pub(crate) const SHARE: f64 = 1.0 / 16.0;
 /// The number of size classes: up to 1 byte, 2, 4, and so on.
 const CLASSES: usize = 65;
 
-/// The accelerator time of requests by size: a moving mean for each power of two.
+/// Predicts the accelerator time of a request from its size, by a moving mean of measured times for
+/// each power of two of the size.
 ///
-/// It predicts the time of a request from its size. A size class without measurements is predicted
-/// from the nearest one. A smaller class is scaled in proportion to the size. A larger class is
-/// used unchanged, since part of the time is the same for all sizes.
+/// A size class without measurements is predicted from the nearest smaller class, scaled in
+/// proportion to the size. If there is none, the nearest larger class is used unchanged, since part
+/// of the time is the same for all sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTable {
     /// In picoseconds.
@@ -28,14 +29,15 @@ impl Default for CostTable {
 }
 
 impl CostTable {
-    /// Records that a request of `size` took `time`. The first value of a class is its mean.
+    /// Records that a request of `size` bytes took `time` of an accelerator.
     pub fn learn(&mut self, size: Bytes, time: Time) {
         let mean = &mut self.means[class(size)];
         let time = time.as_ps() as f64;
         *mean = Some(mean.map_or(time, |mean| mean + (time - mean) * SHARE));
     }
 
-    /// Returns the expected time of a request of `size`; `None` before the first measurement.
+    /// Returns the expected accelerator time of a request of `size` bytes; `None` before the first
+    /// measurement.
     pub fn predict(&self, size: Bytes) -> Option<Time> {
         let class = class(size);
         let (smaller, larger) = self.means.split_at(class);

@@ -7,24 +7,27 @@ use std::collections::VecDeque;
 
 use accelflow_units::Time;
 
-/// The order in which an input dispatcher loads ready entries (AccelFlow, section IV.C).
+/// The order in which the input dispatcher of an accelerator loads the ready entries of its input
+/// queue into processing elements (AccelFlow, section IV.C).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DispatchPolicy {
-    /// In the order in which they became ready.
+    /// Entries are loaded in the order in which they became ready.
     #[default]
     Fifo,
-    /// The highest priority level first, in order of readiness within a level.
+    /// Entries with the highest priority level are loaded first; within a level, in the order in
+    /// which they became ready.
     Priority,
-    /// In order of readiness, except that an entry that would miss its deadline may change places
-    /// with an earlier one that has enough slack (section IV.C).
+    /// Entries are loaded in the order in which they became ready, except that one that would miss
+    /// its deadline may change places with an earlier one that has enough slack (section IV.C).
     Deadline,
-    /// The earliest deadline first, in order of readiness among equals: "prioritizes those requests
-    /// that are closer to their deadline" (section VII.A.3). Entries without a deadline come last.
+    /// Entries with the earliest deadline are loaded first; among equals, in the order in which
+    /// they became ready: "prioritizes those requests that are closer to their deadline" (section
+    /// VII.A.3). Entries without a deadline come last.
     Edf,
 }
 
 impl DispatchPolicy {
-    /// The queue orders, in the order of their numbers.
+    /// All policies; the index of a policy is its number in the parameter `scheduling.policy`.
     pub const ALL: [DispatchPolicy; 4] = [
         DispatchPolicy::Fifo,
         DispatchPolicy::Priority,
@@ -32,7 +35,7 @@ impl DispatchPolicy {
         DispatchPolicy::Edf,
     ];
 
-    /// The name in commands and results.
+    /// Returns the name of the policy in commands and results.
     pub const fn name(self) -> &'static str {
         match self {
             DispatchPolicy::Fifo => "fifo",
@@ -47,19 +50,20 @@ impl DispatchPolicy {
         matches!(self, DispatchPolicy::Deadline | DispatchPolicy::Edf)
     }
 
-    /// The place in [`DispatchPolicy::ALL`].
+    /// Returns the number of the policy: its index in [`DispatchPolicy::ALL`].
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The policy at an index of [`DispatchPolicy::ALL`]; the first policy for an invalid index.
+    /// Returns the policy with this index in [`DispatchPolicy::ALL`]; the first policy for an
+    /// invalid index.
     pub fn of_number(number: f64) -> DispatchPolicy {
         let mut all = DispatchPolicy::ALL.into_iter();
         all.find(|policy| f64::from(policy.number()) == number)
             .unwrap_or_default()
     }
 
-    /// The policy with this name.
+    /// Returns the policy called `name`; `None` if there is none.
     pub fn named(name: &str) -> Option<DispatchPolicy> {
         DispatchPolicy::ALL
             .into_iter()
@@ -67,53 +71,57 @@ impl DispatchPolicy {
     }
 }
 
-/// The tenant and service whose state is in an element.
+/// The tenant and the service whose state a processing element holds, or to which a queue entry
+/// belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The number of its tenant.
+    /// The number of the tenant among those of the server.
     pub tenant: u16,
-    /// The number of its service.
+    /// The number of the service within the plan.
     pub service: u16,
 }
 
-/// A ready entry, as the input dispatcher reads it.
+/// An entry of an input queue that is ready to be loaded into a processing element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<T> {
-    /// The queued item.
+    /// The queued item, such as the identifier of a trace.
     pub item: T,
-    /// The tenant and service of the entry.
+    /// The tenant and the service to which the entry belongs.
     pub owner: Owner,
-    /// Its priority level; the highest is loaded first ([`DispatchPolicy::Priority`]).
+    /// The priority level; the highest is loaded first ([`DispatchPolicy::Priority`]).
     pub priority: u8,
-    /// The operation's deadline; [`Time::MAX`] without one.
+    /// The deadline of the entry's operation; [`Time::MAX`] without one.
     pub due: Time,
-    /// The expected time of the operation on an element.
+    /// The expected time of the operation on a processing element.
     pub work: Time,
 }
 
-/// The state of the elements, from which the dispatcher estimates when operations end.
+/// The state of an accelerator's processing elements, from which the dispatcher estimates when
+/// operations end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elements {
-    /// The number of elements; at least 1.
+    /// The number of processing elements; at least 1.
     pub count: u64,
-    /// Whether one of them is idle.
+    /// Whether at least one processing element is idle.
     pub idle: bool,
-    /// The remaining time of all running operations together.
+    /// The sum of the remaining times of all running operations.
     pub remaining: Time,
 }
 
-/// The result of inserting an entry.
+/// The place at which [`InputQueue::push`] has inserted an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// At the policy's place, without an exchange.
+    /// The entry is where the policy puts it, without an exchange.
     InOrder,
-    /// At the place of an earlier entry, with which it was exchanged.
+    /// The entry has the place of an earlier one, which took the new entry's place, so that both
+    /// meet their deadlines ([`DispatchPolicy::Deadline`]).
     Exchanged,
-    /// At the end, where it is expected to miss its deadline.
+    /// The entry is at the end, where it is expected to miss its deadline, as no exchange helps
+    /// ([`DispatchPolicy::Deadline`]).
     Late,
 }
 
-/// The ready entries of an input queue.
+/// The ready entries of an accelerator's input queue, in the order of a [`DispatchPolicy`].
 #[derive(Clone, Debug)]
 pub struct InputQueue<T> {
     policy: DispatchPolicy,
@@ -121,7 +129,8 @@ pub struct InputQueue<T> {
 }
 
 impl<T> InputQueue<T> {
-    /// Creates an empty queue with memory for `capacity` entries. The owner must enforce the limit.
+    /// Creates an empty queue with memory for `capacity` entries. The queue itself does not limit
+    /// their number.
     pub fn new(policy: DispatchPolicy, capacity: usize) -> InputQueue<T> {
         InputQueue {
             policy,
@@ -129,7 +138,7 @@ impl<T> InputQueue<T> {
         }
     }
 
-    /// The number of ready entries.
+    /// Returns the number of ready entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -139,18 +148,18 @@ impl<T> InputQueue<T> {
         self.entries.is_empty()
     }
 
-    /// The sum of the expected times of all entries on elements.
+    /// Returns the sum of the expected times of all entries on processing elements.
     pub fn work(&self) -> Time {
         self.entries.iter().map(|entry| entry.work).sum()
     }
 
-    /// Takes the entry that is to be loaded next.
+    /// Removes and returns the entry to be loaded next; `None` if the queue is empty.
     pub fn pop(&mut self) -> Option<Entry<T>> {
         self.entries.pop_front()
     }
 
-    /// Takes the entry at `place`, for a policy that chooses at loading. Place 0 is equivalent to
-    /// [`InputQueue::pop`].
+    /// Removes and returns the entry at index `place`, for a policy that chooses an entry at the
+    /// time of loading. Index 0 is the entry that [`InputQueue::pop`] removes.
     pub fn take(&mut self, place: usize) -> Option<Entry<T>> {
         match place {
             0 => self.entries.pop_front(),
@@ -158,13 +167,13 @@ impl<T> InputQueue<T> {
         }
     }
 
-    /// The entries, beginning with the next one to load.
+    /// Returns the entries, beginning with the next one to load.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Entry<T>> {
         self.entries.iter()
     }
 
-    /// Inserts an entry at the policy's place. Only policies with deadlines use `elements` and
-    /// `now`.
+    /// Inserts an entry where the policy puts it, and returns where that was. Only policies with
+    /// deadlines use `elements` and `now`.
     pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
             DispatchPolicy::Fifo => {

@@ -4,125 +4,126 @@ use accelflow_units::{Bytes, Cycles, Time};
 
 use crate::limits::{CLOCK_MAX_HZ, REGISTER_MAX};
 
-/// The error of an invalid value. The failed call has no effect except to advance the time.
+/// The error of an invalid setting or call of a traffic shaper. The failed call has no effect
+/// except to advance the time.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapingError {
-    /// A refill of zero tokens. After the first burst, nothing would ever pass.
+    /// The refill of a token bucket is zero. After the first burst, nothing would ever pass.
     #[error("refill = 0 tokens: must be from 1 to {}", REGISTER_MAX)]
     ZeroRefill,
-    /// A bucket of size zero. Nothing would ever pass.
+    /// The size of a token bucket is zero. Nothing would ever pass.
     #[error("bucket = 0 tokens: must be from 1 to {}", REGISTER_MAX)]
     ZeroBucket,
-    /// An interval of zero cycles between refills.
+    /// The interval between refills is zero cycles.
     #[error("interval = 0 cycles: must be from 1 to {}", REGISTER_MAX)]
     ZeroInterval,
-    /// A value that does not fit a register.
+    /// A value does not fit a register.
     #[error("{register} = {value}: must be from 1 to {}", REGISTER_MAX)]
     RegisterOverflow {
-        /// The register: refill, bucket or interval.
+        /// The name of the register: refill, bucket or interval.
         register: &'static str,
-        /// The value as given.
+        /// The register's value as it was given.
         value: u64,
     },
-    /// A rate that is impossible with this bucket.
+    /// The rate cannot be reached with this bucket.
     #[error(
-        "rate = {tokens_per_s} tokens/s with a bucket of {bucket}: must be above 0, at least one \
-         token in {} cycles, and refill no more than the bucket at once",
+        "rate = {tokens_per_s} tokens/s with a bucket of {bucket} tokens: must be above 0, add at \
+         least one token in {} cycles, and add no more than the bucket holds at once",
         REGISTER_MAX
     )]
     ImpossibleRate {
-        /// The rate as given.
+        /// The rate as it was given, in tokens per second.
         tokens_per_s: f64,
         /// The size of the bucket in tokens.
         bucket: u64,
     },
-    /// A clock that never ticks.
+    /// The clock has 0 Hz, so it would never tick.
     #[error("clock = 0 Hz: must be from 1 to {} Hz", CLOCK_MAX_HZ)]
     ZeroClock,
-    /// A clock whose cycles are shorter than a picosecond, the unit of time.
+    /// The cycles of the clock are shorter than a picosecond, the unit of simulated time.
     #[error("clock = {hz} Hz: must be from 1 to {} Hz", CLOCK_MAX_HZ)]
     FastClock {
-        /// The frequency as given.
+        /// The frequency as it was given, in hertz.
         hz: u64,
     },
-    /// Segments without room for payload after the header.
+    /// The segments of split messages have no room for payload after the header.
     #[error(
         "segment = {} bytes: must be more than the header of {} bytes", .segment.get(), .header.get()
     )]
     SegmentWithoutPayload {
-        /// The largest segment, including its header.
+        /// The size of the largest segment, including its header.
         segment: Bytes,
-        /// The header that each segment repeats.
+        /// The size of the header that each segment repeats.
         header: Bytes,
     },
-    /// Segments that need more tokens than the bucket's size.
-    #[error("segment = {} bytes: must be at most {bucket} bytes, the tokens of the bucket", .segment.get())]
+    /// The segments of split messages need more tokens than the bucket holds.
+    #[error("segment = {} bytes: must be at most {bucket} bytes, the size of the bucket", .segment.get())]
     SegmentNeverPasses {
-        /// The largest segment, including its header.
+        /// The size of the largest segment, including its header.
         segment: Bytes,
         /// The size of the bucket in tokens.
         bucket: u32,
     },
-    /// An unsplit message that needs more tokens than the bucket's size, under the current
-    /// registers or under written ones that are not yet in effect.
+    /// An unsplit message needs more tokens than the bucket holds, under the current registers or
+    /// under written ones that are not yet in effect.
     #[error(
-        "message {tag} = {} bytes: a bucket of {bucket} tokens can never pass it; \
+        "message {tag}: size = {} bytes: must be at most {bucket}, the tokens that the bucket holds; \
          split messages or enlarge the bucket", .size.get()
     )]
     MessageNeverPasses {
-        /// The message.
+        /// The caller's identifier of the message.
         tag: u64,
-        /// Its size.
+        /// The size of the message.
         size: Bytes,
         /// The size of the bucket in tokens.
         bucket: u32,
     },
-    /// A message of zero bytes, which shaping in bytes cannot limit.
+    /// A message has zero bytes, so shaping in bytes cannot limit it.
     #[error("message {tag}: size = 0 bytes: must be at least 1 byte")]
     EmptyMessage {
-        /// The message.
+        /// The caller's identifier of the message.
         tag: u64,
     },
-    /// The flow's queue is full. Its sender has to wait.
-    #[error("message {tag}: the queue of flow {flow} is full with {limit} messages")]
+    /// The queue of the flow is full, so its sender has to wait.
+    #[error("message {tag}: the queue of flow {flow} is full: it holds at most {limit} messages")]
     QueueFull {
-        /// The message.
+        /// The caller's identifier of the message.
         tag: u64,
-        /// The flow's number.
+        /// The number of the flow whose queue is full.
         flow: usize,
-        /// The size of the queue in messages.
+        /// The largest number of messages in the queue.
         limit: usize,
     },
-    /// An unknown flow.
+    /// There is no flow with this number.
     #[error("flow = {flow}: must be below {flows}, the number of flows")]
     UnknownFlow {
-        /// The flow's number.
+        /// The number of the unknown flow as it was given.
         flow: usize,
-        /// The number of flows.
+        /// The number of flows that the shaper has; flows are numbered from 0.
         flows: usize,
     },
-    /// A limit in a unit for which the flow has no bucket.
-    #[error("flow {flow}: has no limit in {unit}")]
+    /// The flow has no token bucket for this unit.
+    #[error("flow {flow}: unit = {unit}: must be the unit of one of the flow's limits")]
     NoSuchLimit {
-        /// The flow's number.
+        /// The number of the flow that lacks the limit.
         flow: usize,
-        /// The unit of the missing limit's tokens.
+        /// The name of the unit: bytes or operations.
         unit: &'static str,
     },
-    /// A time before that of an earlier call.
-    #[error("time {} ps: must not be before {} ps, the time of an earlier call", .at.as_ps(), .now.as_ps())]
+    /// A time is before that of an earlier call.
+    #[error("time = {} ps: must not be before {} ps, the time of an earlier call", .at.as_ps(), .now.as_ps())]
     TimeRunsBackwards {
-        /// The time as given.
+        /// The time of the refused call, as it was given.
         at: Time,
-        /// The latest time so far.
+        /// The latest time of the calls so far.
         now: Time,
     },
-    /// A cycle before one that has been settled.
-    #[error("cycle {}: must not be before {}, the cycle of an earlier call", .at.0, .now.0)]
+    /// A cycle is before that of an earlier call.
+    #[error("cycle = {}: must not be before {}, the cycle of an earlier call", .at.0, .now.0)]
     CycleRunsBackwards {
-        /// The cycle as given.
+        /// The cycle of the refused call, as it was given.
         at: Cycles,
-        /// The latest cycle so far.
+        /// The latest cycle of the calls so far.
         now: Cycles,
     },
 }

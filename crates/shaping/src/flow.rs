@@ -6,29 +6,30 @@ use accelflow_units::{Bytes, Cycles};
 
 use crate::{Registers, ShapingError, Splitting, TokenBucket, Unit};
 
-/// The number of a flow in a [`crate::Shaper`], from 0 in the order of addition.
+/// The number of a flow in a [`crate::Shaper`], from 0 in the order in which flows were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub usize);
 
-/// The limits of a flow, and the splitting of its messages.
+/// The settings of a flow in a [`crate::Shaper`]: its limits, and the splitting of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowConfig {
-    /// The unit of the first bucket's tokens.
+    /// What a token of the first bucket stands for: a byte or an operation.
     pub unit: Unit,
-    /// The registers that the flow starts with.
+    /// The registers of the first bucket at the beginning: refill, size and interval.
     pub registers: Registers,
-    /// A second bucket, whose tokens have the other unit. A segment passes once both buckets have
-    /// enough tokens, and spends tokens of both.
+    /// The registers of a second bucket, which counts the other unit; `None` for a single limit. A
+    /// segment passes once both buckets have enough tokens, and spends tokens of both.
     pub also: Option<Registers>,
-    /// Whether its messages are split.
+    /// Whether and how the flow's messages are split into segments.
     pub splitting: Splitting,
-    /// The largest number of messages in its queue, including partly granted ones.
+    /// The largest number of messages in the flow's queue, including those of which only some
+    /// segments have passed.
     pub queue_limit: usize,
 }
 
 impl FlowConfig {
-    /// Creates a configuration without splitting and with an unlimited queue. In the paper the
-    /// queue is a buffer in the sender's own memory, from which the shaper fetches.
+    /// Creates settings with one limit, without splitting and with an unlimited queue. In the paper
+    /// the queue is a buffer in the sender's own memory, from which the shaper fetches.
     pub fn new(unit: Unit, registers: Registers) -> FlowConfig {
         FlowConfig {
             unit,
@@ -39,7 +40,7 @@ impl FlowConfig {
         }
     }
 
-    /// Adds a second limit, in the other unit.
+    /// Adds a second limit, in the other unit than the first.
     #[must_use]
     pub fn and(self, registers: Registers) -> FlowConfig {
         FlowConfig {
@@ -49,12 +50,12 @@ impl FlowConfig {
     }
 }
 
-/// A message for the shaper.
+/// A message that is offered to a [`crate::Shaper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The caller's identifier of the message; the shaper ignores it.
     pub tag: u64,
-    /// Its size, including its header.
+    /// The size of the message, including its header.
     pub size: Bytes,
 }
 

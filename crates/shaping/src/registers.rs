@@ -6,21 +6,21 @@ use crate::error::ShapingError;
 use crate::limits::REGISTER_MAX;
 use crate::timing::Clock;
 
-/// The unit of a token: a byte or an operation (section 4.2: "shaping Gbps or IOPS").
+/// What a token stands for: a byte or an operation (ARCUS, section 4.2: "shaping Gbps or IOPS").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// A byte.
+    /// A token stands for a byte of a message.
     Bytes,
-    /// A message of any size. A split message costs one token per segment, since the accelerator
-    /// processes each segment as a message.
+    /// A token stands for a message of any size. A split message costs one token per segment, since
+    /// the accelerator processes each segment as a message.
     Operations,
 }
 
 impl Unit {
-    /// The units of tokens: bytes, and operations.
+    /// Both units of tokens: bytes, and operations.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
-    /// The other unit, which the second limit of a flow counts.
+    /// Returns the other unit, which the second limit of a flow counts.
     pub const fn other(self) -> Unit {
         match self {
             Unit::Bytes => Unit::Operations,
@@ -28,7 +28,7 @@ impl Unit {
         }
     }
 
-    /// The name in files and on command lines.
+    /// Returns the name of the unit in files and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",
@@ -37,7 +37,8 @@ impl Unit {
     }
 }
 
-/// The registers that shape a flow: `Refill_Rate`, `Bkt_Size` and the interval.
+/// The registers of a token bucket that limits a flow (ARCUS, section 4.2): `Refill_Rate` and
+/// `Bkt_Size` in tokens, and the interval between refills in clock cycles.
 ///
 /// Every interval the refill is added, but a bucket never exceeds its size. So a refill larger than
 /// the bucket adds at most the bucket's size, as in the first row of the paper's Table 2.
@@ -49,12 +50,12 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// The largest value of a register. 32 bits are assumed, since the paper states no width and
-    /// its largest value has 21 bits.
+    /// The largest value of a register. A width of 32 bits is assumed, since the paper states none
+    /// and its largest value has 21 bits.
     pub const MAX: u32 = REGISTER_MAX;
 
-    /// Creates registers for a refill of `refill` tokens every `interval` cycles into a bucket of
-    /// `bucket` tokens.
+    /// Creates registers that add `refill` tokens every `interval` cycles to a bucket of `bucket`
+    /// tokens.
     ///
     /// # Errors
     /// [`ShapingError::ZeroRefill`], [`ShapingError::ZeroBucket`] or [`ShapingError::ZeroInterval`]
@@ -67,25 +68,27 @@ impl Registers {
         })
     }
 
-    /// The smallest accelerator time in seconds, per second or in a burst: one token, a nanosecond.
+    /// The smallest limit of accelerator time, in seconds per second or in seconds of a burst: 1
+    /// ns, which is one token.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
-    /// The largest rate of accelerator time, in seconds per second: its default burst, a hundredth
-    /// of a second's tokens, still fits a bucket.
+    /// The largest rate of accelerator time, in seconds per second: its default burst, the tokens
+    /// of a hundredth of a second, still fits a bucket.
     pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
 
-    /// The largest burst of accelerator time, in seconds: what a bucket of nanoseconds holds.
+    /// The largest burst of accelerator time, in seconds: as many nanoseconds as a register can
+    /// hold.
     pub const MAX_BURST_ACCELERATOR_S: f64 = 4.0;
 
     /// How far a rate may be off, as a share, for a refill to fit the bucket: the paper's 1 %.
     const MOST_OFF: f64 = 0.01;
 
-    /// The default burst of a limit, as a share of a second's traffic.
+    /// The default burst of a limit, as the time in which its rate yields that many tokens: 0.01 s.
     pub const BURST_S: f64 = 0.01;
 
-    /// Creates registers for `s_per_s` seconds of accelerator time per second. A token is a
-    /// nanosecond of accelerator time. A burst is `burst_s` seconds of it, by default a hundredth
-    /// of a second's tokens.
+    /// Creates registers that limit the use of accelerators to `s_per_s` seconds of accelerator
+    /// time per second. A token is a nanosecond of accelerator time. A burst is `burst_s` seconds
+    /// of it, by default the tokens of a hundredth of a second.
     ///
     /// # Errors
     /// As [`Registers::for_rate`].
@@ -102,10 +105,10 @@ impl Registers {
         Registers::for_rate(tokens_per_s, burst as u64, clock)
     }
 
-    /// Creates registers for a rate of `tokens_per_s` at `clock`, with bursts of `bucket` tokens.
-    /// Uses the shortest interval whose rate is within a millionth of the requested rate, or else
-    /// the nearest possible rate. If such a refill does not fit the bucket, uses the nearest rate
-    /// whose refill does, within a hundredth of the requested rate.
+    /// Creates registers for a rate of `tokens_per_s` at the clock frequency `clock`, with bursts
+    /// of `bucket` tokens. Uses the shortest interval whose rate is within a millionth of the
+    /// requested rate, or else the nearest possible rate. If such a refill does not fit the bucket,
+    /// uses the nearest rate whose refill does, within a hundredth of the requested rate.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -144,27 +147,27 @@ impl Registers {
         }
     }
 
-    /// Tokens of a refill, before the limit of the bucket.
+    /// Returns the tokens that a refill adds, before the limit of the bucket.
     pub const fn refill(self) -> u32 {
         self.refill
     }
 
-    /// The size of the bucket in tokens, which is the largest burst.
+    /// Returns the size of the bucket in tokens, which is the largest burst.
     pub const fn bucket(self) -> u32 {
         self.bucket
     }
 
-    /// Cycles from one refill to the next.
+    /// Returns the clock cycles from one refill to the next.
     pub const fn interval(self) -> Cycles {
         Cycles(self.interval as u64)
     }
 
-    /// The most tokens that an interval adds: the smaller of refill and bucket.
+    /// Returns the most tokens that an interval can add: the smaller of refill and bucket.
     pub fn tokens_per_interval(self) -> u32 {
         self.refill.min(self.bucket)
     }
 
-    /// The highest sustained rate, in tokens per second.
+    /// Returns the highest sustained rate at the clock frequency `clock`, in tokens per second.
     ///
     /// A flow that always has messages to send reaches it if no refill overflows the bucket. For
     /// that, the bucket must have room for the refill in addition to tokens that do not suffice for
@@ -174,7 +177,7 @@ impl Registers {
         tokens as f64 / f64::from(self.interval)
     }
 
-    /// The highest sustained rate if tokens are bytes, in gigabits (1e9) per second.
+    /// Returns the highest sustained rate in gigabits (1e9) per second, if a token is a byte.
     pub fn gbit_per_s(self, clock: Frequency) -> f64 {
         let bits = u128::from(self.tokens_per_interval()) * 8 * u128::from(clock.as_hz());
         bits as f64 / (f64::from(self.interval) * 1e9)

@@ -7,36 +7,36 @@ use accelflow_units::{Bytes, Cycles, Time};
 use crate::flow::Flow;
 use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing, Unit};
 
-/// A segment for the accelerator: a message or a part of one.
+/// A message, or a part of a split message, that a [`Shaper`] has let pass to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The flow of the segment.
     pub flow: FlowId,
-    /// The tag of its message.
+    /// The caller's identifier of the segment's message ([`Message::tag`]).
     pub tag: u64,
-    /// Its number in the message, from 0.
+    /// The number of the segment in its message, from 0.
     pub index: u32,
-    /// Whether it is the last of its message.
+    /// Whether it is the last segment of its message.
     pub last: bool,
-    /// Its size, including its header.
+    /// The size of the segment, including its header.
     pub size: Bytes,
-    /// The beginning of the cycle in which its tokens were spent.
+    /// The beginning of the clock cycle in which the segment's tokens were spent.
     pub granted: Time,
-    /// The time when it reaches the accelerator, which is `granted` plus the shaping latency.
+    /// The time at which the segment reaches the accelerator: `granted` plus the shaping latency.
     pub released: Time,
 }
 
-/// A queue and a token bucket for each flow, and a round-robin arbiter that lets one segment pass
-/// each cycle.
+/// A traffic shaper (ARCUS, section 4.2): a queue and a token bucket for each flow, and a
+/// round-robin arbiter that lets one segment pass each clock cycle.
 ///
 /// Messages of a flow pass in the order in which they are offered. The arbiter takes turns between
 /// flows that have enough tokens, so such a flow waits for at most one segment of each other flow
 /// (section 5.1: "a simple round robin policy"; one grant a cycle is assumed). In each cycle in
 /// which any flow can pass a segment, one segment passes.
 ///
-/// The result depends only on the times and contents of offers and register writes, not on how often
-/// [`Shaper::poll`] is called. Calls must be in order of time; calls at the same instant take effect
-/// in the order in which they are made.
+/// The result depends only on the times and contents of offers and register writes, not on how
+/// often [`Shaper::poll`] is called. Calls must be in order of time; calls at the same instant take
+/// effect in the order in which they are made.
 #[derive(Clone, Debug)]
 pub struct Shaper {
     timing: Timing,
@@ -50,7 +50,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Creates a shaper without flows.
+    /// Creates a shaper with the clock and latencies `timing` and without flows.
     pub fn new(timing: Timing) -> Shaper {
         Shaper {
             timing,
@@ -62,12 +62,12 @@ impl Shaper {
         }
     }
 
-    /// The clock and the latencies.
+    /// Returns the clock and the latencies of the shaper.
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// Adds a flow with a full bucket, whose timer starts with the next cycle.
+    /// Adds a flow with a full token bucket, whose refill timer starts with the next clock cycle.
     ///
     /// # Errors
     /// [`ShapingError::SegmentWithoutPayload`] or [`ShapingError::SegmentNeverPasses`] for invalid
@@ -80,7 +80,7 @@ impl Shaper {
         Ok(FlowId(self.flows.len() - 1))
     }
 
-    /// Puts a message into the queue of its flow.
+    /// Puts a message into the queue of `flow` at the time `at`.
     ///
     /// # Errors
     /// [`ShapingError::MessageNeverPasses`] for a message larger than the bucket,
@@ -96,8 +96,8 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow's first limit. Returns the time when they take effect, which
-    /// is `at` plus the reconfiguration time.
+    /// Writes the registers of a flow's first limit at the time `at`. Returns the time when they
+    /// take effect, which is `at` plus the reconfiguration time.
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`], or [`ShapingError::MessageNeverPasses`] if a queued
@@ -113,7 +113,8 @@ impl Shaper {
         self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
     }
 
-    /// Writes the registers of the limit whose tokens have the unit `unit`.
+    /// Writes the registers of the flow's limit that counts `unit`. Returns the time when they take
+    /// effect.
     ///
     /// # Errors
     /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`] if the flow has no such
@@ -137,7 +138,8 @@ impl Shaper {
         Ok(clock.edge(effective))
     }
 
-    /// Returns the next segment that has passed up to `at`, in order; `None` if there is no other.
+    /// Returns the next segment that has passed up to the time `at`, in order; `None` if there is
+    /// no other.
     ///
     /// # Errors
     /// [`ShapingError::TimeRunsBackwards`] for a time before that of an earlier call.
@@ -150,9 +152,9 @@ impl Shaper {
         Ok(self.granted.pop_front())
     }
 
-    /// Returns the time for the next call of [`Shaper::poll`]. That is when the next segment passes
-    /// if there are no other calls, or the time of the latest call if that segment has already
-    /// passed. `None` if nothing is queued.
+    /// Returns the time for the next call of [`Shaper::poll`]: when the next segment passes if
+    /// there are no other calls, or the time of the latest call if that segment has already passed.
+    /// `None` if nothing is queued.
     pub fn next_grant(&self) -> Option<Time> {
         let next = || self.next_cycle().map(|cycle| self.timing.clock.edge(cycle));
         let granted = self.granted.front().map(|segment| segment.granted);
@@ -168,8 +170,8 @@ impl Shaper {
         Ok(self.flows[flow.0].queued())
     }
 
-    /// Returns the tokens of a flow's first limit in the last cycle that has begun at `at`.
-    /// Segments that earlier calls have not settled are ignored.
+    /// Returns the tokens of a flow's first limit in the last clock cycle that has begun at the
+    /// time `at`. Segments that pass after the latest call are not subtracted.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -178,7 +180,7 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// Returns the same as [`Shaper::tokens`] for the limit whose tokens have the unit `unit`.
+    /// Returns the same as [`Shaper::tokens`] for the flow's limit that counts `unit`.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`], and [`ShapingError::NoSuchLimit`] if the flow has no such

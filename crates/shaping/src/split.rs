@@ -4,16 +4,16 @@ use accelflow_units::Bytes;
 
 use crate::ShapingError;
 
-/// Whether and how a flow's messages are re-sized "by splitting the payloads and duplicating another
-/// message header" (section 4.2).
+/// Whether and how a flow's messages are split into segments, "by splitting the payloads and
+/// duplicating another message header" (ARCUS, section 4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitting {
-    /// Messages pass whole.
+    /// Messages are never split: each passes as a whole.
     #[default]
     Never,
-    /// Messages of more than `segment` bytes are cut.
+    /// Messages of more than `segment` bytes are split into segments.
     Segments {
-        /// The largest segment, including its header.
+        /// The largest size of a segment, including its header.
         segment: Bytes,
         /// The size of a message's header, which every segment repeats.
         header: Bytes,
@@ -32,7 +32,7 @@ impl Splitting {
         Ok(splitting)
     }
 
-    /// The number of segments of a message of `size` bytes.
+    /// Returns the number of segments of a message of `size` bytes.
     pub fn count(self, size: Bytes) -> u64 {
         match self {
             Splitting::Segments { segment, header } if size > segment => {

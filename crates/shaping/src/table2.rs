@@ -2,7 +2,7 @@
 
 use crate::Registers;
 
-/// The registers of the four rows, with tokens of a byte.
+/// The registers in the four rows of ARCUS, Table 2, where a token is a byte.
 ///
 /// In the first row the refill exceeds the bucket, which limits it to 512 bytes every 4 us. At the
 /// paper's clock each row yields 1.024 times the printed rate.

@@ -5,10 +5,10 @@ use accelflow_units::{Cycles, Frequency, Time};
 use crate::error::ShapingError;
 use crate::limits::CLOCK_MAX_HZ;
 
-/// A clock. Cycle 0 begins at time zero, and cycle `n` at edge `n`.
+/// A clock that converts between cycles and times. Cycle 0 begins at time zero.
 ///
-/// Edges are rounded up to a picosecond. So edges and times correspond one to one, unless a cycle
-/// is shorter than a picosecond.
+/// The beginnings of cycles are rounded up to a picosecond. So cycles and times correspond one to
+/// one, unless a cycle is shorter than a picosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock(Frequency);
 
@@ -34,22 +34,23 @@ impl Clock {
         Ok(Clock(frequency))
     }
 
-    /// The clock frequency of the shaper.
+    /// Returns the frequency of the clock.
     pub const fn frequency(self) -> Frequency {
         self.0
     }
 
-    /// The time when `cycle` begins. Cycles beyond the largest time begin at [`Time::MAX`].
+    /// Returns the time at which `cycle` begins. Cycles beyond the largest time begin at
+    /// [`Time::MAX`].
     pub fn edge(self, cycle: Cycles) -> Time {
         cycle.at(self.0)
     }
 
-    /// The last cycle that has begun at `time`.
+    /// Returns the last cycle that has begun at `time`.
     pub fn begun(self, time: Time) -> Cycles {
         Cycles(self.whole_cycles(time.as_ps()))
     }
 
-    /// The first cycle that begins at `time` or later.
+    /// Returns the first cycle that begins at `time` or later.
     pub fn next(self, time: Time) -> Cycles {
         // An edge is rounded up, so it is at or after `time` if the true edge is after the
         // picosecond before.
@@ -69,7 +70,7 @@ impl Clock {
 /// The speed of the shaper's hardware. The default is the paper's prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The clock of refills.
+    /// The clock whose cycles count refills and grants.
     pub clock: Clock,
     /// The time from the grant of a segment until it reaches the accelerator. Default 36 ns (paper,
     /// section 5.3.1), which is 9 cycles of 250 MHz.

@@ -82,8 +82,8 @@ fn a_promised_latency_bounds_what_else_may_be_promised() {
     let refused = plane.promise(0, within(slo, 0.99, 400)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "tenant 'a': 99 % of requests within 400 us: must be at least 460.517018 us, the \
-         percentile on idle accelerators",
+        "tenant 'a': within = 400 us for 99 % of the requests: must be at least 460.517018 us, \
+         their time on idle accelerators",
     );
     // Within twice that at half load.
     plane.promise(0, within(slo, 0.99, 921)).unwrap();
@@ -92,7 +92,7 @@ fn a_promised_latency_bounds_what_else_may_be_promised() {
         .unwrap_err();
     let text = refused.to_string();
     assert!(
-        text.contains("at which 'a' has its promised latency"),
+        text.contains("at which 'a' still gets its promised latency"),
         "{text}"
     );
     plane

@@ -252,7 +252,7 @@ fn strangers_empty_messages_full_queues_and_the_past_are_refused() {
     assert_eq!(shaper.add_flow(at, config), Err(past.clone()));
     assert_eq!(
         past.to_string(),
-        "time 0 ps: must not be before 4000 ps, the time of an earlier call"
+        "time = 0 ps: must not be before 4000 ps, the time of an earlier call"
     );
 }
 
@@ -380,7 +380,7 @@ fn a_limit_that_a_flow_has_not_cannot_be_written() {
     let error = shaper.write_limit(Time::ZERO, flow, Unit::Bytes, registers);
     assert_eq!(
         error.unwrap_err().to_string(),
-        "flow 0: has no limit in bytes"
+        "flow 0: unit = bytes: must be the unit of one of the flow's limits"
     );
     let never = shaper
         .add_flow(Time::ZERO, config.and(registers))

@@ -28,20 +28,21 @@ pub use results::{CalledResult, ServiceResult, SystemResult};
 
 pub use crate::server_use::ServerUse;
 
-/// The placement of services on servers. The paper's "average load per service" leaves it open.
+/// How services are placed on servers. The paper's "average load per service" leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Each service has its own server.
+    /// Each service has a server of its own.
     Isolated,
-    /// Services share the servers that the plan assigns. By default all are on one server.
+    /// Services share servers, as the plan assigns them ([`Plan::on_server`]). By default all are
+    /// on one server.
     Colocated,
 }
 
 impl Placement {
-    /// Both, in the order in which commands list them.
+    /// Both placements, in the order in which commands list them.
     pub const ALL: [Placement; 2] = [Placement::Colocated, Placement::Isolated];
 
-    /// The name in commands and results.
+    /// Returns the name of the placement in commands and results.
     pub const fn name(self) -> &'static str {
         match self {
             Placement::Isolated => "isolated",
@@ -50,65 +51,70 @@ impl Placement {
     }
 }
 
-/// A comparison of orchestrators.
+/// A comparison to simulate: the same services, under the same load, on several systems.
 pub struct Comparison<'c> {
-    /// The server's parameters.
+    /// The parameters of the simulated server.
     pub config: &'c Config,
-    /// The services.
+    /// The services to simulate.
     pub plan: &'c Plan,
-    /// The systems, in the order of the results.
+    /// The systems to compare, in the order of the results.
     pub orchestrators: &'c [&'c dyn Orchestrator],
-    /// The placement of the services.
+    /// How the services are placed on servers.
     pub placement: Placement,
-    /// The arrival process of each service, drawn independently.
+    /// The arrival process of each service that has none in `own_arrivals`, drawn independently.
     pub arrivals: &'c ArrivalProcess,
     /// Arrival processes of individual services, in the order of the plan. `rate_shares` does not
-    /// scale them. Services without an entry use `arrivals`.
+    /// scale them. `None`, or no entry, means that a service uses `arrivals`.
     pub own_arrivals: &'c [Option<ArrivalProcess>],
-    /// Factors of the arrival rate of individual services, in the order of the plan. Services
-    /// without an entry have 1. A service with 0 must have its own arrival process, or other
-    /// services must call it.
+    /// Factors on the arrival rate of `arrivals` for individual services, in the order of the plan.
+    /// Services without an entry have 1. A service with 0 must have its own arrival process, or
+    /// other services must call it.
     pub rate_shares: &'c [f64],
-    /// Number of requests of each service.
+    /// Number of requests of each service, including the warm-up.
     pub requests: u64,
-    /// Number of first requests that the statistics leave out.
+    /// Number of each service's first requests that the statistics leave out.
     pub warmup: u64,
-    /// Whether `requests` and `warmup` are scaled by each service's rate factor, so that the
+    /// Whether `requests` and `warmup` are multiplied by each service's rate factor, so that the
     /// counted requests of all services arrive in the same time.
     pub by_rate: bool,
-    /// The share of each service's response times, beginning with the longest, that results
-    /// contain: 0 to 1.
+    /// The share of each service's response times that results list, beginning with the longest: 0
+    /// to 1.
     pub tail_share: f64,
-    /// The largest number of single requests per service that results contain.
+    /// The largest number of single requests per service whose times results list.
     pub samples: u64,
-    /// Whether response times are counted in bins, so that memory does not grow with their number.
+    /// Whether response times are counted in the bins of a histogram, so that memory does not grow
+    /// with their number.
     pub binned: bool,
     /// The largest number of intervals of the utilization over time ([`SystemResult::used`]). Below
     /// 2, it is not recorded.
     pub use_intervals: usize,
-    /// The SLOs of services, by name.
+    /// The SLO (longest acceptable response time) of individual services, by name.
     pub slos: &'c BTreeMap<String, Time>,
     /// The SLO of services that are not in `slos`, as a multiple of their mean response time on an
-    /// idle server with AccelFlow. No SLO if `None`. The paper takes 5 times "the service execution
+    /// idle server with AccelFlow; no SLO if `None`. The paper takes 5 times "the service execution
     /// time on an unloaded system" (section VII.A.3) without naming the system. The same SLO for
     /// all systems makes them comparable.
     pub slo_factor: Option<f64>,
-    /// SLO factors of individual services, by name.
+    /// Factors that replace `slo_factor` for individual services, by name.
     pub slo_factors: &'c BTreeMap<String, f64>,
-    /// The tenant of each service, in the order of the plan; 0 for services without an entry.
+    /// The number of the tenant that sends each service's requests, in the order of the plan; 0 for
+    /// services without an entry.
     pub tenants: &'c [u16],
-    /// The priority of each service, in the order of the plan; 0 for services without an entry.
+    /// The priority of each service's requests, in the order of the plan; higher goes first, 0 for
+    /// services without an entry.
     pub priorities: &'c [u8],
-    /// The limits on tenants' traffic; other tenants have none.
+    /// The limits on tenants' traffic, by the number of the tenant; other tenants have none.
     pub shaping: &'c BTreeMap<u16, Limits>,
-    /// The seed of everything random.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Number of worker threads. Results do not depend on it.
+    /// Number of worker threads on the machine that runs the simulation. Results do not depend on
+    /// it.
     pub threads: usize,
 }
 
 impl Comparison<'_> {
-    /// The number of requests of `service` (an index into the plan) that statistics count.
+    /// Returns how many requests of the service with index `service` in the plan the statistics
+    /// count.
     pub fn counted(&self, service: usize) -> u64 {
         let requests = self.of_service(service, self.requests);
         requests.saturating_sub(self.of_service(service, self.warmup))
@@ -129,8 +135,9 @@ impl Comparison<'_> {
     }
 }
 
-/// Runs `comparison`. Calls `progress` several times a second with the number of ended requests and
-/// the total number. If `progress` returns `false`, the comparison stops and the result is `None`.
+/// Runs `comparison` and returns the results of each system. Calls `progress` several times a
+/// second with the number of ended requests and the total number. If `progress` returns `false`,
+/// the comparison stops and the result is `None`.
 ///
 /// # Errors
 /// [`SimError`] of the first simulation, in the order of the results, that cannot run.
@@ -185,8 +192,8 @@ pub fn compare(
     Ok(Some(systems.collect()))
 }
 
-/// Repeats the simulation of `comparison` for its system number `system`, and reports the events of
-/// each request to `observer`. The simulation is the same as in [`compare`].
+/// Repeats the simulation of the system with index `system` in `comparison`, and reports the events
+/// of each request to `observer`. The simulation is the same as in [`compare`].
 ///
 /// # Errors
 /// [`SimError`] of a simulation that cannot run.

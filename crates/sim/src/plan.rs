@@ -25,7 +25,7 @@ pub use message::{Form, MessageSize};
 pub use retry::{MAX_ATTEMPTS, Retry};
 pub use spreads::ServiceSpreads;
 
-/// The highest number that a server may have.
+/// The highest number of a simulated server: services may be on the servers 0 to 4095.
 pub const MAX_SERVER: usize = 4_095;
 
 /// The field that states whether a message arrives compressed.
@@ -34,14 +34,14 @@ const COMPRESSED: &str = "compressed";
 /// Keeps draws of waits apart from other attributes of a request.
 const WAIT: u64 = 0x3A17 << 48;
 
-/// The services to simulate, and the traces they use.
+/// What to simulate: the services with their paths and costs, and the traces that they use.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The trace memory.
+    /// The trace memory with the compiled traces.
     pub image: Image,
-    /// The services.
+    /// The services, each identified by its index.
     pub services: Vec<ServicePlan>,
-    /// The pairs that Cohort links.
+    /// The pairs of accelerators that Cohort links.
     pub links: Links,
     waits: Vec<WaitDistribution>,
     /// The time of a message from one server to another.
@@ -51,40 +51,43 @@ pub struct Plan {
     pub(crate) own_speedups: Vec<Option<f64>>,
 }
 
-/// A service.
+/// A service to simulate: its path, its server and the times that vary.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServicePlan {
-    /// Its name.
+    /// The name of the service.
     pub name: String,
-    /// The path. The first phase receives the request, and the last sends the response.
+    /// The path of a request: phases, one after the other. The first phase receives the request,
+    /// and the last sends the response.
     pub phases: Vec<PhasePlan>,
-    /// The number of its server.
+    /// The number of the server that the service runs on.
     pub server: usize,
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
-    /// The times that vary by request.
+    /// Times of a request outside of its operations and application logic, which are drawn for each
+    /// request.
     pub spreads: ServiceSpreads,
 }
 
-/// One phase of a service's path.
+/// One phase of a service's path: application logic or chains of traces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
-    /// Application logic with its core time, which is the mean if the time is drawn.
+    /// Application logic that takes this core time, or a time drawn around this mean.
     Cpu(Time),
-    /// Chains that run in parallel; the phase ends with the last of them.
+    /// Chains of traces that run in parallel; the phase ends when the last of them ends.
     Chains(Vec<ChainPlan>),
 }
 
-/// A chain of traces.
+/// A chain: a trace and all traces that follow it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainPlan {
-    /// The facts of its payloads.
+    /// The values in the payloads of the chain that branches test.
     pub facts: ChainFacts,
-    /// The service that answers its messages. Without one, answers take the plan's waits.
+    /// Index of the service that answers the messages of the chain. Without one, the time until an
+    /// answer is drawn from the plan's waits.
     pub calls: Option<usize>,
-    /// The retries of the chain after failures, if there are any.
+    /// The retries of the chain after failures; `None` if attempts never fail.
     pub retry: Option<Retry>,
-    /// Whether it is detached: neither its phase nor the response waits for it.
+    /// Whether neither the phase nor the response of the request waits for the chain to end.
     pub detached: bool,
     place: (u16, u16),
     operations: Vec<Option<OperationPlan>>,
@@ -106,20 +109,21 @@ struct OperationPlan {
     payload: Option<Payload>,
 }
 
-/// One accelerator operation of one request.
+/// The cost and the payload sizes of one accelerator operation of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The time on a core.
+    /// The time of the operation on a core of the base server.
     pub core: Time,
-    /// Bytes it reads.
+    /// Bytes that the operation reads.
     pub input: Bytes,
-    /// Bytes it writes.
+    /// Bytes that the operation writes.
     pub output: Bytes,
 }
 
 impl Plan {
-    /// Creates the plan of `profile` on `image`, with message sizes drawn from `sizes`. If the
-    /// profile has recorded payload sizes, they are the means of the drawn sizes.
+    /// Creates the plan of the services in `profile`, whose traces are in `image`, with message
+    /// sizes drawn from `sizes`. If the profile has recorded payload sizes, they are the means of
+    /// the drawn sizes.
     ///
     /// # Errors
     /// [`ServiceError`] for a service with traces or facts that `image` does not have.
@@ -152,7 +156,7 @@ impl Plan {
         })
     }
 
-    /// Sets how many times as fast as a core each custom accelerator is. The index is the number of
+    /// Sets how many times as fast as a core each custom accelerator is, indexed by the number of
     /// the accelerator in the plan's trace memory. `None` means the chip's speedup.
     #[must_use]
     pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
@@ -167,13 +171,14 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the speedup that the workload states for `accel`, if it is a custom accelerator.
+    /// Returns the speedup over a core that the workload states for `accel`; `None` if it states
+    /// none or `accel` is not a custom accelerator.
     pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
         *self.own_speedups.get(accel.own_number()?)?
     }
 
-    /// Makes facts vary by request, with the probabilities `odds`. Facts without odds are those of
-    /// the most common path.
+    /// Draws the facts that branches test for each request, with the probabilities `odds`. Facts
+    /// without odds have the values of the most common path.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds) -> Plan {
         let phases = self
@@ -192,8 +197,9 @@ impl Plan {
         self
     }
 
-    /// Makes facts vary by request. `odds` returns the probabilities for a service, a phase and a
-    /// chain. Facts without odds are those of the most common path.
+    /// Draws the facts that branches test for each request. `odds` returns the probabilities for
+    /// the name of a service, the index of a phase and the index of a chain. Facts without odds
+    /// have the values of the most common path.
     #[must_use]
     pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
         for service in &mut self.services {
@@ -207,8 +213,9 @@ impl Plan {
         self
     }
 
-    /// Sets the waits of individual chains. `waits` returns the wait for a service, a phase, a
-    /// chain and the waiting trace.
+    /// Sets how long traces of individual chains wait for messages. `waits` returns the
+    /// distribution for the name of a service, the indices of a phase and a chain, and the name of
+    /// the waiting trace; `None` leaves the wait unchanged.
     #[must_use]
     pub fn with_chain_waits(
         mut self,
@@ -229,7 +236,8 @@ impl Plan {
         self
     }
 
-    /// Makes each request use the facts of a recorded request, drawn from those in `profile`.
+    /// Gives each request the facts (values that branches test) of a recorded request, drawn from
+    /// those in `profile`.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without recorded requests.
@@ -259,8 +267,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the field by which traces test whether their message is compressed; `None` if no
-    /// trace tests it.
+    /// Returns the field of the payload by which traces test whether their message is compressed;
+    /// `None` if no trace tests it.
     pub fn compressed_field(&self) -> Option<Field<'_>> {
         let (index, name) = (self.compressed?, COMPRESSED);
         Some(Field { index, name })
@@ -277,8 +285,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. The costs of the plan stay those of
-    /// its mean sizes, so a message that is larger than the mean costs more.
+    /// Returns the service with message sizes drawn from `sizes`. The plan's costs are those of
+    /// messages of mean size, so a message that is larger than the mean costs more.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -370,8 +378,8 @@ impl ChainPlan {
         }
     }
 
-    /// Returns the message of trace number `trace` of this chain, for request number `request`. It
-    /// depends only on the arguments.
+    /// Returns the size of the message of trace number `trace` of this chain, for request number
+    /// `request` and the random seed `seed`. It depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -388,9 +396,9 @@ impl ChainPlan {
         MessageSize { size, mean: *mean }
     }
 
-    /// Returns the message of an operation of `accel` on the data of several arms, `input` bytes in
-    /// total. It is `message`, the first arm's, scaled in proportion to the data. Recorded sizes of
-    /// operations after a join are already those of all arms' data.
+    /// Returns the message size for an operation of `accel` after a join of parallel arms, whose
+    /// data have `input` bytes in total. It is `message`, the first arm's, scaled in proportion to
+    /// the data. Recorded sizes of operations after a join are already those of all arms' data.
     pub fn joined(
         &self,
         trace: AtmAddress,
@@ -418,13 +426,13 @@ impl ChainPlan {
         slot(self.accels, trace, accel, receives)
     }
 
-    /// Returns the operation of `accel` in the trace that begins at `trace`, on `message` in the
-    /// form `form`. `None` if it has no cost. A TCP that receives and one that sends are two
-    /// operations.
+    /// Returns cost and sizes of the operation of `accel` in the trace that begins at the address
+    /// `trace`, on `message` in the form `form`. `receives` distinguishes a TCP operation that
+    /// receives from one that sends. `None` if there is no such operation in the plan.
     ///
-    /// Sizes of messages are those before compression, so payloads are smaller between Cmp and Dcmp;
-    /// recorded sizes are used as they are. The cost depends on the size of the message relative to
-    /// the mean of its kind, not on compression.
+    /// Sizes of messages are those before compression, so payloads are smaller between Cmp and
+    /// Dcmp; recorded sizes are used as they are. The cost depends on the size of the message
+    /// relative to the mean of its kind, not on compression.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -460,8 +468,9 @@ impl ChainPlan {
         Some(operation)
     }
 
-    /// Returns the core time of an operation of request number `request`, whose mean is `mean`. It
-    /// depends only on the arguments.
+    /// Returns the core time of an operation for request number `request` and the random seed
+    /// `seed`: `mean`, or a time drawn around it. It depends only on the arguments. The operation
+    /// is given as (address of the trace, accelerator, whether it receives a message).
     pub fn cost(
         &self,
         (trace, accel, receives): (AtmAddress, Accel, bool),

@@ -4,10 +4,10 @@ use crate::plan::Plan;
 use crate::server::ServerResult;
 use crate::stats::Used;
 
-/// The utilization of a server over time.
+/// The utilization of one server's cores, accelerators, manager and DMA engines over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerUse {
-    /// The services on it.
+    /// The names of the services on the server.
     pub services: Vec<String>,
     /// The utilization in each interval, from the start of the server to the last arrival.
     pub intervals: Vec<Used>,

@@ -180,7 +180,7 @@ fn impossible_calls_are_refused() {
         ),
         (
             plan().with_call(FRONT, 1, 0, STOCK),
-            "services.Front.path[1] = 0: must be a chain, but this phase is application time and has none",
+            "services.Front.path[1] = 0: must be a chain, but this phase is application logic and has none",
         ),
         (
             plan().with_call(FRONT, 0, 0, STOCK),

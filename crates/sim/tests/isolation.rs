@@ -157,16 +157,16 @@ fn shares_that_cannot_be_are_refused() {
         let error = refused("accelflow", &[(&key, 1.0)]);
         assert_eq!(
             error.refusal().unwrap().to_string(),
-            "tenant.isolation = reserved: must be shared, or each of the 2 tenants must have an \
-             element, an input entry and an output entry of every accelerator: TCP has 1 of one of \
-             them",
+            "tenant.isolation = reserved: must be shared, unless every accelerator has a processing \
+             element, an input entry and an output entry for each of the 2 tenants: TCP has only 1 of \
+             one of them",
             "{key}"
         );
     }
     assert_eq!(
         refused("relief", &[]).refusal().unwrap().to_string(),
-        "tenant.isolation = reserved: must be shared with relief, whose accelerators share one \
-         queue, or there must be one tenant"
+        "tenant.isolation = reserved: must be shared under relief, whose accelerators share one \
+         queue, unless there is only one tenant"
     );
 }
 

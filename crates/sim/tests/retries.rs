@@ -194,7 +194,7 @@ fn impossible_attempts_are_refused() {
     );
     assert_eq!(
         message(1, good),
-        "services.Front.path[1] = 0: must be a chain, but this phase is application time and has none"
+        "services.Front.path[1] = 0: must be a chain, but this phase is application logic and has none"
     );
     for odds in [-0.1, 1.5, f64::NAN] {
         let found = message(2, Retry { odds, ..good });

@@ -173,7 +173,7 @@ fn impossible_runs_are_refused() {
     let message = |load: Load| refused(&Config::default(), &plan, &[load]).to_string();
     assert_eq!(
         message(load(3, poisson(1.0), 10, 0)),
-        "service number = 3: must be in the plan"
+        "service = 3: must be the index of a service in the plan"
     );
     assert_eq!(
         message(load(0, poisson(1.0), 10, 10)),
@@ -197,6 +197,6 @@ fn impossible_runs_are_refused() {
     let plan = fixed_plan(&ends_on_a_core, 1_000.0, 500, &round_cost);
     assert_eq!(
         refused(&Config::default(), &plan, &together(1)).to_string(),
-        "service Half: the path must begin and end with a chain of traces"
+        "service Half: path: must begin and end with a chain of traces"
     );
 }

@@ -182,7 +182,7 @@ fn a_failure_ends_the_run_with_its_error() {
     let error = outcome(&beyond, DispatchPolicy::Fifo).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "choose = 1: must be the place of an entry, below 1"
+        "choose = 1: must be the index of a waiting entry, below 1"
     );
 }
 

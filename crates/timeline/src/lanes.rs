@@ -1,9 +1,10 @@
 //! Rows for slices that overlap.
 
-/// The rows of a group of slices. Slices that overlap get different rows.
+/// Assigns slices (intervals of time) to numbered rows of a timeline, so that overlapping slices
+/// get different rows.
 ///
-/// There are two ways of use. Either take a row when a slice begins and free it when the slice ends
-/// ([`Lanes::take`], [`Lanes::free`]), or place slices whose ends are known ([`Lanes::place`]), in
+/// Use it in one of two ways. Take a row when a slice begins and free it when the slice ends
+/// ([`Lanes::take`], [`Lanes::free`]). Or place slices whose ends are known ([`Lanes::place`]), in
 /// the order of their beginnings or of their ends. Times may have any unit.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
@@ -12,7 +13,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Takes the first row that is free from `from` on, for a slice that ends at `until`. Returns
+    /// Assigns a slice from `from` to `until` to the first row that is free from `from` on. Returns
     /// the number of the row, from 0.
     pub fn place(&mut self, from: u64, until: u64) -> usize {
         let free = self.ends.iter().position(|&end| end <= from);
@@ -24,12 +25,13 @@ impl Lanes {
         row
     }
 
-    /// Takes the first row that is free from `from` on, until [`Lanes::free`]. Returns its number.
+    /// Reserves the first row that is free from `from` on, until [`Lanes::free`] releases it.
+    /// Returns the number of the row, from 0.
     pub fn take(&mut self, from: u64) -> usize {
         self.place(from, u64::MAX)
     }
 
-    /// Frees `row`, whose slice ends at `until`.
+    /// Releases `row`, which [`Lanes::take`] reserved for a slice that now ends at `until`.
     pub fn free(&mut self, row: usize, until: u64) {
         if let Some(end) = self.ends.get_mut(row) {
             *end = until;

@@ -10,11 +10,10 @@ use crate::messages::{
     ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// A writer of a timeline: a stream of Perfetto's packets, in one packet sequence.
+/// Writes a timeline to `W` as a file for the Perfetto trace viewer.
 ///
-/// The numbers of the sequence, of its tracks and of its flows are hashes that include the name of
-/// the timeline. So files of timelines with different names may be concatenated: the result is a
-/// file of both.
+/// The identifiers of its tracks and flows are hashes that include the timeline's name. So files of
+/// timelines with different names may be concatenated, and the viewer shows both.
 #[derive(Debug)]
 pub struct Timeline<W> {
     out: W,
@@ -29,36 +28,36 @@ pub struct Timeline<W> {
     buffer: Vec<u8>,
 }
 
-/// A row of a timeline.
+/// The identifier of a row of a [`Timeline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// The contents of a slice (an interval) or an instant of a track.
+/// What the viewer shows of a slice (an interval on a row) or of an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'s> {
-    /// The text that is shown in it.
+    /// The text shown on the slice.
     pub name: &'s str,
-    /// A category by which it can be found.
+    /// The category by which the viewer can find the slice.
     pub category: &'s str,
-    /// Numbers of the flows through it ([`Timeline::flow`]): an arrow leads to it from the previous
-    /// slice of the flow, and another from it to the next slice.
+    /// Numbers of the flows that pass through the slice ([`Timeline::flow`]). The viewer draws an
+    /// arrow to it from the previous slice of the same flow, and an arrow from it to the next one.
     pub flows: &'s [u64],
-    /// Numbers of the flows that end in it.
+    /// Numbers of the flows that end at the slice ([`Timeline::flow`]).
     pub ends: &'s [u64],
-    /// Values attached to it, with their names.
+    /// Named values that the viewer lists with the slice.
     pub arguments: &'s [(&'s str, Argument<'s>)],
 }
 
-/// A value attached to a slice.
+/// A value of [`Slice::arguments`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Argument<'s> {
-    /// A text.
+    /// A value that is text.
     Text(&'s str),
-    /// A whole number.
+    /// A value that is a whole number.
     Number(u64),
-    /// A floating-point number.
+    /// A value that is a floating-point number.
     Real(f64),
-    /// A truth value.
+    /// A value that is true or false.
     Truth(bool),
 }
 
@@ -79,7 +78,7 @@ const NEEDS_STATE: u32 = 2;
 const PACKET: u8 = 1 << 3 | 2;
 
 impl<W: Write> Timeline<W> {
-    /// Creates a timeline called `name`, which is written to `out`.
+    /// Creates a timeline called `name` whose file is written to `out`.
     pub fn new(name: &str, out: W) -> Timeline<W> {
         Timeline {
             out,
@@ -95,10 +94,10 @@ impl<W: Write> Timeline<W> {
         }
     }
 
-    /// Adds a group of rows that can be folded.
+    /// Adds a top-level group of rows called `name`, which the viewer can fold.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn process(&mut self, name: &str) -> io::Result<Track> {
         let (track, pid) = self.new_track(name);
         self.describe(TrackDescriptor {
@@ -113,18 +112,20 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Adds a row below `parent`, after its other rows. The row may have rows below itself.
+    /// Adds a row called `name` below `parent`, after its other rows. The new row may have rows
+    /// below itself.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn track(&mut self, parent: Track, name: &str) -> io::Result<Track> {
         self.below(parent, name, None)
     }
 
-    /// Adds a counter below `parent`: a row of numbers in the unit `unit`.
+    /// Adds a row below `parent` that plots numbers over time, in the unit `unit`
+    /// ([`Timeline::count`]).
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn counter(&mut self, parent: Track, name: &str, unit: &str) -> io::Result<Track> {
         let unit_name = unit.to_owned();
         self.below(parent, name, Some(CounterDescriptor { unit_name }))
@@ -152,12 +153,12 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Writes a slice of a row from `from_ns` to `until_ns`. The slices of a row must not overlap
-    /// and must be written in the order of time; a slice opened with [`Timeline::begin`] may
-    /// contain others.
+    /// Writes a slice on row `track` from `from_ns` to `until_ns`. The slices of a row must not
+    /// overlap and must be written in the order of time; a slice opened with [`Timeline::begin`]
+    /// may contain others.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn slice(
         &mut self,
         track: Track,
@@ -168,18 +169,18 @@ impl<W: Write> Timeline<W> {
         self.end(track, until_ns)
     }
 
-    /// Begins a slice of a row at `at_ns`.
+    /// Begins a slice on row `track` at `at_ns`, which [`Timeline::end`] ends.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn begin(&mut self, track: Track, at_ns: u64, slice: &Slice<'_>) -> io::Result<()> {
         self.event(track, at_ns, EventType::SliceBegin, slice)
     }
 
-    /// Ends, at `at_ns`, the slice of a row that was begun last.
+    /// Ends at `at_ns` the slice on row `track` that [`Timeline::begin`] began last.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn end(&mut self, track: Track, at_ns: u64) -> io::Result<()> {
         self.packet(TracePacket {
             timestamp: Some(at_ns),
@@ -192,18 +193,18 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// Writes an instant: an event of a row without a duration.
+    /// Writes an instant on row `track`: an event at `at_ns` without a duration.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn instant(&mut self, track: Track, at_ns: u64, slice: &Slice<'_>) -> io::Result<()> {
         self.event(track, at_ns, EventType::Instant, slice)
     }
 
-    /// Writes the value that a counter has from `at_ns` on.
+    /// Writes that the row `track`, made by [`Timeline::counter`], shows `value` from `at_ns` on.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn count(&mut self, track: Track, at_ns: u64, value: i64) -> io::Result<()> {
         self.packet(TracePacket {
             timestamp: Some(at_ns),
@@ -217,7 +218,8 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// The number of the flow with the key `key` in this timeline.
+    /// Returns the number of the flow called `key` in this timeline, for [`Slice::flows`] and
+    /// [`Slice::ends`]. A flow is drawn as arrows from slice to slice.
     pub fn flow(&self, key: &str) -> u64 {
         mixed(format!("{}\0flow\0{key}", self.name).as_bytes())
     }
@@ -225,7 +227,7 @@ impl<W: Write> Timeline<W> {
     /// Flushes the output and returns it.
     ///
     /// # Errors
-    /// Errors of writing.
+    /// An error of writing to the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -6,22 +6,22 @@ use std::ops::{Add, AddAssign};
 
 use crate::Time;
 
-/// A number of bytes.
+/// A number of bytes: the size of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
 impl Bytes {
-    /// A size of `kib` times 1,024 bytes.
+    /// Creates a size of `kib` times 1,024 bytes.
     pub const fn from_kib(kib: u64) -> Bytes {
         Bytes(kib * 1024)
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The part that exceeds `limit`, or zero.
+    /// Returns by how much this size exceeds `limit`; zero if it does not.
     pub const fn beyond(self, limit: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(limit.0))
     }
@@ -71,12 +71,12 @@ impl Bandwidth {
         }
     }
 
-    /// The rate in bytes per second.
+    /// Returns the rate in bytes per second.
     pub const fn as_bytes_per_s(self) -> u64 {
         self.0
     }
 
-    /// The time for `size` at this rate, rounded up to a picosecond.
+    /// Returns the time to transfer `size` bytes at this rate, rounded up to a picosecond.
     pub fn transfer(self, size: Bytes) -> Time {
         if let Some(product) = size.0.checked_mul(PS_PER_S) {
             return Time::from_ps(product.div_ceil(self.0));
@@ -86,7 +86,8 @@ impl Bandwidth {
     }
 }
 
-/// A [`Bandwidth`] with a precomputed time per byte, for many transfers.
+/// A [`Bandwidth`] together with its time per byte, computed once to make many transfer times
+/// cheap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     rate: Bandwidth,
@@ -95,7 +96,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Precomputes the time per byte at `rate`.
+    /// Creates the pace of `rate` and computes its time per byte.
     pub fn new(rate: Bandwidth) -> Pace {
         let byte_ps = match PS_PER_S % rate.0 {
             0 => PS_PER_S / rate.0,
@@ -104,7 +105,8 @@ impl Pace {
         Pace { rate, byte_ps }
     }
 
-    /// Returns the same time as [`Bandwidth::transfer`], usually without a division.
+    /// Returns the time to transfer `size` bytes: the same as [`Bandwidth::transfer`], usually
+    /// without a division.
     #[inline]
     pub fn transfer(self, size: Bytes) -> Time {
         match self.byte_ps {

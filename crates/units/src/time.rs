@@ -8,75 +8,79 @@ const PS_PER_NS: u64 = 1_000;
 const PS_PER_US: u64 = 1_000_000;
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// An instant or a duration in picoseconds.
+/// An instant or a duration, as a whole number of picoseconds.
 ///
-/// A whole number of picoseconds gives one 2.4 GHz cycle to within 0.1 %; 64 bits cover 213 days.
+/// One cycle of 2.4 GHz is represented to within 0.1 %; 64 bits cover 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
     /// Zero: the start of a simulation, or a duration of no time.
     pub const ZERO: Time = Time(0);
-    /// The largest representable time.
+    /// The largest representable time: about 213 days.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// A time of `ps` picoseconds.
+    /// Creates a time of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
     }
 
-    /// A time of `ns` nanoseconds.
+    /// Creates a time of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * PS_PER_NS)
     }
 
-    /// A time of `us` microseconds.
+    /// Creates a time of `us` microseconds.
     pub const fn from_us(us: u64) -> Time {
         Time(us * PS_PER_US)
     }
 
-    /// The nearest picosecond to `ns`; negative and NaN inputs give zero.
+    /// Creates a time of `ns` nanoseconds, rounded to the nearest picosecond; zero if `ns` is
+    /// negative or NaN.
     pub fn from_ns_f64(ns: f64) -> Time {
         Time(nearest(ns * PS_PER_NS as f64))
     }
 
-    /// The nearest picosecond to `s` seconds; negative and NaN inputs give zero.
+    /// Creates a time of `s` seconds, rounded to the nearest picosecond; zero if `s` is negative or
+    /// NaN.
     pub fn from_s_f64(s: f64) -> Time {
         Time(nearest(s * PS_PER_S as f64))
     }
 
-    /// The nearest picosecond to `ps`; negative and NaN inputs give zero.
+    /// Creates a time of `ps` picoseconds, rounded to the nearest whole one; zero if `ps` is
+    /// negative or NaN.
     #[inline(always)]
     pub fn from_ps_f64(ps: f64) -> Time {
         Time(nearest(ps))
     }
 
-    /// The time in whole picoseconds.
+    /// Returns the time in whole picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
-    /// The time in nanoseconds, as a float for reports.
+    /// Returns the time in nanoseconds, for reports.
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / PS_PER_NS as f64
     }
 
-    /// The time in microseconds, as a float for reports.
+    /// Returns the time in microseconds, for reports.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// The time in seconds, as a float for reports.
+    /// Returns the time in seconds, for reports.
     pub fn as_s_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
 
-    /// The time since `earlier`, or zero if `earlier` is later.
+    /// Returns the time from `earlier` to this instant; zero if `earlier` is later.
     pub const fn saturating_sub(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))
     }
 
-    /// This duration times a non-negative factor, rounded to the nearest picosecond.
+    /// Returns this duration times `factor`, which must not be negative, rounded to the nearest
+    /// picosecond.
     #[inline(always)]
     pub fn scale(self, factor: f64) -> Time {
         Time(nearest(float(self.0) * factor))
@@ -177,7 +181,7 @@ impl fmt::Display for Time {
 pub struct Cycles(pub u64);
 
 impl Cycles {
-    /// The time of these cycles at `clock`, rounded up to a picosecond.
+    /// Returns the duration of these cycles at the frequency `clock`, rounded up to a picosecond.
     pub fn at(self, clock: Frequency) -> Time {
         let ps = (u128::from(self.0) * u128::from(PS_PER_S)).div_ceil(u128::from(clock.0));
         Time(u64::try_from(ps).unwrap_or(u64::MAX))
@@ -194,7 +198,7 @@ impl Frequency {
         if hz == 0 { None } else { Some(Frequency(hz)) }
     }
 
-    /// The frequency in hertz.
+    /// Returns the frequency in hertz.
     pub const fn as_hz(self) -> u64 {
         self.0
     }

@@ -12,7 +12,11 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
     thrift_server(Config { admin, ..config() }, None)
 });
 
-/// Checks one input.
+/// Sends `input` to the HTTP port for operators (metrics, recordings). Panics unless the port sends
+/// at most one whole HTTP response, with metrics or a recording only if they were requested.
+///
+/// If the first byte is odd, the other bytes become the query of a request for `/recording`;
+/// otherwise they are sent as they are.
 pub fn check(input: &[u8]) {
     let address = SERVER.admin_address().expect("it was asked for");
     let bytes = match input.split_first() {

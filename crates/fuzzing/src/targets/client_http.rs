@@ -19,7 +19,10 @@ static CLIENT: LazyLock<HttpClient> = LazyLock::new(|| {
     client.expect("valid settings")
 });
 
-/// Checks one input.
+/// Lets a server answer an HTTP client's request with `input`. Panics unless the client reads a
+/// complete response from these bytes or returns an error with a text.
+///
+/// An odd first byte makes the request a HEAD instead of a GET; the other bytes are the answer.
 pub fn check(input: &[u8]) {
     let Some((first, bytes)) = input.split_first() else {
         return;

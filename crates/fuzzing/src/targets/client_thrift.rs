@@ -33,7 +33,11 @@ const FUNCTIONS: [(&str, &[u8]); 4] = [
     ("Shop.broken", b"{}"),
 ];
 
-/// Checks one input.
+/// Lets a server answer a Thrift client's call with `input`. Panics unless the client returns an
+/// empty value, a JSON value or an error with a text.
+///
+/// The bits of the first byte choose the protocol, the function, and whether the other bytes are
+/// the whole answer or only the body of a valid reply or exception.
 pub fn check(input: &[u8]) {
     let Some((first, bytes)) = input.split_first() else {
         return;

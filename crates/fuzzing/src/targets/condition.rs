@@ -3,7 +3,9 @@
 
 use accelflow_trace::{Condition, Field, PredicateTable};
 
-/// Checks one input.
+/// Parses a text as the condition of a branch and evaluates it on four values of payload fields.
+/// Panics unless the text is refused with a position inside it, or the printed condition parses to
+/// the same condition and its compiled form has the same value.
 pub fn check(input: (&str, [i64; 4])) {
     let (text, values) = input;
     let condition = match Condition::parse(text) {

@@ -4,10 +4,12 @@
 use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::{Codec, Limits};
 
-/// The format, a content, changes of what it is compressed to (place, byte), and bytes of any kind.
+/// An input: whether the format is Snappy (else zstd); data to compress; changes of the compressed
+/// bytes as (position, new byte); and arbitrary bytes to decompress.
 pub type Input<'a> = (bool, &'a [u8], Vec<(u16, u8)>, &'a [u8]);
 
-/// Checks one input.
+/// Decompresses arbitrary bytes, damaged bytes and intact bytes. Panics unless intact bytes give
+/// the original data, and all others give data within the size limits or an error with a text.
 pub fn check(input: Input<'_>) {
     let (snappy, data, changes, raw) = input;
     let codec = if snappy { Codec::Snappy } else { Codec::Zstd };

@@ -16,7 +16,10 @@ static SCHEMA: LazyLock<Arc<Schema>> =
 
 const METHODS: [&str; 4] = ["Echo", "Clear", "Watch", "None"];
 
-/// Checks one input.
+/// Reads `input` as the message of a gRPC call. Panics unless the message is refused without a
+/// change of the job that carries it, or can be written and read back with the same value.
+///
+/// The bits of the first byte choose the method, gzip compression and the form of the path.
 pub fn check(input: &[u8]) {
     let Some((first, message)) = input.split_first() else {
         return;

@@ -43,7 +43,11 @@ const ECHO: FunctionId = FunctionId(0);
 static SCHEMA: LazyLock<Arc<Schema>> =
     LazyLock::new(|| Arc::new(Schema::parse(INTERFACE).expect("a constant")));
 
-/// Checks one input.
+/// Reads `input` as a gRPC request, both as a typed record and as JSON. Panics unless both succeed
+/// or both fail, have the same values, and are written to the same bytes.
+///
+/// An even first byte means that the other bytes are a protocol-buffers message, an odd one that
+/// they are JSON.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

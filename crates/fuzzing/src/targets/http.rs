@@ -5,7 +5,9 @@ use accelflow_accel::http::HttpCall;
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Ser};
 
-/// Checks one input.
+/// Reads bytes as an HTTP message: a response if the flag is true, else a request. Panics unless
+/// the message is refused without a change of the job that carries it, or its body can be sent
+/// again and read back unchanged.
 pub fn check(input: (bool, &[u8])) {
     let (response, message) = input;
     let request = HttpCall::post("media.example", "/upload");

@@ -5,7 +5,11 @@ use accelflow_accel::http::{HttpCall, response_length};
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits};
 
-/// Checks one input.
+/// Determines the length of the HTTP response at the start of `input`. Panics unless the length is
+/// refused with a text, or is the same when more bytes follow and covers exactly one response.
+///
+/// The bits of the first byte state whether the request was a HEAD, whether the connection has
+/// ended, and how many of the bytes come first.
 pub fn check(input: &[u8]) {
     let Some((first, bytes)) = input.split_first() else {
         return;

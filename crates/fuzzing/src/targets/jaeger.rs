@@ -4,7 +4,8 @@
 use crate::spans::check_import;
 use accelflow_import::Kind;
 
-/// Checks one input.
+/// Imports `data` as a file of Jaeger spans. Panics unless it is refused with a text, or becomes a
+/// workload of services whose paths begin and end with a trace.
 pub fn check(data: &[u8]) {
     check_import(Kind::Jaeger, data.to_vec());
 }

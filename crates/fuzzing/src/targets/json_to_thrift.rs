@@ -5,7 +5,11 @@ use crate::parties::social_network_struct;
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
 
-/// Checks one input.
+/// Writes JSON as a Thrift struct of SocialNetwork's interface. Panics unless the JSON is refused
+/// with a text, or the struct can be read and written back to the same bytes.
+///
+/// The input is (number of the function, reply instead of arguments, compact instead of binary
+/// protocol, JSON).
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, json) = input;
     let schema = Schema::social_network();

@@ -32,11 +32,12 @@ pub mod workload;
 
 use arbitrary::{Arbitrary, Unstructured};
 
-/// A fuzz target.
+/// A fuzz target: a property that must hold for any input of a parser, server, port or client.
 pub struct Target {
-    /// Its name, which is also that of its corpus in `fuzz/corpus/`.
+    /// The target's name, which is also that of its folder of example inputs in `fuzz/corpus/`.
     pub name: &'static str,
-    /// Checks the input that these bytes stand for.
+    /// Decodes the bytes to the target's input and checks its property on it. Does nothing if there
+    /// are too few bytes.
     ///
     /// # Panics
     /// If the target's property is violated.
@@ -83,7 +84,7 @@ macro_rules! for_each_target {
 
 macro_rules! targets {
     ($($name:ident),* $(,)?) => {
-        /// All targets, by name.
+        /// All fuzz targets, in the order of their names.
         pub const TARGETS: &[Target] = &[$(Target {
             name: stringify!($name),
             check: |bytes| with_input(bytes, $name::check),

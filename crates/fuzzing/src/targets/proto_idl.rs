@@ -8,7 +8,8 @@ use accelflow_accel::protobuf::Schema;
 use accelflow_accel::{Call, Ensemble, Job};
 use accelflow_trace::{Accel, Format};
 
-/// Checks one input.
+/// Parses a text as a `.proto` interface. Panics unless it is refused with a text, or every method
+/// is found by its path and an empty request to it is read back as it was written.
 pub fn check(text: &str) {
     let schema = match Schema::parse(text) {
         Ok(schema) => Arc::new(schema),

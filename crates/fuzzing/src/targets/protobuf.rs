@@ -10,7 +10,11 @@ use serde_json::Value;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(PROTO).expect("a constant"));
 
-/// Checks one input.
+/// Converts a protocol-buffers message to JSON and back. Panics unless it is refused with a text,
+/// or the JSON stays the same.
+///
+/// An even first byte means that the other bytes are a message, an odd one that they are the JSON
+/// of one.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

@@ -5,7 +5,9 @@ use accelflow_trace::templates;
 use accelflow_workload::profile::{Profile, Recording, RecordingOptions};
 use accelflow_workload::suites::social_network;
 
-/// Checks one input.
+/// Parses a text as a recording (operations, sizes and costs measured on real messages). Panics
+/// unless it is refused with a text, or is the same after writing and reading, and becomes a cost
+/// profile or an error with a text.
 pub fn check(text: &str) {
     let recording = match Recording::from_json(text) {
         Ok(recording) => recording,

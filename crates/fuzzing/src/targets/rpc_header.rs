@@ -4,7 +4,8 @@ use accelflow_accel::Limits;
 use accelflow_accel::rpc::{MessageType, read_message, write_message};
 use accelflow_accel::thrift::Schema;
 
-/// Checks one input.
+/// Reads bytes as a Thrift RPC message, after a valid frame length if the flag is true. Panics
+/// unless they are refused with a text, or the message is read back equal after writing.
 pub fn check(input: (bool, &[u8])) {
     let (frame, bytes) = input;
     let mut message = Vec::new();

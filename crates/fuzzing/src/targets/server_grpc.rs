@@ -11,7 +11,11 @@ static SERVER: LazyLock<Running> = LazyLock::new(grpc_server);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-/// Checks one input.
+/// Sends `input` to a gRPC server. Panics unless the server answers with whole HTTP/2 frames and
+/// closes the connection.
+///
+/// The first byte chooses what is sent: the other bytes alone, these bytes after a valid HTTP/2
+/// preface, or frames of valid length made from them.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

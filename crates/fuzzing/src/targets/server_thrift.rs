@@ -8,7 +8,10 @@ use accelflow_serve::Running;
 
 static SERVER: LazyLock<Running> = LazyLock::new(|| thrift_server(config(), None));
 
-/// Checks one input.
+/// Sends `input` to a Thrift server. Panics unless the server answers with whole replies and closes
+/// the connection.
+///
+/// An even first byte sends the other bytes as they are, an odd one as messages of valid length.
 pub fn check(input: &[u8]) {
     let bytes = match input.split_first() {
         None => return,

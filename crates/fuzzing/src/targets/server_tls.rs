@@ -11,7 +11,8 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
     thrift_server(config(), Some(identity))
 });
 
-/// Checks one input.
+/// Sends `input` to a TLS server. Panics unless the server answers with whole TLS records and
+/// closes the connection.
 pub fn check(input: &[u8]) {
     let answer = converse(SERVER.address(), input);
     let mut rest = &answer[..];

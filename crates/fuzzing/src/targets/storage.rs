@@ -6,7 +6,9 @@ use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Ser};
 use accelflow_trace::Accel;
 
-/// Checks one input.
+/// Reads bytes as the message of a cache or database operation, whose number comes first. Panics
+/// unless Dser (the deserialization accelerator) refuses the message and leaves its job unchanged,
+/// or reads the data that the store's own reader finds.
 pub fn check(input: (u8, &[u8])) {
     let (operation, body) = input;
     let mut message = (body.len() as u32).to_be_bytes().to_vec();

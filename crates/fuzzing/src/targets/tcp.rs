@@ -8,10 +8,12 @@ use accelflow_accel::tcp::{TcpSession, receive, send};
 
 const BASE: u32 = u32::MAX - 300;
 
-/// Segments as (distance from the expected number, last, payload), or packets as they are.
+/// An input. `Ok`: segments that get valid headers, each as (distance of its sequence number from
+/// the expected one, push flag, payload). `Err`: raw packets.
 pub type Input<'a> = Result<Vec<(i16, bool, &'a [u8])>, &'a [u8]>;
 
-/// Checks one input.
+/// Receives a message from TCP packets. Panics unless the packets are refused without a change of
+/// the connection, or give a message that is the same when its sender's own packets carry it.
 pub fn check(input: Input<'_>) {
     let server = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9090);
     let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 40000);

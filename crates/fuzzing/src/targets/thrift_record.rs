@@ -11,7 +11,11 @@ use serde_json::{Value, json};
 
 static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(thrift_schema);
 
-/// Checks one input.
+/// Reads `input` as the arguments of a Thrift call, both as a typed record and as JSON. Panics
+/// unless both succeed or both fail, have the same values, and are written to the same bytes.
+///
+/// Bit 0 of the first byte states whether the other bytes are JSON, bit 1 whether the protocol is
+/// compact.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

@@ -8,7 +8,11 @@ use serde_json::Value;
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
-/// Checks one input.
+/// Converts a Thrift struct of SocialNetwork's interface to JSON. Panics unless it is refused with
+/// a text, or its JSON gives the same struct in the binary and the compact protocol.
+///
+/// The input is (number of the function, reply instead of arguments, compact instead of binary
+/// protocol, bytes).
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, bytes) = input;
     let schema = Schema::social_network();

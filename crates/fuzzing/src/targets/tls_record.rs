@@ -4,7 +4,12 @@
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{CipherSuite, RecordKeys, open, open_first, record_length, seal};
 
-/// Checks one input.
+/// Encrypts and decrypts TLS records. Panics unless arbitrary records and a record with one changed
+/// byte are refused, an intact one gives its plaintext, and a refusal leaves the record number
+/// unchanged.
+///
+/// The input is (256-bit instead of 128-bit keys, plaintext, position of the changed byte, bits to
+/// change, arbitrary records).
 pub fn check(input: (bool, &[u8], u16, u8, &[u8])) {
     let (long_keys, plaintext, place, change, records) = input;
     let suite = if long_keys {

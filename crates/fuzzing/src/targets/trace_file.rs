@@ -9,7 +9,9 @@ const CHECKSUM: usize = 4;
 /// Forks multiply, so that even a program that ends can be too long to follow to its end.
 const VISITS: usize = 10_000;
 
-/// Checks one input.
+/// Reads `bytes` as a file of compiled traces. Does nothing if they are refused. Otherwise panics
+/// unless the file is written back byte for byte, links to the same trace memory, and none of its
+/// traces runs for ever.
 pub fn check(bytes: &[u8]) {
     let Ok(image) = Image::from_bytes(bytes) else {
         return;
@@ -42,8 +44,9 @@ fn follow(image: &Image, name: &str, outcome: i64) {
     }
 }
 
-/// Repairs length and checksum of changed bytes, as readers refuse others at once. Bytes too short for a header
-/// become the file of the templates. Returns the number of bytes in use.
+/// Corrects the length and checksum in `data`, whose first `size` bytes are a changed trace file,
+/// so that the reader does not refuse it at once. Data too short for a header becomes the file of
+/// the paper's templates. Returns the number of bytes in use.
 pub fn repair(data: &mut [u8], mut size: usize) -> usize {
     if size < HEADER + CHECKSUM {
         let seed = templates()

@@ -6,7 +6,8 @@ use accelflow_accel::transform::convert;
 use accelflow_trace::{Format, Transform};
 use serde::de::IgnoredAny;
 
-/// Checks one input.
+/// Converts a payload from one format to another (JSON, string, BSON; by number). Panics unless it
+/// is refused with a text, or a further conversion back and forth changes nothing.
 pub fn check(input: (u8, u8, &[u8])) {
     let (src, dst, bytes) = input;
     let [src, dst] = [src, dst].map(|index| Format::ALL[usize::from(index) % 3]);

@@ -3,7 +3,8 @@
 
 use accelflow_workload::file::{read, write};
 
-/// Checks one input.
+/// Parses a text as a workload file. Panics unless it is refused with a text that begins with the
+/// file's name, or the workload is the same after writing and reading.
 pub fn check(text: &str) {
     let document = match read(text, "fuzz.toml") {
         Ok(document) => document,

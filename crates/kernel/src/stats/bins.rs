@@ -2,10 +2,11 @@
 
 use hdrhistogram::Histogram;
 
-/// The largest relative difference between a duration and the middle of its bin.
+/// The largest relative error of a duration that is counted in a bin ([`super::Samples::binned`]):
+/// 1/2,048.
 ///
-/// A bin of more than a picosecond is at most 1/1,024 as wide as its smallest duration, and is
-/// represented by its middle.
+/// A bin wider than a picosecond is at most 1/1,024 as wide as its smallest duration, and its
+/// middle represents all its durations.
 pub const BIN_ERROR: f64 = 1.0 / 2_048.0;
 
 /// Significant decimal digits that bins distinguish: 2,048 bins for each doubling, of which the

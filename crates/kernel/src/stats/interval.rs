@@ -3,14 +3,15 @@
 /// A 95 % confidence interval of a mean, from independent observations such as replications.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceInterval {
-    /// The mean of the observations.
+    /// The mean of the observations, at the centre of the interval.
     pub mean: f64,
-    /// The interval is `mean - half_width ..= mean + half_width`.
+    /// Half the width of the interval, which is `mean - half_width ..= mean + half_width`.
     pub half_width: f64,
 }
 
 impl ConfidenceInterval {
-    /// Computes Student's t interval; `None` for fewer than two observations.
+    /// Computes the 95 % interval for the mean of `observations` by Student's t distribution;
+    /// `None` for fewer than two observations.
     pub fn of(observations: &[f64]) -> Option<ConfidenceInterval> {
         let n = observations.len();
         if n < 2 {
@@ -30,7 +31,7 @@ impl ConfidenceInterval {
         (value - self.mean).abs() <= self.half_width
     }
 
-    /// The half width divided by the absolute value of the mean; `None` for a mean of zero.
+    /// Returns the half width divided by the absolute value of the mean; `None` for a mean of zero.
     pub fn relative_half_width(&self) -> Option<f64> {
         (self.mean != 0.0).then(|| (self.half_width / self.mean).abs())
     }

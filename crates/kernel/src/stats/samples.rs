@@ -4,10 +4,11 @@ use accelflow_units::Time;
 
 use super::bins::Bins;
 
-/// Samples of durations. All are stored with 8 bytes each, so every statistic is exact. With
-/// [`Samples::binned`] they are counted in bins instead.
+/// A set of measured durations with statistics: count, sum, mean, maximum, percentiles. Each
+/// duration is stored with 8 bytes, so every statistic is exact. With [`Samples::binned`] they are
+/// counted in bins instead.
 ///
-/// Statistics of no samples are `None`, never NaN.
+/// Statistics of an empty set are `None`, never NaN.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     kept: Kept,
@@ -33,12 +34,12 @@ const PARTS_PER_PERCENT: f64 = 1e6;
 const PARTS: u128 = 100_000_000;
 
 impl Samples {
-    /// Creates empty samples, which are stored individually.
+    /// Creates an empty set whose durations are stored one by one.
     pub fn new() -> Samples {
         Samples::default()
     }
 
-    /// Creates empty samples with room for `count`, which are stored individually.
+    /// Creates an empty set whose durations are stored one by one, with memory for `count` of them.
     pub fn with_capacity(count: usize) -> Samples {
         Samples {
             kept: Kept::All(Vec::with_capacity(count)),
@@ -46,9 +47,9 @@ impl Samples {
         }
     }
 
-    /// Creates empty samples that are counted in bins. Memory does not grow with their number, and
-    /// is at most some hundred kilobytes. A percentile is then within [`super::BIN_ERROR`] of the
-    /// exact one; number, sum, mean and the largest sample stay exact.
+    /// Creates an empty set whose durations are counted in the bins of a histogram. Memory does not
+    /// grow with their number, and is at most some hundred kilobytes. A percentile is then within
+    /// [`super::BIN_ERROR`] of the exact one; count, sum, mean and maximum stay exact.
     pub fn binned() -> Samples {
         Samples {
             kept: Kept::Bins(Box::new(Bins::new())),
@@ -56,12 +57,12 @@ impl Samples {
         }
     }
 
-    /// Whether samples are counted in bins.
+    /// Whether durations are counted in bins instead of stored one by one.
     pub fn is_binned(&self) -> bool {
         matches!(self.kept, Kept::Bins(_))
     }
 
-    /// Adds one duration.
+    /// Adds one measured duration to the set.
     #[inline]
     pub fn record(&mut self, duration: Time) {
         match &mut self.kept {
@@ -71,8 +72,7 @@ impl Samples {
         self.total_ps += u128::from(duration.as_ps());
     }
 
-    /// Adds all samples of `other`. If samples of either are counted in bins, all of them are
-    /// afterwards.
+    /// Adds all durations of `other`. If either set is counted in bins, the result is too.
     pub fn merge(&mut self, other: &Samples) {
         match (&mut self.kept, &other.kept) {
             (Kept::All(ours), Kept::All(theirs)) => ours.extend_from_slice(theirs),
@@ -87,7 +87,7 @@ impl Samples {
         self.total_ps += other.total_ps;
     }
 
-    /// The number of samples.
+    /// Returns the number of durations.
     pub fn count(&self) -> usize {
         match &self.kept {
             Kept::All(picoseconds) => picoseconds.len(),
@@ -95,23 +95,23 @@ impl Samples {
         }
     }
 
-    /// The exact sum in picoseconds.
+    /// Returns the exact sum of the durations, in picoseconds.
     pub fn total_ps(&self) -> u128 {
         self.total_ps
     }
 
-    /// The mean in picoseconds, with its fraction.
+    /// Returns the mean duration in picoseconds, with its fraction; `None` for an empty set.
     pub fn mean_ps(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.total_ps as f64 / self.count() as f64)
     }
 
-    /// The mean, rounded to a picosecond.
+    /// Returns the mean duration, rounded to a picosecond; `None` for an empty set.
     pub fn mean(&self) -> Option<Time> {
         self.mean_ps()
             .map(|mean| Time::from_ps(mean.round() as u64))
     }
 
-    /// The largest sample; `None` without samples.
+    /// Returns the longest duration; `None` for an empty set.
     pub fn max(&self) -> Option<Time> {
         let longest = match &self.kept {
             Kept::All(picoseconds) => picoseconds.iter().max().copied(),
@@ -120,9 +120,9 @@ impl Samples {
         longest.map(Time::from_ps)
     }
 
-    /// The percentile by nearest rank: the smallest sample that at least `percent` % of the samples
-    /// do not exceed, or the middle of its bin. `None` without samples, or if `percent` is not
-    /// within 0 to 100.
+    /// Returns a percentile by nearest rank: the smallest duration that at least `percent` % of the
+    /// samples do not exceed, or the middle of its bin. `None` for an empty set, or if `percent` is
+    /// not within 0 to 100.
     ///
     /// Reorders the samples (selection, about 3 ns a sample), hence `&mut`.
     pub fn percentile(&mut self, percent: f64) -> Option<Time> {
@@ -139,9 +139,9 @@ impl Samples {
         Some(Time::from_ps(value))
     }
 
-    /// The longest samples, the longest first. Their number is the fraction `share` of all samples,
-    /// rounded up; all for a share of 1 or more. Percentiles over several runs can be computed from
-    /// them. Empty if samples are counted in bins (see [`Samples::longest_bins`]).
+    /// Returns the longest durations, the longest first: the fraction `share` (0 to 1) of all,
+    /// rounded up in number. Percentiles over several runs can be computed from them. Empty if
+    /// durations are counted in bins (see [`Samples::longest_bins`]).
     ///
     /// Reorders the samples, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
@@ -161,9 +161,9 @@ impl Samples {
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// The fewest top bins that together hold at least the fraction `share` of the samples: the
-    /// middle of each bin and its number of samples, longest first. Empty if samples are stored
-    /// individually.
+    /// Returns the topmost bins that together hold at least the fraction `share` (0 to 1) of the
+    /// samples, as few as possible: the middle of each bin and its number of samples, longest
+    /// first. Empty if durations are stored one by one.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {
@@ -187,7 +187,8 @@ impl Samples {
         ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all)
     }
 
-    /// The samples in no particular order. Samples in bins appear as the middles of their bins.
+    /// Returns the durations in no particular order. Durations in bins appear as the middles of
+    /// their bins.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         let (all, bins) = match &self.kept {
             Kept::All(picoseconds) => (Some(picoseconds), None),

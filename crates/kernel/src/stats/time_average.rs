@@ -2,10 +2,11 @@
 
 use accelflow_units::Time;
 
-/// The exact integral over time of a level that changes in steps.
+/// The time average of a level that changes in steps, such as the length of a queue, from its exact
+/// integral over time.
 ///
 /// Observation begins at [`TimeAverage::new`] or the last [`TimeAverage::restart`] (the end of the
-/// warm-up). Times given to one instance never decrease.
+/// warm-up). Times given to one instance must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeAverage {
     level: u64,
@@ -46,21 +47,26 @@ impl TimeAverage {
     /// panic, release builds stay at zero.
     #[inline]
     pub fn decrease(&mut self, now: Time) {
-        debug_assert!(self.level > 0, "a level of zero was decreased at {now:?}");
+        debug_assert!(
+            self.level > 0,
+            "level = 0 at {} ps: must be above 0 to decrease it",
+            now.as_ps()
+        );
         self.set(now, self.level.saturating_sub(1));
     }
 
-    /// The level that holds now.
+    /// Returns the current level.
     pub fn level(&self) -> u64 {
         self.level
     }
 
-    /// The highest level since observation began.
+    /// Returns the highest level since observation began or was restarted.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// Restarts the observation at `now`. The level is unchanged.
+    /// Restarts the observation at `now`: forgets the integral and the highest level, and keeps the
+    /// level.
     pub fn restart(&mut self, now: Time) {
         *self = TimeAverage {
             level: self.level,
@@ -69,21 +75,22 @@ impl TimeAverage {
         };
     }
 
-    /// The integral until `now`, in levels times picoseconds.
+    /// Returns the integral of the level from the start of observation to `now`, in levels times
+    /// picoseconds.
     pub fn integral_at(&self, now: Time) -> u128 {
         let held = now.saturating_sub(self.changed).as_ps();
         self.integral + u128::from(self.level) * u128::from(held)
     }
 
-    /// The mean level until `now`; `None` if no time has passed.
+    /// Returns the mean level from the start of observation to `now`; `None` if no time has passed.
     pub fn mean_at(&self, now: Time) -> Option<f64> {
         let observed = now.saturating_sub(self.began).as_ps();
         (observed > 0).then(|| self.integral_at(now) as f64 / observed as f64)
     }
 }
 
-/// The busy time of a pool of servers, summed over the servers: at most 213 days in all. Times
-/// given to one instance never decrease.
+/// The busy time of a pool of servers, summed over the servers (at most 213 days), and their
+/// utilization. Times given to one instance must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
@@ -118,7 +125,8 @@ impl BusyTime {
     pub fn end(&mut self, now: Time) {
         debug_assert!(
             self.busy > 0,
-            "no server was busy, and one ended at {now:?}"
+            "busy servers = 0 at {} ps: must be above 0 to end one",
+            now.as_ps()
         );
         if self.busy > 0 {
             self.busy -= 1;
@@ -126,20 +134,21 @@ impl BusyTime {
         }
     }
 
-    /// Adds busy time without events, for a stage that is modelled only by the time at which it is
-    /// free. All of it is added immediately, including future time.
+    /// Adds `duration` of busy time at once, instead of by [`BusyTime::begin`] and
+    /// [`BusyTime::end`]. It is for a server that is modelled only by the time at which it becomes
+    /// free. The whole duration counts immediately, even if part of it lies in the future.
     #[inline]
     pub fn charge(&mut self, duration: Time) {
         self.charged += duration;
     }
 
-    /// The number of servers that are busy now, without the time added by [`BusyTime::charge`].
+    /// Returns the number of servers that are busy now; [`BusyTime::charge`] does not count.
     #[inline]
     pub fn busy(&self) -> u64 {
         self.busy
     }
 
-    /// Restarts the observation at `now`. Busy servers stay busy.
+    /// Restarts the observation at `now`: forgets the busy time so far. Busy servers stay busy.
     pub fn restart(&mut self, now: Time) {
         let busy = self.busy;
         *self = BusyTime {
@@ -149,15 +158,16 @@ impl BusyTime {
         };
     }
 
-    /// The busy time until `now`, summed over the servers.
+    /// Returns the busy time from the start of observation to `now`, summed over the servers.
     pub fn total_at(&self, now: Time) -> Time {
         let until_now = self.busy.wrapping_mul(now.as_ps());
         let ps = self.sum.wrapping_add(until_now);
         Time::from_ps(ps.saturating_add(self.charged.as_ps()))
     }
 
-    /// The average fraction of `servers` that was busy until `now`, which may exceed 1 after
-    /// [`BusyTime::charge`]; `None` without servers or if no time has passed.
+    /// Returns the average fraction of `servers` that was busy from the start of observation to
+    /// `now`. It may exceed 1 after [`BusyTime::charge`]; `None` without servers or if no time has
+    /// passed.
     pub fn utilisation_at(&self, now: Time, servers: u64) -> Option<f64> {
         let observed = now.saturating_sub(self.began).as_ps() as f64;
         let available = observed * servers as f64;

@@ -1,9 +1,10 @@
 //! The control plane of a server whose accelerators are shared by tenants (ARCUS, section 4.3). It
 //! admits SLOs of tenants, called promises, and sets the rates of shapers.
 //!
-//! The *capacity* of the server and the rates of tenants are in accelerator seconds per second. The
-//! *time* of a request is the accelerator time that it takes. As in the rest of this crate there is
-//! no clock; the caller counts the events of each period.
+//! The *capacity* of the server and the rates of tenants are in accelerator seconds per second:
+//! seconds of accelerator time that may be used in a second. The *time* of a request is the
+//! accelerator time that it takes. As in the rest of this crate there is no clock; the caller counts
+//! the events of each period.
 //!
 //! * [`Slo`] is a promise: a rate that is met in a share of all periods, and a latency percentile.
 //! * [`ControlPlane`] admits or refuses promises, watches them, and adjusts the rates (Algorithm
@@ -24,8 +25,8 @@
 //! let refused = plane.promise(1, slo).expect_err("1.6 may be promised");
 //! assert_eq!(
 //!     refused.to_string(),
-//!     "tenant 'batch': 20000 requests/s of 50 us take 1 accelerator seconds per second: 0.6 are left \
-//!      (12000 requests/s) of 1.6 that may be promised",
+//!     "tenant 'batch': requests_per_s = 20000: must be at most 12000 for requests of 50 us: these \
+//!      need 1 s of accelerator time per second, and 0.6 s are left of the 1.6 s that may be promised",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -14,7 +14,7 @@ use super::numbers::{
 
 /// Every constant of the control plane that is not an input, with its source.
 ///
-/// The paper prints the runtime's algorithm (Algorithm 1), and of its constants only the variance.
+/// ARCUS prints the runtime's algorithm (Algorithm 1), and of its constants only the variance.
 pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
     Row {
         parameter: Parameter {
@@ -70,7 +70,7 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         "control.smoothing",
         SMOOTHING,
         Provenance::Assumed,
-        "weight of the last period in a measured rate, as in arcus.control.smoothing",
+        "weight of the last period in the moving mean of a tenant's use, as in arcus.control.smoothing",
         "",
         |_| SMOOTHING,
     ),
@@ -78,7 +78,7 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         "control.catch_up",
         CATCH_UP,
         Provenance::Assumed,
-        "the most above its promise that a late tenant is shaped to, as in arcus.control.catch_up",
+        "the highest rate that makes up for a shortfall, as a multiple of the promise, as in arcus.control.catch_up",
         "",
         |_| CATCH_UP,
     ),
@@ -87,14 +87,14 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         KEPT,
         Provenance::Assumed,
         "part of its promise that is kept free for a tenant that sends nothing",
-        "What is kept idles; what is lent is back after a period.",
+        "Capacity that is kept free is idle; capacity that others use returns after a period.",
         |_| KEPT,
     ),
     constant(
         "control.growth",
         GROWTH,
         Provenance::Assumed,
-        "a tenant's use may double from one period to the next",
+        "a tenant's use may at most double from one period to the next",
         "",
         |_| GROWTH,
     ),
@@ -103,7 +103,7 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         CUT,
         Provenance::Assumed,
         "additive increase, multiplicative decrease: what others keep after a missed promise",
-        "As congestion control of TCP does.",
+        "TCP's congestion control halves its window after a loss, too.",
         |_| CUT,
     ),
     constant(
@@ -111,14 +111,14 @@ pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
         RECOVERY,
         Provenance::Assumed,
         "additive increase, multiplicative decrease: what they get back in a period without a miss",
-        "From the least to all in 20 periods, 2 s.",
+        "From the smallest share to the whole takes 20 periods, 2 s.",
         |_| RECOVERY,
     ),
     constant(
         "control.trickle",
         TRICKLE,
         Provenance::Assumed,
-        "registers cannot hold a rate of 0, as in arcus.control.trickle",
+        "the smallest rate, as a share of the capacity: registers cannot hold 0; as in arcus.control.trickle",
         "",
         |_| TRICKLE,
     ),

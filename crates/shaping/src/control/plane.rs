@@ -7,21 +7,22 @@ use super::slo::seconds;
 use super::status::{Counters, TenantStatus};
 use super::{ControlError, Limit, Slo};
 
-/// The settings of a control plane.
+/// The settings of a [`ControlPlane`]: the capacity that it divides among tenants, and how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlSettings {
-    /// The available accelerator seconds per second. Without separate accelerators, this is the
-    /// number of cores.
+    /// The accelerator time that can be used each second, in seconds: above 0 and at most 400.
+    /// Without separate accelerators, this is the number of cores.
     pub capacity: f64,
-    /// The part of the capacity that tenants may use, with or without promises. Default 0.8
-    /// (assumed). The rest is for handlers, the operating system and prediction errors.
+    /// The share of the capacity that tenants may use, with or without promises: above 0 and at
+    /// most 1. Default 0.8 (assumed). The rest is for handlers, the operating system and prediction
+    /// errors.
     pub most: f64,
-    /// The period after which promises are checked. Default 100 ms (assumed).
+    /// The period after which promises are checked: 1 ms to 60 s. Default 100 ms (assumed).
     pub period: Time,
 }
 
 impl ControlSettings {
-    /// Creates the default settings for a capacity.
+    /// Creates the default settings for a capacity in seconds of accelerator time per second.
     pub const fn new(capacity: f64) -> ControlSettings {
         ControlSettings {
             capacity,
@@ -64,7 +65,10 @@ impl ControlSettings {
     }
 }
 
-/// The control plane of one server. Tenants have numbers, in the order of their names.
+/// The control plane of one server: promises tenants a rate and a latency, checks them against
+/// counters every period, and sets the rates of the tenants' traffic shapers (ARCUS, Algorithm 1).
+///
+/// Tenants are numbered from 0, in the order of their names.
 #[derive(Clone, Debug)]
 pub struct ControlPlane {
     settings: ControlSettings,
@@ -74,7 +78,8 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Creates a control plane without promises. All tenants share the capacity.
+    /// Creates a control plane for the tenants `names`, without promises. All tenants share the
+    /// capacity.
     ///
     /// # Errors
     /// [`ControlError::Setting`] for an invalid setting.
@@ -92,28 +97,29 @@ impl ControlPlane {
         Ok(plane)
     }
 
-    /// The settings of the control plane.
+    /// Returns the settings of the control plane.
     pub fn settings(&self) -> ControlSettings {
         self.settings
     }
 
-    /// The status of each tenant, by its number: ARCUS's PerFlowStatusTable.
+    /// Returns the status of each tenant, by its number. It is ARCUS's PerFlowStatusTable.
     pub fn tenants(&self) -> &[TenantStatus] {
         &self.tenants
     }
 
-    /// The part of the remaining capacity that tenants without promises get. It is less than 1
-    /// after a missed promise.
+    /// Returns the share of the unpromised capacity that tenants without promises may use. It is 1,
+    /// or less after a missed promise.
     pub fn eased(&self) -> f64 {
         self.eased
     }
 
-    /// The sum of all promises, in accelerator seconds per second.
+    /// Returns the sum of all promises, in seconds of accelerator time per second.
     pub fn promised(&self) -> f64 {
         self.tenants.iter().map(TenantStatus::promised).sum()
     }
 
-    /// The accelerator seconds per second that may be used, and what limits them.
+    /// Returns the largest use by all tenants together, in seconds of accelerator time per second,
+    /// and what limits it.
     pub fn most(&self) -> (f64, Limit) {
         let promises = self.tenants.iter().filter_map(|tenant| {
             let slo = tenant.slo?;
@@ -122,12 +128,13 @@ impl ControlPlane {
         self.most_with(promises)
     }
 
-    /// Sets or replaces a tenant's promise (Algorithm 1, lines 7 to 10).
+    /// Makes or replaces the promise to a tenant (ARCUS, Algorithm 1, lines 7 to 10).
     ///
     /// # Errors
     /// [`ControlError::OutOfRange`] for a value out of range, [`ControlError::LatencyImpossible`]
-    /// for a latency below that of idle accelerators, and [`ControlError::NotAdmitted`], with the
-    /// remaining capacity, if the promise does not fit. The tenant then keeps its current promise.
+    /// for a latency that even idle accelerators cannot give, and [`ControlError::NotAdmitted`],
+    /// with the remaining capacity, if the promise does not fit. The tenant then keeps its current
+    /// promise.
     ///
     /// # Panics
     /// If there is no such tenant.
@@ -165,7 +172,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Removes a tenant's promise. Returns whether there was one.
+    /// Ends the promise to a tenant. Returns whether there was one.
     ///
     /// # Panics
     /// If there is no such tenant.
@@ -176,9 +183,9 @@ impl ControlPlane {
         had
     }
 
-    /// Evaluates the counters of a period and adjusts the rates ([`TenantStatus::shaped`];
-    /// Algorithm 1, lines 3 to 6). `elapsed` is the actual length of the period, which may be
-    /// longer than the setting.
+    /// Checks the promises against the counters of a period, one for each tenant, and adjusts the
+    /// rates of the tenants' shapers ([`TenantStatus::shaped`]; ARCUS, Algorithm 1, lines 3 to 6).
+    /// `elapsed` is the actual length of the period, which may be longer than the setting.
     pub fn tick(&mut self, elapsed: Time, counters: &[Counters]) {
         let period = seconds(elapsed).max(1e-9);
         for (tenant, counted) in self.tenants.iter_mut().zip(counters) {

@@ -7,19 +7,20 @@ use super::numbers::PERIODS;
 /// The largest allowed rate and capacity, far above any server's.
 const LARGEST: f64 = 1e9;
 
-/// A promised percentile of latencies.
+/// A promised percentile of response times, such as 99 % within 200 us.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
-    /// The share of requests for which the latency is promised, from 0.5 to below 1.
+    /// The share of requests that must be answered within the latency, from 0.5 to below 1.
     pub quantile: f64,
-    /// The promised latency, from admission to answer.
+    /// The promised latency, from the admission of a request to its answer.
     pub within: Time,
 }
 
 impl LatencySlo {
-    /// Returns the largest utilization of the capacity at which the latency is predicted to hold
-    /// for requests of `time`. It is 0 or less if it never holds. Each core is modelled as a
-    /// separate M/M/1 queue, whose latencies are exponential.
+    /// Returns the largest utilization of the capacity (1 is all of it) at which requests that take
+    /// `time` of an accelerator are predicted to have the promised latency. It is 0 or less if they
+    /// never have. Each core is modelled as a separate M/M/1 queue, whose latencies are
+    /// exponential.
     pub fn most_used(self, time: Time) -> f64 {
         1.0 - self.alone(time).as_ps() as f64 / self.within.as_ps() as f64
     }
@@ -30,24 +31,26 @@ impl LatencySlo {
     }
 }
 
-/// A promise to a tenant.
+/// The service-level objective that is promised to a tenant: a request rate and, optionally, a
+/// latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
-    /// The rate of requests per second.
+    /// The promised rate, in requests per second.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request, for which the rate is promised.
+    /// The mean accelerator time of a request, on which the promised rate is based.
     pub time: Time,
-    /// The message size from which `time` was predicted, if it was. `time` is then updated to
-    /// measured times.
+    /// The message size from which `time` was predicted; `None` if `time` was given directly. With
+    /// a size, `time` follows the measured times of such messages.
     pub size: Option<Bytes>,
     /// The share of periods in which the rate must be met, from 0.5 to below 1.
     pub periods: f64,
-    /// The promised latency percentile, if any.
+    /// The promised latency percentile; `None` if only the rate is promised.
     pub latency: Option<LatencySlo>,
 }
 
 impl Slo {
-    /// Creates a promise of a rate, for requests of `time`, in 99 % of all periods.
+    /// Creates a promise of a rate, in 99 % of all periods, for requests whose mean accelerator
+    /// time is `time`. No latency is promised.
     pub const fn new(requests_per_s: f64, time: Time) -> Slo {
         Slo {
             requests_per_s,
@@ -58,7 +61,8 @@ impl Slo {
         }
     }
 
-    /// The promised accelerator seconds per second.
+    /// Returns the promised accelerator time, in seconds per second: the rate times the time of a
+    /// request.
     pub fn share(&self) -> f64 {
         self.requests_per_s * seconds(self.time)
     }
@@ -104,76 +108,80 @@ impl Slo {
     }
 }
 
-/// What limits the accelerator time that may be promised.
+/// What limits the accelerator time that may be promised to tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The share of the capacity that the operator allows.
+    /// The share of the capacity that the operator allows
+    /// ([`ControlSettings::most`](super::ControlSettings::most)).
     Capacity,
-    /// The latency that this tenant has been promised.
+    /// The latency promised to the tenant with this name, which a higher utilization would break.
     Latency(String),
 }
 
-/// The error of a refused promise or invalid settings.
+/// The error of a refused promise to a tenant, or of invalid settings of the control plane.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ControlError {
-    /// The remaining capacity is too small.
+    /// The promise needs more capacity than is left.
     #[error(
-        "tenant '{tenant}': {requests_per_s} requests/s of {} us take {asked} accelerator seconds per second: \
-         {left} are left ({left_requests_per_s} requests/s) of {most} {}",
+        "tenant '{tenant}': requests_per_s = {requests_per_s}: must be at most {left_requests_per_s} for \
+         requests of {} us: these need {asked} s of accelerator time per second, and {left} s are left \
+         of the {most} s {}",
         .time.as_us_f64(),
         at_most(limit)
     )]
     NotAdmitted {
-        /// The tenant.
+        /// The name of the tenant whose promise is refused.
         tenant: String,
-        /// The requested rate.
+        /// The requested rate, in requests per second.
         requests_per_s: f64,
-        /// The accelerator time of a request.
+        /// The mean accelerator time of a request.
         time: Time,
-        /// The requested accelerator seconds per second.
+        /// The accelerator time that the promise needs, in seconds per second.
         asked: f64,
-        /// The remaining accelerator seconds per second.
+        /// The accelerator time that is not yet promised, in seconds per second.
         left: f64,
-        /// The remaining requests per second of that time, rounded down.
+        /// The largest rate that would be admitted, in requests per second, rounded down.
         left_requests_per_s: f64,
-        /// The accelerator seconds per second that may be promised in total.
+        /// The accelerator time that may be promised to all tenants together, in seconds per
+        /// second.
         most: f64,
-        /// The reason for this limit.
+        /// What limits the accelerator time that may be promised in total.
         limit: Limit,
     },
-    /// A latency that is impossible even on idle accelerators.
+    /// The requested latency is impossible even on idle accelerators.
     #[error(
-        "tenant '{tenant}': {} of requests within {} us: must be at least {} us, the percentile on idle accelerators",
-        percent(.latency.quantile), .latency.within.as_us_f64(), .alone.as_us_f64()
+        "tenant '{tenant}': within = {} us for {} of the requests: must be at least {} us, their time on idle accelerators",
+        .latency.within.as_us_f64(), percent(.latency.quantile), .alone.as_us_f64()
     )]
     LatencyImpossible {
-        /// The tenant.
+        /// The name of the tenant whose promise is refused.
         tenant: String,
-        /// The requested latency.
+        /// The latency that was to be promised.
         latency: LatencySlo,
-        /// The percentile on idle accelerators.
+        /// The time within which the same share of requests is answered on idle accelerators: the
+        /// shortest latency that could be promised.
         alone: Time,
     },
-    /// A value out of its range.
+    /// A value of a promise is out of its range.
     #[error("tenant '{tenant}': {what} = {value}: must be {allowed}")]
     OutOfRange {
-        /// The tenant; empty for the settings of the control plane.
+        /// The name of the tenant whose promise is refused.
         tenant: String,
-        /// The name of the value.
+        /// The name of the value, such as `requests_per_s`.
         what: &'static str,
-        /// The value as given.
+        /// The value as it was given; a time has its unit.
         value: String,
-        /// The allowed values.
+        /// The allowed values, as words after `must be`.
         allowed: &'static str,
     },
-    /// A setting of the control plane out of its range.
+    /// A setting of the control plane is out of its range.
     #[error("control: {what} = {value}: must be {allowed}")]
     Setting {
-        /// The setting.
+        /// The name of the setting, such as `period_s`.
         what: &'static str,
-        /// The value as given.
+        /// The value of the setting as it was given.
         value: f64,
-        /// The allowed values.
+        /// The allowed values, as words after `must be`.
         allowed: &'static str,
     },
 }
@@ -191,7 +199,7 @@ impl ControlError {
 fn at_most(limit: &Limit) -> String {
     match limit {
         Limit::Capacity => "that may be promised".to_owned(),
-        Limit::Latency(tenant) => format!("at which '{tenant}' has its promised latency"),
+        Limit::Latency(tenant) => format!("at which '{tenant}' still gets its promised latency"),
     }
 }
 

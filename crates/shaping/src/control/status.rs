@@ -5,21 +5,21 @@ use accelflow_units::Time;
 use super::numbers::{BEYOND, CATCH_UP, TOLERANCE};
 use super::slo::{Slo, seconds};
 
-/// The verdict on a promise so far.
+/// Whether a promise to a tenant has been kept so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Nothing is promised.
+    /// The tenant has no promise.
     NoPromise,
     /// The promise was kept.
     Kept,
-    /// There were too few periods or requests for a verdict.
+    /// There were too few periods or requests to tell.
     TooShort,
     /// The promise was missed.
     Missed,
 }
 
 impl Verdict {
-    /// The name in files and reports.
+    /// Returns the name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::NoPromise => "no promise",
@@ -30,40 +30,42 @@ impl Verdict {
     }
 }
 
-/// Counters of a tenant's requests in a period.
+/// What a server has counted of a tenant's requests in one period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Admitted requests.
+    /// Number of the tenant's requests that were admitted in the period.
     pub requests: u64,
-    /// The accelerator time of requests that ended.
+    /// The sum of the accelerator times of the tenant's requests that ended in the period.
     pub time: Time,
-    /// Requests that took longer than the promised latency.
+    /// Number of the tenant's requests that took longer than the promised latency.
     pub late: u64,
-    /// Requests waiting for tokens at the end of the period.
+    /// Number of the tenant's requests that wait for tokens of the traffic shaper at the end of the
+    /// period.
     pub waiting: usize,
-    /// The accelerator time of a request of the promised size, if it has been measured.
+    /// The accelerator time of a request of the promised size, as measured; `None` if it has not
+    /// been.
     pub request_time: Option<Time>,
 }
 
-/// The status of a tenant in the control plane.
+/// The status of a tenant in the control plane: its promise, its rates and its counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStatus {
     /// The name of the tenant.
     pub name: String,
-    /// The tenant's promise, with the present time of a request. Tenants without a promise share
-    /// the remaining capacity.
+    /// The promise to the tenant, with the currently measured time of a request; `None` for a
+    /// tenant that shares the remaining capacity.
     pub slo: Option<Slo>,
-    /// The rate of its shaper, in accelerator seconds per second.
+    /// The rate that the tenant's traffic shaper allows, in seconds of accelerator time per second.
     pub shaped: f64,
-    /// Its recent use, in accelerator seconds per second.
+    /// The tenant's recent use, a moving mean in seconds of accelerator time per second.
     pub measured: f64,
-    /// Periods since the promise was given.
+    /// Number of periods since the promise was made.
     pub periods: u64,
-    /// The number of these periods in which requests waited and the tenant got less than promised.
+    /// Number of these periods in which requests waited and the tenant got less than promised.
     pub missed: u64,
-    /// Requests since the promise was given.
+    /// Number of requests since the promise was made.
     pub requests: u64,
-    /// The number of these requests that took longer than promised.
+    /// Number of these requests that took longer than the promised latency.
     pub late: u64,
     /// The time of a request when the promise was given.
     pub(super) admitted: Time,
@@ -152,12 +154,13 @@ impl TenantStatus {
         is_owed && lacks.requests > 0.0 && lacks.time_s > 0.0
     }
 
-    /// The tenant's promised accelerator seconds per second.
+    /// Returns the accelerator time promised to the tenant, in seconds per second; 0 without a
+    /// promise.
     pub fn promised(&self) -> f64 {
         self.slo.map_or(0.0, |slo| slo.share())
     }
 
-    /// The verdict on the promised rate.
+    /// Returns whether the promised rate has been kept.
     pub fn rate_verdict(&self) -> Verdict {
         match self.slo {
             None => Verdict::NoPromise,
@@ -165,7 +168,7 @@ impl TenantStatus {
         }
     }
 
-    /// The verdict on the promised latency.
+    /// Returns whether the promised latency has been kept.
     pub fn latency_verdict(&self) -> Verdict {
         match self.slo.and_then(|slo| slo.latency) {
             None => Verdict::NoPromise,
@@ -173,7 +176,7 @@ impl TenantStatus {
         }
     }
 
-    /// The worst of the verdicts on rate and latency.
+    /// Returns the worse of the verdicts on rate and latency.
     pub fn verdict(&self) -> Verdict {
         self.rate_verdict().max(self.latency_verdict())
     }

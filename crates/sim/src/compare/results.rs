@@ -8,119 +8,130 @@ use accelflow_units::Time;
 use crate::server_use::ServerUse;
 use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
 
-/// The result of one service under one orchestrator.
+/// The result of one service under one orchestrator. Numbers of requests count those after the
+/// warm-up unless stated otherwise; the measured window is from the end of the warm-up to the last
+/// arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceResult {
-    /// The service.
+    /// The name of the service.
     pub service: String,
     /// Arrival rate in the measured window, in requests per second.
     pub offered_rps: f64,
-    /// Number of requests with a response time.
+    /// Number of requests after the warm-up that have a response time.
     pub completed: u64,
     /// Number of requests that were answered with an error, over the whole run.
     pub errors: u64,
-    /// Mean response time.
+    /// Mean response time; `None` without completed requests.
     pub mean: Option<Time>,
-    /// Percentiles 50, 99 and 99.9 of the response time.
+    /// Percentiles 50, 99 and 99.9 of the response time; `None` without completed requests.
     pub percentiles: [Option<Time>; 3],
     /// The longest response times, in descending order.
     /// [`Comparison::tail_share`](crate::compare::Comparison::tail_share) sets their number. Empty
     /// if response times are counted in bins.
     pub tail: Vec<Time>,
-    /// The bins of the longest response times, in descending order, if response times are counted
-    /// in bins. Each has a representative response time and a count.
+    /// The histogram bins of the longest response times, in descending order; empty unless response
+    /// times are counted in bins. Each has the middle of the bin and a count.
     pub tail_bins: Vec<(Time, u64)>,
-    /// Samples of single requests in the order of their responses, evenly spaced and at most
+    /// The times of single requests, in the order of their responses: evenly spaced and at most
     /// [`Comparison::samples`](crate::compare::Comparison::samples).
     pub samples: Vec<Sample>,
     /// Completions in the measured window, in requests per second.
     pub throughput_rps: f64,
-    /// Utilization of the cores, as a share of their time.
+    /// Utilization of the server's cores, 0 to 1.
     pub core_utilization: f64,
-    /// The names of the accelerators, by [`Accel::index`]: the nine, and those of the workload.
+    /// The names of the accelerator types, indexed by [`Accel::index`]: the paper's nine, then
+    /// those that the workload declares.
     pub accelerators: Vec<String>,
-    /// Utilization of each accelerator's processing elements, as a share of their time, by
+    /// Utilization of each accelerator type's processing elements, 0 to 1, indexed by
     /// [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::MOST],
-    /// Share of time in which at least one of an accelerator's processing elements was busy, by
-    /// [`Accel::index`].
+    /// Share of time in which at least one processing element of an accelerator type was busy, 0 to
+    /// 1, indexed by [`Accel::index`].
     pub accelerator_any_busy: [f64; Accel::MOST],
-    /// Share of each accelerator's operations that found its queues full, by [`Accel::index`].
+    /// Share of each accelerator type's operations that found its queues full, 0 to 1, indexed by
+    /// [`Accel::index`].
     pub accelerator_denied: [f64; Accel::MOST],
-    /// Share of each accelerator's operations that a core executed, over the whole run, by
-    /// [`Accel::index`]. These are operations after a fallback, or all operations in a system
-    /// without accelerators.
+    /// Share of each accelerator type's operations that a core executed, over the whole run, 0 to
+    /// 1, indexed by [`Accel::index`]. These are operations after a fallback, or all operations in
+    /// a system without accelerators.
     pub accelerator_on_core: [f64; Accel::MOST],
-    /// Utilization of the manager, as a share of its time.
+    /// Utilization of the central hardware manager, 0 to 1; 0 in a system without one.
     pub manager_utilization: f64,
-    /// Utilization of the A-DMA engines, as a share of their time.
+    /// Utilization of the A-DMA engines, 0 to 1.
     pub dma_utilization: f64,
     /// Mean number of accelerator operations per request, over all requests of the server.
     pub operations_per_request: f64,
-    /// The SLO of the service.
+    /// The SLO of the service: its longest acceptable response time; `None` without an SLO.
     pub within: Option<Time>,
-    /// Number of requests terminated because a message did not arrive in time. They have no
+    /// Number of requests that were ended because a message did not arrive in time. They have no
     /// response time.
     pub timed_out: u64,
-    /// Number of operations with a deadline, and number of operations that missed it.
+    /// Number of operations that had a deadline, and number of them that missed it.
     pub deadlines: (u64, u64),
-    /// Number of queue entries that swapped places with an earlier one to meet a deadline.
+    /// Number of entries of input queues that changed places with an earlier one to meet a
+    /// deadline.
     pub exchanged: u64,
-    /// The statistics of the service's tenant, over all its services.
+    /// The statistics of the tenant that sends the service's requests, over all services of that
+    /// tenant.
     pub tenant: TenantStats,
-    /// Number of fallbacks to a core, by reason.
+    /// Number of times that a core executed the rest of a trace, by reason.
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// Number of requests that ended with a response, over the whole run.
     pub responded: u64,
-    /// Number of requests after the warm-up that had an SLO, including terminated ones, and number
-    /// of requests that missed it.
+    /// Number of requests after the warm-up that had an SLO, including those without a response,
+    /// and number of them that missed it.
     pub slo: (u64, u64),
-    /// The limiting resource, if requests arrived faster than they were completed.
+    /// The name of the limiting resource if requests arrived faster than they were completed; else
+    /// `None`.
     pub saturated: Option<String>,
-    /// Mean number of instructions of an output dispatcher's operation; `None` without any.
+    /// Mean number of instructions that an output dispatcher executed per operation; `None` if
+    /// there were no operations.
     pub dispatcher_instructions: Option<f64>,
-    /// The sum of the response times, broken down by [`Part`](crate::stats::Part).
+    /// The sum of the response times, broken down by what the time was spent on
+    /// ([`Part`](crate::stats::Part)).
     pub spent: Breakdown,
-    /// Data movement of the server: networks, caches, memory, translation.
+    /// Data movement of the server: networks, caches, memory, address translation.
     pub data: DataStats,
-    /// The results of requests from other services. Of the fields above, only those about the
-    /// server and its queues include such requests.
+    /// The results of requests that other services sent to this one. Of the other fields, only
+    /// those about the server and its queues include such requests.
     pub called: CalledResult,
-    /// The requests to other services.
+    /// How many requests this service sent to other services, and how they ended.
     pub calls: CallStats,
-    /// Number of retries of chains, and number of chains whose last attempt failed.
+    /// Number of repeated attempts of chains, and number of chains whose last attempt failed.
     pub retries: (u64, u64),
 }
 
-/// The results of requests from other services to one service.
+/// The results of the requests that other services sent to one service.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalledResult {
-    /// Number of requests that arrived, over the whole run.
+    /// Number of requests from other services that arrived, over the whole run.
     pub arrived: u64,
-    /// Number of requests with a response time.
+    /// Number of requests from other services after the warm-up that have a response time.
     pub completed: u64,
-    /// Number of requests that were answered with an error, over the whole run.
+    /// Number of requests from other services that were answered with an error, over the whole run.
     pub errors: u64,
-    /// Number of requests that were terminated because a message did not arrive in time, over the
-    /// whole run.
+    /// Number of requests from other services that were ended because a message did not arrive in
+    /// time, over the whole run.
     pub timed_out: u64,
-    /// Number of requests after the warm-up that had an SLO, including terminated ones, and number
-    /// of requests that missed it.
+    /// Number of requests from other services after the warm-up that had an SLO, including those
+    /// without a response, and number of them that missed it.
     pub slo: (u64, u64),
-    /// Mean response time.
+    /// Mean response time of requests from other services; `None` if none was completed.
     pub mean: Option<Time>,
-    /// Percentiles 50, 99 and 99.9 of the response time.
+    /// Percentiles 50, 99 and 99.9 of the response time of requests from other services; `None` if
+    /// none was completed.
     pub percentiles: [Option<Time>; 3],
-    /// The sum of the response times, broken down by [`Part`](crate::stats::Part).
+    /// The sum of the response times of requests from other services, broken down by what the time
+    /// was spent on ([`Part`](crate::stats::Part)).
     pub spent: Breakdown,
 }
 
-/// The results of all services under one orchestrator.
+/// The results of all services under one orchestrator (system).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SystemResult {
-    /// The identifier of the orchestrator.
+    /// The identifier of the orchestrator, such as `accelflow`.
     pub orchestrator: String,
-    /// The results of each service, in the order of the plan.
+    /// The result of each service, in the order of the plan.
     pub services: Vec<ServiceResult>,
     /// The utilization of its servers over time, if
     /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) is at least 2.

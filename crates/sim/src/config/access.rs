@@ -21,7 +21,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Sets the parameter `key` to `value`, in the parameter's unit.
+    /// Sets the parameter called `key`, such as `core.clock_ghz`, to `value` in the parameter's
+    /// unit.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown key or a value that is not allowed.
@@ -31,13 +32,14 @@ impl Config {
         // 0 often means something else than little.
         if value != 0.0 && self.get(key)? == 0.0 {
             PARAMETERS.set(self, key, before)?;
-            let allowed = "must be 0, or so large that it is not rounded to 0";
+            let allowed = "must be 0, or large enough not to be rounded to 0";
             return Err(Refusal::number(key, value, allowed));
         }
         Ok(())
     }
 
-    /// The value of the parameter `key`, in the parameter's unit.
+    /// Returns the value of the parameter called `key`, such as `core.clock_ghz`, in the
+    /// parameter's unit.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown key.
@@ -69,7 +71,7 @@ impl Config {
         let least = number_text(least);
         let allowed = match other {
             "" => format!("must be 0 or at least {least}"),
-            other => format!("must be 0 or at least {least}, as long as {other}"),
+            other => format!("must be 0 or at least {least}, the value of {other}"),
         };
         Err(Refusal::number(key, value, allowed))
     }

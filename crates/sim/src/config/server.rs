@@ -16,35 +16,35 @@ pub(crate) const TRANSACTION: Bytes = Bytes::from_kib(2);
 /// All parameters of the simulated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Cores, and the costs of software on them.
+    /// The cores, and the costs of software on them.
     pub core: CoreConfig,
-    /// The accelerators.
+    /// The accelerators and their queues.
     pub accelerator: AcceleratorConfig,
-    /// Exceptions that stop an accelerator.
+    /// The exceptions that stop an accelerator.
     pub exception: ExceptionConfig,
-    /// Input dispatchers.
+    /// The input dispatchers.
     pub scheduling: SchedulingConfig,
-    /// Limits of tenants.
+    /// The separation and limits of tenants.
     pub tenant: TenantConfig,
-    /// TCP accelerators.
+    /// The TCP accelerators.
     pub tcp: TcpConfig,
-    /// Output dispatchers.
+    /// The output dispatchers.
     pub dispatcher: DispatcherConfig,
-    /// The trace memory.
+    /// The accelerator trace memory.
     pub atm: AtmConfig,
-    /// Wires and DMA engines.
+    /// The on-chip networks and DMA engines.
     pub network: NetworkConfig,
     /// The last-level cache and main memory.
     pub memory: MemoryConfig,
-    /// Address translation.
+    /// Address translation and page faults.
     pub tlb: TlbConfig,
-    /// RELIEF's manager.
+    /// RELIEF's central hardware manager.
     pub relief: ReliefConfig,
     /// Cohort's software queues.
     pub cohort: CohortConfig,
-    /// Messages.
+    /// Messages and their buffers.
     pub payload: PayloadConfig,
-    /// Answers of remote sides, where they are drawn.
+    /// Probabilities of cache misses, errors and other answers, where they are drawn.
     pub facts: FactsConfig,
 }
 
@@ -70,15 +70,16 @@ impl Config {
         }
     }
 
-    /// Returns the time of an operation on `accel` that takes `on_core` on a core of the base
-    /// server.
+    /// Returns the time on the accelerator `accel` of an operation that takes `on_core` on a core
+    /// of the base server.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
-    /// Returns the time of an operation on `accel` that takes `on_core` on a core, and reads `input`. A
-    /// whole RPC processor takes a time for payloads that depends on their size alone.
+    /// Returns the time of an operation on `accel` that takes `on_core` on a core of the base
+    /// server and reads `input`. If the RPC accelerator transforms payloads
+    /// ([`super::RpcProcessor::Whole`]), the time for a payload depends on its size alone.
     pub fn accelerated_input(&self, accel: Accel, on_core: Time, input: Bytes) -> Time {
         match self.element_of(accel) == accel {
             true => self.accelerated(accel, on_core),
@@ -86,13 +87,14 @@ impl Config {
         }
     }
 
-    /// Returns the time that a dispatcher's transformation engine takes for `payload`.
+    /// Returns the time that a dispatcher's transformation engine takes for `payload` bytes; zero
+    /// without an engine.
     pub fn transformation(&self, payload: Bytes) -> Time {
         let rate = self.dispatcher.transform_rate;
         rate.map_or(Time::ZERO, |rate| rate.transfer(payload))
     }
 
-    /// Returns the time that an output dispatcher takes for `instructions`.
+    /// Returns the time that an output dispatcher takes to execute `instructions` instructions.
     pub fn dispatch(&self, instructions: u64) -> Time {
         let cycles = instructions as f64 / self.dispatcher.ipc;
         Time::from_s_f64(cycles / self.core.clock.as_hz() as f64)

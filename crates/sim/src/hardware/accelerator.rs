@@ -9,9 +9,13 @@ use super::dispatcher::Dispatcher;
 /// The numbers of elements and queue entries of an accelerator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
+    /// Number of processing elements.
     pub elements: usize,
+    /// Number of entries of the input queue.
     pub input: usize,
+    /// Number of entries of the overflow area.
     pub overflow: usize,
+    /// Number of entries of the output queue.
     pub output: usize,
 }
 
@@ -31,9 +35,9 @@ impl Sizes {
 /// The element that an operation is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// Whether it must wipe the state of another tenant.
+    /// Whether the element must wipe the state of another tenant.
     pub wipes: bool,
-    /// Whether it must load the state of the operation's service.
+    /// Whether the element must load the state of the operation's service.
     pub reloads: bool,
 }
 

@@ -16,8 +16,9 @@ pub(crate) struct Associative {
 /// A key that was evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Victim {
-    /// A hash of the key.
+    /// A hash of the evicted key.
     pub tag: u32,
+    /// Whether the evicted key was marked as written.
     pub written: bool,
 }
 

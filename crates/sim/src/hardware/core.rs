@@ -10,7 +10,7 @@ use crate::config::InterruptPolicy;
 pub(crate) struct Slices {
     /// How long a task may run while others wait; zero for no limit.
     pub length: Time,
-    /// Time of the switch back to a task.
+    /// Time to switch back to a task at the end of another one's time slice.
     pub switch: Time,
 }
 

@@ -49,7 +49,9 @@ pub(crate) struct Carried {
 /// Shares of time in which the busiest links carried data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LinkShares {
+    /// Share of time in which the busiest link of a mesh carried data.
     pub busiest: f64,
+    /// Share of time in which the busiest link between chiplets carried data.
     pub busiest_crossing: f64,
 }
 

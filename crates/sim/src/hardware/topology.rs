@@ -31,8 +31,11 @@ pub(crate) enum Step {
 /// A network interface: its router, and which of the router's two interfaces it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
+    /// Number of the chiplet.
     pub chiplet: usize,
+    /// Column of the router in the chiplet's mesh.
     pub x: usize,
+    /// Row of the router in the chiplet's mesh.
     pub y: usize,
     /// Whether this is the router's second interface, in addition to that of the core and its cache
     /// slice.

@@ -52,7 +52,9 @@ struct WalkWay {
 /// Counts of address translations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TranslationCounts {
+    /// Number of pages looked up in TLBs.
     pub lookups: u64,
+    /// Number of lookups that missed.
     pub misses: u64,
     /// Number of page-table entries that walks have read.
     pub table_reads: u64,

@@ -24,10 +24,13 @@ pub(crate) struct Uncore {
 /// Data to move, and its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Movement {
+    /// The source and the destination of the data.
     pub way: Way,
-    /// The address, if memory is one end of the route.
+    /// The memory address, if memory is one end of the route.
     pub address: u64,
+    /// Number of bytes to move.
     pub size: Bytes,
+    /// Index of the tenant whose data is moved.
     pub tenant: u16,
 }
 

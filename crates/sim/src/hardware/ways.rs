@@ -23,7 +23,9 @@ pub(crate) enum LinkKind {
 /// A link on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
+    /// Index of the link.
     pub link: u32,
+    /// The kind of the link.
     pub kind: LinkKind,
 }
 

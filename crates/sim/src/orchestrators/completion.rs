@@ -5,51 +5,52 @@ use accelflow_units::Bytes;
 
 use crate::config::Config;
 
-/// The completion of an operation, and the trace's next action.
+/// What an [`Orchestrator`](super::Orchestrator) decides on: an operation has completed, and its
+/// trace has a next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The accelerator that has completed.
+    /// The accelerator whose operation has completed.
     pub from: Accel,
     /// The next step of the trace.
     pub next: Next,
-    /// Number of branches resolved.
+    /// Number of branches that the trace resolves before the next step.
     pub branches: u8,
-    /// Number of words read from the trace memory.
+    /// Number of words read from the trace memory before the next step.
     pub loads: u8,
-    /// Number of transformations of the payload before the next operation.
+    /// Number of format transformations of the payload before the next step.
     pub transforms: u8,
     /// Size of the payload.
     pub size: Bytes,
-    /// Effect on the join that comes next, if there is one.
+    /// Whether this completion starts the operation after a join of parallel arms.
     pub arm: Arm,
 }
 
 impl Completion {
-    /// Whether the payload is larger than the inline part of a queue entry.
+    /// Whether the payload is larger than a queue entry can hold, so that the rest is in memory.
     pub fn is_large(&self, config: &Config) -> bool {
         self.size > config.accelerator.inline
     }
 }
 
-/// The effect of a completion on the join that comes next.
+/// Whether a completion starts the operation after the next join of parallel arms of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arm {
-    /// No join comes next.
+    /// The trace has no join before its next step.
     #[default]
     None,
-    /// Other arms are missing, so this completion does not start the next operation.
+    /// The completion does not start the next operation: other arms of the join have not completed.
     Waits,
-    /// This is the last arm, so this completion starts the next operation.
+    /// The completion starts the next operation: it is the last arm of the join.
     Last,
 }
 
-/// The next step of a trace.
+/// The next step of a trace after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Continue at this accelerator.
+    /// The trace continues at this accelerator.
     Forward(Accel),
-    /// Continue at this TCP accelerator when a message arrives.
+    /// The trace waits for a message, and continues at this TCP accelerator when it arrives.
     Park,
-    /// End the trace and notify its core.
+    /// The trace ends, and its core is notified.
     End,
 }

@@ -6,19 +6,19 @@ use super::completion::Completion;
 use super::costs::instructions;
 use crate::config::Config;
 
-/// The decision on a completion: the times for which dispatcher, manager and core are busy with it,
-/// one after the other.
+/// The cost of orchestrating one [`Completion`]: for how long dispatcher,
+/// manager and core are busy with it, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Time of the accelerator's output dispatcher.
+    /// Time for which the accelerator's output dispatcher is busy.
     pub dispatcher: Time,
-    /// Number of instructions that the dispatcher executes.
+    /// Number of instructions that the output dispatcher executes.
     pub instructions: u64,
-    /// The visit to the central manager, if there is one.
+    /// The work of the central hardware manager; `None` if it is not involved.
     pub manager: Option<ManagerVisit>,
-    /// Time of the request's core for which the trace waits.
+    /// Time for which the request's core is busy while the trace waits for it.
     pub core: Time,
-    /// Time of the request's core that overlaps with the trace's wait for a message.
+    /// Time for which the request's core is busy while the trace waits for a message anyway.
     pub background: Time,
 }
 
@@ -29,17 +29,17 @@ impl Decision {
     }
 }
 
-/// A visit to the central manager.
+/// The cost of one task of the central hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManagerVisit {
-    /// The time for which the manager serves no other visit.
+    /// Time for which the manager can serve nothing else.
     pub occupancy: Time,
-    /// Time from the start of the visit until its decision takes effect.
+    /// Time from the start of the task until the manager's decision takes effect.
     pub latency: Time,
 }
 
 impl ManagerVisit {
-    /// A visit to RELIEF's manager.
+    /// Creates a task with RELIEF's occupancy and latency (the parameters `relief.*`).
     pub fn of(config: &Config) -> ManagerVisit {
         ManagerVisit {
             occupancy: config.relief.occupancy,
@@ -47,8 +47,8 @@ impl ManagerVisit {
         }
     }
 
-    /// Creates a visit in which the manager also resolves branches and transforms the payload. It
-    /// needs the instructions of an output dispatcher for them.
+    /// Creates a task in which the manager also resolves branches and transforms the payload. This
+    /// takes as many instructions as an output dispatcher needs.
     pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
         let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);
         let resolving = config.dispatch(extra);

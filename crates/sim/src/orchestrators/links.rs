@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use accelflow_trace::Accel;
 
-/// Pairs of accelerators with a static link, as Cohort has them.
+/// Pairs of accelerators with a static link for direct hand-over, as Cohort has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links(BTreeSet<(Accel, Accel)>);
 
@@ -29,12 +29,12 @@ impl Links {
         Links(linked)
     }
 
-    /// Whether `from` has a link to `to`.
+    /// Whether there is a link from `from` to `to`.
     pub fn linked(&self, from: Accel, to: Accel) -> bool {
         self.0.contains(&(from, to))
     }
 
-    /// The linked pairs, in ascending order.
+    /// Returns the linked pairs, in ascending order.
     pub fn pairs(&self) -> impl Iterator<Item = (Accel, Accel)> + '_ {
         self.0.iter().copied()
     }

@@ -11,20 +11,20 @@ pub struct Properties {
     /// Whether there are accelerators. Without them every operation runs on a core, and the other
     /// properties have no effect.
     pub accelerated: bool,
-    /// Whether a trace that waits for a message stays in a queue entry of an accelerator. Otherwise
-    /// it needs no entry until the message arrives.
+    /// Whether a trace that waits for a message occupies a queue entry of the TCP accelerator.
+    /// Otherwise it needs no entry until the message arrives.
     pub parks: bool,
-    /// Where operations wait. With [`Queueing::Central`] every decision must visit the manager,
-    /// which otherwise does not learn that a processing element is free.
+    /// Where operations wait for a processing element. With [`Queueing::Central`] every decision
+    /// must include a visit to the manager, which otherwise does not learn that an element is free.
     pub queueing: Queueing,
-    /// The order in which input dispatchers load ready entries.
+    /// The order in which input dispatchers load the ready entries of their queues.
     pub policy: DispatchPolicy,
     /// Core time to start a chain of traces.
     pub start: Time,
-    /// The visit to the manager before a submitted chain starts and, with [`Queueing::Central`],
-    /// before a processing element is assigned to a message.
+    /// The manager's work before a chain from a core starts and, with [`Queueing::Central`], before
+    /// a message gets a processing element; `None` if the manager is not involved.
     pub submission: Option<ManagerVisit>,
-    /// How a core learns that an accelerator needs a decision.
+    /// How a core learns that an accelerator needs its decision.
     pub requests: CoreRequests,
     /// How a core learns that a trace has ended.
     pub notification: Notification,
@@ -33,9 +33,9 @@ pub struct Properties {
 }
 
 impl Properties {
-    /// Creates properties with zero costs: one queue per accelerator in the order of
-    /// `scheduling.policy`, no manager, interrupts for requests to cores, and a flag for the end of
-    /// a trace.
+    /// Creates properties with zero costs: one queue per accelerator in the order of the parameter
+    /// `scheduling.policy`, no manager, interrupts for decisions of cores, and a flag for the end
+    /// of a trace.
     pub fn new(config: &Config) -> Properties {
         Properties {
             accelerated: true,
@@ -54,34 +54,36 @@ impl Properties {
 /// Where operations wait for a processing element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queueing {
-    /// Each accelerator has an input queue, from which its elements take operations.
+    /// Operations wait in the input queue of their accelerator, from which its processing elements
+    /// take them.
     #[default]
     PerAccelerator,
-    /// All accelerators share one queue at the manager, which assigns operations to elements.
+    /// Operations of all accelerators wait in one queue at the central manager, which assigns them
+    /// to processing elements.
     Central,
 }
 
-/// How a core learns that an accelerator needs a decision.
+/// How a core learns that an accelerator needs its decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreRequests {
-    /// By an interrupt.
+    /// The core is interrupted.
     #[default]
     Interrupt,
-    /// By a task in its run queue.
+    /// The core finds a task in its run queue.
     RunQueue,
-    /// By an entry in a queue in memory that the core polls. Ends of traces, and operations that
-    /// the core passes on, also use such queues.
+    /// The core polls a queue in memory and finds an entry. Ends of traces, and operations that the
+    /// core passes on, also use such queues.
     SoftwareQueue,
 }
 
 /// How a core learns that a trace has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
-    /// By a flag in memory, which it checks as `core.notification` states.
+    /// The core checks a flag in memory, as often as the parameter `core.notification` states.
     #[default]
     Flag,
-    /// By an interrupt.
+    /// The core is interrupted.
     Interrupt,
-    /// By a task in its run queue.
+    /// The core finds a task in its run queue.
     Found,
 }

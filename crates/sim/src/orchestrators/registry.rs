@@ -28,7 +28,7 @@ pub const LADDER: [&dyn Orchestrator; 5] = [
     &AccelFlow,
 ];
 
-/// All systems, from the one without accelerators to the ideal one.
+/// All orchestrators that can be simulated, from the one without accelerators to the ideal one.
 pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &NonAcc,
     &CpuCentric,
@@ -45,15 +45,16 @@ pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &Ideal,
 ];
 
-/// The error of an unknown orchestrator identifier.
+/// The error of an identifier that no orchestrator has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("orchestrator = '{id}': must be one of {}", SYSTEMS.map(|o| o.id()).join(", "))]
 pub struct UnknownOrchestrator {
-    /// The identifier as given.
+    /// The identifier as it was given.
     pub id: String,
 }
 
-/// Finds an orchestrator of [`SYSTEMS`] by its identifier, or by the paper's spelling in any case.
+/// Returns the orchestrator of [`SYSTEMS`] with this identifier. The paper's spelling is also
+/// accepted, in any case.
 ///
 /// # Errors
 /// [`UnknownOrchestrator`] for a name that is neither.

@@ -13,31 +13,33 @@ use super::links::Links;
 use super::properties::Properties;
 use crate::config::Config;
 
-/// The decisions of one simulation. An [`Orchestrator`](super::Orchestrator) that keeps state
-/// begins a session for each simulation, so that simulations do not depend on one another.
+/// The decisions of an [`Orchestrator`](super::Orchestrator) in one simulation. An orchestrator
+/// that keeps state begins a session for each simulation, so that simulations do not depend on one
+/// another.
 pub trait Session: Send {
-    /// Returns the fixed properties. A run reads them once. [`Properties::policy`] has no effect if
-    /// [`Session::orders_queues`] is true.
+    /// Returns the properties that do not change during the simulation. A run reads them once.
+    /// [`Properties::policy`] has no effect if [`Session::orders_queues`] is true.
     ///
     /// # Errors
     /// [`PolicyError`] if the policy fails; it ends the simulation.
     fn properties(&mut self) -> Result<Properties, PolicyError>;
 
-    /// Decides who handles `completion`, and for how long.
+    /// Decides which of dispatcher, manager and core handle `completion`, and for how long.
     ///
     /// # Errors
     /// [`PolicyError`] if the policy fails; it ends the simulation.
     fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError>;
 
-    /// Whether [`Session::choose`] decides which entry leaves a queue next.
+    /// Whether [`Session::choose`] chooses the next entry of each queue, instead of a built-in
+    /// policy.
     fn orders_queues(&self) -> bool;
 
-    /// Whether software sets the deadlines of operations, as for
+    /// Whether operations have deadlines, which software sets as for
     /// [`DispatchPolicy::Edf`](crate::config::DispatchPolicy::Edf).
     fn needs_deadlines(&self) -> bool;
 
-    /// Chooses the entry that leaves `queue` next: returns its index in `waiting`, which is in the
-    /// order in which the entries became ready and has at least one.
+    /// Chooses the entry that leaves `queue` next, and returns its index in `waiting`. These are
+    /// the waiting entries, at least one, in the order in which they became ready.
     ///
     /// # Errors
     /// [`PolicyError`] if the policy fails; it ends the simulation.
@@ -49,26 +51,26 @@ pub trait Session: Send {
     ) -> Result<usize, PolicyError>;
 }
 
-/// The parts of a simulation that a [`Session`] may read.
+/// What a [`Session`] may know of its simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated<'s> {
-    /// The server's parameters.
+    /// The parameters of the simulated server.
     pub config: &'s Config,
-    /// The pairs of accelerators with a static link.
+    /// The pairs of accelerators with a static link, as Cohort has them.
     pub links: &'s Links,
-    /// The names of the services, by index.
+    /// The names of the services, indexed by the service's number.
     pub services: &'s [&'s str],
 }
 
-/// A queue of an accelerator.
+/// Identifies the input queue or the overflow area of an accelerator instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueName {
     /// The type of the accelerator.
     pub accel: Accel,
-    /// The index of the instance.
+    /// The index of the instance within its type.
     pub instance: u8,
-    /// True for the overflow area, from which entries move to the input queue; false for the input
-    /// queue, from which elements load them.
+    /// Whether it is the overflow area, from which entries move to the input queue, and not the
+    /// input queue, from which processing elements load them.
     pub overflow: bool,
 }
 
@@ -83,34 +85,34 @@ impl fmt::Display for QueueName {
     }
 }
 
-/// An entry that waits in a queue.
+/// An entry that waits in an accelerator's queue, as [`Session::choose`] sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Index of its service in [`Simulated::services`].
+    /// Index of the entry's service in [`Simulated::services`].
     pub service: u16,
-    /// Number of its tenant.
+    /// Number of the tenant that sent the entry's request.
     pub tenant: u16,
-    /// The priority level.
+    /// Priority of the entry's request; higher goes first.
     pub priority: u8,
-    /// The time when its request arrived at the server.
+    /// Time at which the entry's request arrived at the server.
     pub arrived: Time,
-    /// The deadline of the operation; [`Time::MAX`] without one.
+    /// Deadline of the entry's operation; [`Time::MAX`] without one.
     pub due: Time,
-    /// The expected time of the operation on an element.
+    /// Expected time of the operation on a processing element.
     pub expected: Time,
 }
 
-/// The error of a [`Session`]'s decision. It has the text of the wrapped error.
+/// The error of a user's policy in a [`Session`]. It has the text of the wrapped error.
 #[derive(Clone, Debug)]
 pub struct PolicyError(Arc<dyn Error + Send + Sync>);
 
 impl PolicyError {
-    /// Wraps the error of a policy.
+    /// Wraps the error of a user's policy.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> PolicyError {
         PolicyError(Arc::from(error.into()))
     }
 
-    /// The wrapped error, if it is an `E`.
+    /// Returns the wrapped error if it has the type `E`; else `None`.
     pub fn inner<E: Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }

@@ -9,8 +9,9 @@ use super::{PhasePlan, Plan, ServicePlan};
 const APPLICATION: u64 = 0xA991 << 48;
 
 impl Plan {
-    /// Makes the time of application logic vary by request. It is drawn from the distribution that
-    /// `times` returns for a service and a phase. Phases without a distribution keep their times.
+    /// Draws the time of application logic for each request, from the distribution that `times`
+    /// returns for the name of a service and the index of a phase. Phases for which it returns
+    /// `None` keep their times.
     #[must_use]
     pub fn with_application_times(
         mut self,

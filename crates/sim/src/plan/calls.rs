@@ -7,11 +7,12 @@ use super::retry::MAX_ATTEMPTS;
 use super::{ChainPlan, MAX_SERVER, PhasePlan, Plan, Retry};
 
 impl Plan {
-    /// Makes the service `callee` answer the messages of a chain. Requests to `callee` are then
-    /// simulated, and their response times replace the chain's waits.
+    /// Lets the service with index `callee` answer the messages of a chain. Requests to `callee`
+    /// are then simulated, and their response times replace the chain's waits for messages. The
+    /// chain is given by the indices of its service, phase and chain.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown number, for a chain without a trace that waits for a message, and
+    /// [`Refusal`] for an unknown index, for a chain without a trace that waits for a message, and
     /// for a service that would call itself, directly or through others.
     pub fn with_call(
         mut self,
@@ -39,10 +40,11 @@ impl Plan {
         Ok(self)
     }
 
-    /// Makes attempts of a chain fail and be retried.
+    /// Makes attempts of a chain fail and be retried, as `retry` states. The chain is given by the
+    /// indices of its service, phase and chain.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown number, for a chain of the first or last phase, which receive the
+    /// [`Refusal`] for an unknown index, for a chain of the first or last phase, which receive the
     /// request and send the response only once, and for values outside the ranges of [`Retry`].
     pub fn with_retry(
         mut self,
@@ -71,8 +73,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Assigns a service to the server number `server`. By default services are on server 0.
-    /// Services with the same number share a server.
+    /// Assigns the service with index `service` to the server with number `server`. By default
+    /// services are on server 0. Services with the same number share a server.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown service or a number above [`MAX_SERVER`].
@@ -87,7 +89,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Makes each message from one server to another take a time drawn from `time`. By default, and
+    /// Lets each message from one server to another take a time drawn from `time`. By default, and
     /// between services of one server, messages take no time.
     #[must_use]
     pub fn with_one_way(self, time: WaitDistribution) -> Plan {
@@ -97,11 +99,12 @@ impl Plan {
         }
     }
 
-    /// Like [`Plan::with_one_way`], for the messages of one chain: the request and the response of
-    /// its call.
+    /// Lets the messages of one chain from one server to another, both request and response of its
+    /// call, take a time drawn from `time` instead of that of [`Plan::with_one_way`]. The chain is
+    /// given by the indices of its service, phase and chain.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown number.
+    /// [`Refusal`] for an unknown index.
     pub fn with_chain_one_way(
         mut self,
         service: usize,
@@ -113,11 +116,12 @@ impl Plan {
         Ok(self)
     }
 
-    /// Makes a chain detached. It runs and costs like any other, but neither its phase nor the
-    /// request waits for it.
+    /// Makes a chain detached: it runs and costs like any other, but neither its phase nor the
+    /// response of the request waits for it. The chain is given by the indices of its service,
+    /// phase and chain.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown number, for a chain of the first phase, which receives the
+    /// [`Refusal`] for an unknown index, for a chain of the first phase, which receives the
     /// request, and for a chain of the last phase, which sends the response.
     pub fn with_detached(
         mut self,
@@ -136,7 +140,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Assigns each service to a separate server.
+    /// Assigns each service to a server of its own.
     #[must_use]
     pub fn isolated(mut self) -> Plan {
         for (index, service) in self.services.iter_mut().enumerate() {
@@ -154,14 +158,14 @@ impl Plan {
         self
     }
 
-    /// The services that `service` calls, in the order of its chains.
+    /// Returns the indices of the services that `service` calls, in the order of its chains.
     pub fn callees(&self, service: usize) -> impl Iterator<Item = usize> {
         let phases = self.services.get(service).map(|service| &service.phases);
         let phases = phases.into_iter().flatten();
         phases.flat_map(chains_of).filter_map(|chain| chain.calls)
     }
 
-    /// The services that others call, in ascending order.
+    /// Returns the indices of the services that others call, in ascending order.
     pub fn called(&self) -> Vec<usize> {
         let services = 0..self.services.len();
         let mut called: Vec<usize> = services.flat_map(|service| self.callees(service)).collect();
@@ -170,12 +174,12 @@ impl Plan {
         called
     }
 
-    /// Whether a service calls another.
+    /// Whether any service calls another.
     pub fn has_calls(&self) -> bool {
         !self.called().is_empty()
     }
 
-    /// Whether a chain may be repeated.
+    /// Whether any chain may be repeated after a failure.
     pub fn has_retries(&self) -> bool {
         let phases = self.services.iter().flat_map(|service| &service.phases);
         phases
@@ -183,13 +187,14 @@ impl Plan {
             .any(|chain| chain.retry.is_some())
     }
 
-    /// The time of a message of `chain` from one server to another.
+    /// Returns the distribution of the time that a message of `chain` takes from one server to
+    /// another.
     pub fn one_way<'p>(&'p self, chain: &'p ChainPlan) -> &'p WaitDistribution {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }
 
-    /// The services that requests to `services` reach, including `services` themselves, in
-    /// ascending order.
+    /// Returns the indices of the services that requests to `services` reach by calls, including
+    /// `services` themselves, in ascending order.
     pub fn reached_from(&self, services: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut left: Vec<usize> = services.into_iter().collect();
         let mut reached = vec![false; self.services.len()];
@@ -250,7 +255,7 @@ impl Plan {
         chains.get_mut(chain).ok_or_else(|| {
             let place = format!("services.{}.path[{phase}]", service.name);
             let allowed = match count {
-                0 => "must be a chain, but this phase is application time and has none".to_owned(),
+                0 => "must be a chain, but this phase is application logic and has none".to_owned(),
                 _ => format!("must be the number of a chain, from 0 to {}", count - 1),
             };
             Refusal::new(place, chain, allowed)

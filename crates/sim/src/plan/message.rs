@@ -3,32 +3,32 @@
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;
 
-/// The form of a message: compressed or not, and the compression ratio.
+/// The form of a message before an operation: compressed or not, and the compression ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Form {
     /// Whether the message is compressed before the operation.
     pub compressed: bool,
-    /// Size of a message over its compressed size.
+    /// Size of an uncompressed message divided by its compressed size.
     pub ratio: f64,
 }
 
-/// The size of one message of one request, and the mean of its kind.
+/// The size of one message of one request before compression, and the mean size of such messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
-    /// The size of this message.
+    /// The size of this message before compression.
     pub size: Bytes,
-    /// The mean size of such messages.
+    /// The mean size of messages of the same kind.
     pub mean: Bytes,
 }
 
 impl Form {
-    /// Not compressed.
+    /// The form of a message that is not compressed.
     pub const PLAIN: Form = Form {
         compressed: false,
         ratio: 1.0,
     };
 
-    /// Whether the message is compressed after an operation of `accel`.
+    /// Whether a message of this form is compressed after an operation of `accel`.
     #[inline]
     pub fn after(self, accel: Accel) -> bool {
         match accel {

@@ -2,15 +2,16 @@
 
 use accelflow_units::Time;
 
-/// The largest number of attempts.
+/// The largest number of attempts of a chain, the first included.
 pub const MAX_ATTEMPTS: u16 = 64;
 
-/// Retries of a chain. After a failed attempt the chain starts again after a pause.
+/// How a chain of traces fails and is retried: after a failed attempt it starts again after a
+/// pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retry {
-    /// Probability that an attempt fails, drawn for each attempt of each request.
+    /// Probability that an attempt fails, 0 to 1, drawn for each attempt of each request.
     pub odds: f64,
-    /// Total number of attempts, from 1 to [`MAX_ATTEMPTS`].
+    /// Largest number of attempts, the first included: 1 to [`MAX_ATTEMPTS`].
     pub attempts: u16,
     /// Time from the end of a failed attempt to the beginning of the next.
     pub backoff: Time,

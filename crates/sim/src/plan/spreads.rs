@@ -11,7 +11,8 @@ const COST: u64 = 0xC057 << 48;
 /// Keeps draws of the times outside of operations apart from other attributes of a request.
 const OUTSIDE: u64 = 0x0075 << 48;
 
-/// The times of a service outside of operations and application logic.
+/// The times of a service's requests outside of operations and application logic, drawn for each
+/// request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceSpreads {
     outside: OutsideTimes,
@@ -24,15 +25,16 @@ impl ServiceSpreads {
         }
     }
 
-    /// Returns the core time of request number `request` outside of operations and application
-    /// logic. It is the time of kernel, sockets and scheduling in systems that execute traces in
-    /// software.
+    /// Returns the core time of request number `request`, for the random seed `seed`, that is
+    /// neither in operations nor in application logic: kernel, sockets and scheduling in systems
+    /// that execute traces in software.
     pub fn outside_core(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.core.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))
     }
 
-    /// Returns the time at the client, outside of the server.
+    /// Returns the time that request number `request`, for the random seed `seed`, spends at the
+    /// client, outside of the server.
     pub fn outside_client(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.client.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE | 2))

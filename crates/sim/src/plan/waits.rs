@@ -6,14 +6,15 @@ use accelflow_units::Time;
 use super::{ChainPlan, Plan, WAIT};
 
 impl Plan {
-    /// The time that the trace at `trace` waits for its message, or the median if waits are drawn.
+    /// Returns how long the trace at the address `trace` waits for its message; the median if waits
+    /// are drawn from a distribution.
     pub fn typical_wait(&self, trace: AtmAddress) -> Time {
         let distribution = self.waits.get(trace.index());
         distribution.map_or(Time::ZERO, |waits| waits.median())
     }
 
-    /// The time that the trace called `trace` in `chain` waits for its message, or the median if
-    /// waits are drawn.
+    /// Returns how long the trace called `trace` in `chain` waits for its message; the median if
+    /// waits are drawn from a distribution.
     pub fn typical_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
         let Some(at) = self.image.entry(trace) else {
             return Time::ZERO;
@@ -22,8 +23,9 @@ impl Plan {
         own.map_or_else(|| self.typical_wait(at), |(_, waits)| waits.median())
     }
 
-    /// Returns the time that the trace at `trace` in `chain` waits for its message, for request
-    /// number `request`. It depends only on the arguments, so it is the same in every system.
+    /// Returns how long the trace at the address `trace` in `chain` waits for its message, for
+    /// request number `request` and the random seed `seed`. It depends only on the arguments, so it
+    /// is the same in every system.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
         let own = chain.waits.iter().find(|(at, _)| *at == trace);
         let own = own.map(|(_, distribution)| distribution);

@@ -5,165 +5,171 @@ use accelflow_units::Time;
 
 use crate::stats::Part;
 
-/// The hardware of a server.
+/// The hardware of a simulated server, as an [`Observer`](crate::Observer) sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerShape {
-    /// The number of the server.
+    /// The number of the simulated server.
     pub server: usize,
     /// Number of cores.
     pub cores: usize,
-    /// The accelerators, by type, instance and tenant's share.
+    /// The accelerator instances or tenants' shares of them, in the order of type, instance and
+    /// share.
     pub units: Vec<UnitShape>,
     /// Number of A-DMA engines.
     pub dma_engines: usize,
-    /// Names of the links of the network, by index.
+    /// The names of the links of the on-chip network; [`Deed::Carries`] gives an index.
     pub links: Vec<String>,
-    /// Whether a manager orders the operations of all accelerators in one queue.
+    /// Whether a central manager keeps the operations of all accelerators in one queue.
     pub central: bool,
 }
 
-/// An instance of an accelerator, or a tenant's share of one.
+/// The size of an accelerator instance, or of a tenant's share of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitShape {
-    /// The name of the unit.
+    /// The identity of the instance or share.
     pub unit: UnitName,
     /// Number of processing elements.
     pub elements: u64,
-    /// Whether it is the first share of the instance, which has the dispatcher.
+    /// Whether it is the first share of the instance, to which the instance's output dispatcher is
+    /// counted.
     pub whole: bool,
 }
 
-/// Names an instance of an accelerator, or a tenant's share of one.
+/// Identifies an accelerator instance, or a tenant's share of one ([`crate::config::Isolation::Reserved`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnitName {
-    /// The type.
+    /// The type of the accelerator.
     pub accel: Accel,
-    /// The number of the instance.
+    /// The index of the instance within its type.
     pub instance: usize,
-    /// The number of the share; 0 without reserved shares.
+    /// The index of the tenant's share; 0 if tenants share the instance.
     pub share: usize,
 }
 
-/// An activity of a server.
+/// Something that the hardware of a simulated server did, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// The number of the server.
     pub server: usize,
-    /// The time at which it happened.
+    /// The simulated time at which it happened.
     pub at: Time,
-    /// The execution to which it belongs. `None` if there are several or it is unknown.
+    /// The execution for which it happened. `None` if there are several or it is unknown.
     pub of: Option<Execution>,
     /// What the hardware did.
     pub what: Deed,
 }
 
-/// The identity of an execution: a request, and its trace or application logic that runs.
+/// Identifies what hardware works for: a request, and the trace or application logic of it that
+/// runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
-    /// Index of the service.
+    /// Index of the request's service.
     pub service: usize,
     /// Number of the request within the service. Requests that services send to each other have
     /// the highest bit set.
     pub request: u64,
-    /// Distinguishes traces that run at the same time on one server; `None` for application logic.
+    /// A number that distinguishes traces which run at the same time on one server; `None` for
+    /// application logic.
     pub job: Option<u32>,
-    /// The trace, by the address of its first word; none for application logic.
+    /// The trace, by the address of its first word; `None` for application logic.
     pub trace: Option<AtmAddress>,
 }
 
-/// A kind of activity of a server.
+/// What the hardware of a simulated server did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// A part of a request's time has passed.
+    /// Part of a request's time has passed.
     Spends {
-        /// The part that the time was spent on.
+        /// What the request's time was spent on.
         part: Part,
-        /// Its beginning.
+        /// When the request began to spend this time.
         from: Time,
-        /// Its end: now, unless other parts have passed since.
+        /// The end of the time: now, unless other time of the request has been spent since.
         until: Time,
-        /// The reason of the wait, if `part` is [`Part::Queueing`].
+        /// What the request waited for, if `part` is [`Part::Queueing`].
         wait: Option<Wait>,
-        /// The core of the request.
+        /// Index of the core that handles the request.
         core: usize,
-        /// The accelerator of its trace, unless it is at a core.
+        /// The accelerator at which the request's trace is; `None` if it is at a core.
         unit: Option<UnitName>,
     },
     /// A core starts or resumes a task, or becomes idle.
     Runs {
-        /// The core.
+        /// Index of the core.
         core: usize,
-        /// The work of the core; none if it is idle.
+        /// What the core works on; `None` if it is idle.
         work: Option<CoreWork>,
     },
-    /// An element begins an operation.
+    /// A processing element of this accelerator begins an operation.
     Operates(UnitName),
-    /// The operation's element is free.
+    /// A processing element of this accelerator becomes free.
     Freed(UnitName),
-    /// The output dispatcher of an instance starts handling an entry; without a request it is idle.
+    /// The output dispatcher of this accelerator starts to handle an entry; it becomes idle if
+    /// [`Activity::of`] is `None`.
     Dispatches(UnitName),
     /// An A-DMA engine starts a transfer, which ends at this time.
     Moves(Time),
-    /// The manager serves a visit.
+    /// The central manager is busy with a task.
     Manages {
-        /// Its beginning.
+        /// The time at which the manager's task begins.
         from: Time,
-        /// Its end.
+        /// The time at which the manager's task ends.
         until: Time,
     },
-    /// A link carries data.
+    /// A link of the on-chip network carries data.
     Carries {
-        /// Index of the link.
+        /// Index of the link in [`ServerShape::links`].
         link: usize,
-        /// Its beginning.
+        /// The beginning of the transfer on this link.
         from: Time,
-        /// Its end.
+        /// The end of the transfer on this link.
         until: Time,
     },
-    /// A queue has another length.
+    /// The length of a queue has changed to this number of entries.
     Length(Queue, usize),
 }
 
-/// The reason why a request waits.
+/// What a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
-    /// For an element, in an input queue.
+    /// It waits for a processing element, in an input queue.
     Input,
-    /// For an input entry, in an overflow area.
+    /// It waits for an entry of an input queue, in the overflow area of that queue.
     Overflow,
-    /// For an output entry, in its element.
+    /// It waits for an entry of an output queue, in the processing element that has its result.
     Output,
-    /// For an element that the manager assigns.
+    /// It waits for a processing element, in the central manager's queue.
     Central,
-    /// For an entry of the manager's queue, in its overflow area.
+    /// It waits for an entry of the central manager's queue, in the overflow area of that queue.
     CentralOverflow,
-    /// For the traffic shaper, or for other traces of its tenant to end.
+    /// It waits for the traffic shaper of its tenant, or for other traces of the tenant to end.
     Tenant,
-    /// For its core.
+    /// It waits for the core that handles it.
     Core,
 }
 
-/// The kinds of work of a core.
+/// What a core works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoreWork {
     /// Application logic, and the start of the chains after it.
     Application,
-    /// A decision that an accelerator cannot take.
+    /// A decision that an accelerator cannot make, such as a branch in a system without
+    /// dispatchers.
     Decision,
-    /// The start of a trace.
+    /// The start of a trace: an Enqueue by the core, or a repeated attempt of one.
     Start,
-    /// The operating system's handling of an exception.
+    /// The operating system's handling of an accelerator's exception.
     Exception,
-    /// A trace in software.
+    /// The rest of a trace, executed in software.
     Software,
-    /// A notification, or an interrupt that nothing waits for.
+    /// A notification that a trace has ended, or an interrupt that nothing waits for.
     Notice,
-    /// A poll of a queue in memory.
+    /// A poll of a queue in memory (Cohort).
     Poll,
 }
 
 impl CoreWork {
-    /// The name in reports.
+    /// Returns the name of the work in reports.
     pub const fn name(self) -> &'static str {
         match self {
             CoreWork::Application => "application",
@@ -177,19 +183,20 @@ impl CoreWork {
     }
 }
 
-/// A queue.
+/// Identifies a queue of a simulated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Queue {
-    /// Operations that wait for an element, those in the overflow area too.
+    /// The operations that wait for a processing element of this accelerator, including its
+    /// overflow area.
     Input(UnitName),
-    /// Entries of an output queue that wait for their dispatcher.
+    /// The entries of this accelerator's output queue that wait for its output dispatcher.
     Dispatcher(UnitName),
-    /// Tasks that wait for a core.
+    /// The tasks that wait for the core with this index.
     Core(usize),
-    /// Transfers that wait for an A-DMA engine.
+    /// The transfers that wait for an A-DMA engine.
     Dma,
-    /// Operations of an accelerator that wait in the manager's queue.
+    /// The operations of this accelerator type that wait in the central manager's queue.
     Central(Accel),
-    /// Visits that wait for the manager.
+    /// The tasks that wait for the central manager.
     Manager,
 }

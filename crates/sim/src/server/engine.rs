@@ -25,36 +25,53 @@ pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A server under simulation.
 pub(crate) struct Engine<'r> {
+    /// The simulation that the engine runs.
     pub run: Run<'r>,
     /// The fixed properties of the orchestrator.
     pub properties: Properties,
+    /// The pending events.
     pub calendar: Wheel<Event>,
+    /// The arrival processes of the services.
     pub arrivals: Arrivals,
+    /// The requests in flight.
     pub requests: Requests<'r>,
+    /// The traces in flight.
     pub jobs: Slab<Job>,
-    /// Room for the jobs of chains that start together.
+    /// A buffer for the traces of chains that start together, reused to avoid allocations.
     pub started: Vec<JobId>,
+    /// The limits and traffic shapers of tenants.
     pub tenancy: Tenancy,
+    /// The accelerators.
     pub ensemble: Ensemble,
+    /// The output dispatchers.
     pub dispatchers: Dispatchers,
+    /// The central hardware manager.
     pub manager: Manager,
-    /// Cerebros, if it is in the place of the RPC accelerator.
+    /// The RPC processor (Cerebros), if it replaces the RPC accelerator.
     pub processor: Processor,
+    /// The joins that wait for parallel arms.
     pub joins: Joins,
     /// The calls to other services.
     pub calls: Calls,
     /// The attempts of chains that may be repeated.
     pub retries: Retries,
+    /// The cores.
     pub cores: Cores,
     /// Networks, caches and memory.
     pub uncore: Uncore,
     /// The A-DMA engines.
     pub dma: Dma<(JobId, Movement)>,
+    /// The memory buffers of payloads.
     pub buffers: Buffers,
+    /// The times of operations and movements.
     pub timing: Timing<'r>,
+    /// The deadlines of operations.
     pub deadlines: Deadlines,
+    /// The statistics so far.
     pub measures: Measures,
+    /// The decisions of a user's policy, if there is one.
     pub policies: Policies,
+    /// The exceptions of accelerators.
     pub exceptions: Exceptions,
     /// The time before which a step may go on with later events.
     pub(super) horizon: Time,

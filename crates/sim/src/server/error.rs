@@ -14,79 +14,83 @@ pub(crate) type Failure = Box<SimError>;
 /// The error of a simulation that cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
-    /// A server parameter is outside its range.
+    /// A parameter of the simulated server is outside its range.
     #[error(transparent)]
     Config(#[from] Refusal),
-    /// The arrival process is invalid.
+    /// The arrival process of a service is invalid.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
-    /// The shaper is invalid, or a trace can never pass it.
+    /// The traffic shaper of a tenant is invalid, or a trace of the tenant can never pass it.
     #[error("tenant {tenant}, shaping: {error}")]
     Shaping {
-        /// The tenant.
+        /// The number of the tenant.
         tenant: u16,
         /// The error of the shaper.
         error: ShapingError,
     },
-    /// Loads of one tenant have different shapers.
-    #[error("tenant {0}: shaping: must be the same for all of its loads, which share one bucket")]
+    /// The loads of the tenant with this number have different traffic shapers.
+    #[error(
+        "tenant {0}: shaping: must be the same for all loads of the tenant, which share one token bucket"
+    )]
     ShapingDiffers(u16),
-    /// The load is for a service that the plan does not have.
-    #[error("service number = {0}: must be in the plan")]
+    /// A load is for a service with this index, which the plan does not have.
+    #[error("service = {0}: must be the index of a service in the plan")]
     UnknownService(usize),
-    /// The run needs several servers, but a function for one server was called.
+    /// The services are on this number of servers, but a function for one server was called.
     #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
     SeveralServers(usize),
-    /// The load has no requests after the warm-up.
+    /// A load has no requests after the warm-up.
     #[error(
         "service {service}: requests = {requests}: must be more than its warm-up of {warmup}; increase the number of requests or the rate of the service"
     )]
     NoRequests {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// Its requests.
+        /// Number of requests of the load, including the warm-up.
         requests: u64,
-        /// Its warm-up.
+        /// Number of requests of the warm-up.
         warmup: u64,
     },
-    /// The path of a service does not begin or does not end with a chain.
-    #[error("service {0}: the path must begin and end with a chain of traces")]
+    /// The path of the service with this name does not begin or does not end with a chain.
+    #[error("service {0}: path: must begin and end with a chain of traces")]
     Path(String),
-    /// A trace cannot continue with the facts of its chain.
+    /// A trace cannot continue with the facts (values that branches test) of its chain.
     #[error("service {service}, trace {trace}: {fault}")]
     Fault {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The fault.
+        /// The reason why the trace cannot continue.
         fault: Fault,
     },
     /// No events are left, but some requests have not ended. This is a defect of the simulator.
     #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
     Undrained {
-        /// Number of requests in flight.
+        /// Number of requests that have not ended.
         requests: usize,
-        /// The parts that are not idle.
+        /// A list of the parts of the server that are not idle.
         left: String,
     },
-    /// A policy of the user has failed.
+    /// A user's policy has failed.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// An operation has no cost.
-    #[error("service {service}, trace {trace}: {accel}: must have a cost")]
+    /// The profile has no cost for an operation of a trace.
+    #[error(
+        "service {service}, trace {trace}: the operation of {accel} must have a cost in the profile"
+    )]
     NoCost {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The accelerator.
+        /// The name of the accelerator.
         accel: String,
     },
 }
 
 impl SimError {
-    /// The refusal of a value; None for another error.
+    /// Returns the refusal of a parameter's value, if this is the error; else `None`.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             SimError::Config(refusal) => Some(refusal),

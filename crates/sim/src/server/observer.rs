@@ -5,15 +5,16 @@ use accelflow_units::Time;
 
 use super::activity::{Activity, ServerShape};
 
-/// An observer of a simulation. It is called in the order of simulated time.
+/// Receives the events of a simulation, in the order of simulated time.
 pub trait Observer {
     /// Called when something has happened to a request.
     fn see(&mut self, seen: &Seen);
 
-    /// Called when a server of the run begins. Servers that are simulated together begin together.
+    /// Called when the simulation of a server begins. Servers that are simulated together begin
+    /// together.
     fn begin(&mut self, _server: &ServerShape) {}
 
-    /// Whether [`Observer::act`] is called, which makes a run slower.
+    /// Whether [`Observer::act`] is called, which makes a simulation slower.
     fn follows_hardware(&self) -> bool {
         false
     }
@@ -24,45 +25,46 @@ pub trait Observer {
     fn act(&mut self, _activity: &Activity) {}
 }
 
-/// An event of a request and its time.
+/// An event of a simulated request and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Index of the service.
+    /// Index of the request's service.
     pub service: usize,
     /// Number of the request within the service.
     pub request: u64,
-    /// The time of the event.
+    /// The simulated time of the event.
     pub at: Time,
-    /// The event.
+    /// What happened to the request.
     pub what: Happening,
 }
 
-/// An event of a request.
+/// What happened to a simulated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// The request arrives.
+    /// The request has arrived.
     Arrived,
     /// A phase of application logic has ended that took this core time.
     Application(Time),
-    /// A message is sent, and its answer is awaited.
+    /// A message has been sent, and its answer is awaited.
     Sent(Awaited),
-    /// The answer has arrived.
+    /// The awaited answer has arrived.
     Answered(Awaited),
-    /// The request has its response, or ends without one.
+    /// The request has ended, with or without a response.
     Responded {
         /// Whether the response is an error, or there is none.
         error: bool,
-        /// The chain of the current phase that has sent it; none if the phase sends nothing.
+        /// Index of the chain of the current phase that has sent the response; `None` if no chain
+        /// has.
         chain: Option<usize>,
     },
 }
 
-/// An answer that a request awaits.
+/// The answer to a message, for which a request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Awaited {
-    /// The phase.
+    /// Index of the phase that sent the message.
     pub phase: usize,
-    /// The chain within the phase.
+    /// Index of the chain, within the phase, that sent the message.
     pub chain: usize,
     /// The trace that receives the answer.
     pub trace: AtmAddress,

@@ -201,7 +201,7 @@ impl Engine<'_> {
         let mut left = vec![format!("{} traces are in flight", self.jobs.live())];
         let waiting = self.tenancy.waiting();
         if waiting > 0 {
-            left.push(format!("{waiting} wait for their tenants"));
+            left.push(format!("{waiting} traces wait for limits of their tenants"));
         }
         let calls = self.calls.jobs().count();
         if calls > 0 {

@@ -10,54 +10,55 @@ use crate::config::Config;
 use crate::orchestrators::Orchestrator;
 use crate::plan::Plan;
 
-/// The limits on a tenant's traffic. Without any there is no limit.
+/// The limits on a tenant's traffic. By default there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// ARCUS's traffic shaper, in traces, in bytes or in both.
+    /// ARCUS's traffic shaper, which limits the tenant's traces, their bytes or both; `None` for no
+    /// limit.
     pub flow: Option<FlowConfig>,
-    /// A token bucket whose tokens are nanoseconds of accelerator time: the time that the
-    /// operations of the tenant's traces take on idle processing elements. A trace starts once it
-    /// has paid its predicted time, that of earlier traces with inputs of its size. When it ends,
-    /// it pays the time beyond the prediction or gets unused tokens back. So one limit holds for
-    /// traces of any size.
+    /// A limit on accelerator time: a token bucket whose tokens are nanoseconds that the operations of
+    /// the tenant's traces take on idle processing elements; `None` for no limit. A trace starts once
+    /// the bucket has tokens for its predicted time, that of earlier traces with inputs of its
+    /// size. When it ends, it pays the time beyond the prediction or gets unused tokens back. So
+    /// one limit holds for traces of any size.
     pub time: Option<Registers>,
 }
 
-/// The load on one service.
+/// The requests that a simulation sends to one service.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Index of the service in the plan.
     pub service: usize,
-    /// The arrival process of its requests.
+    /// The arrival process of the requests.
     pub arrivals: ArrivalProcess,
-    /// Total number of requests, including the warm-up.
+    /// Number of requests, including the warm-up.
     pub requests: u64,
     /// Number of first requests that the statistics leave out.
     pub warmup: u64,
-    /// The tenant that sends the requests. The limit on running traces counts by tenant, and
-    /// elements wipe their state between tenants (AccelFlow, section IV.D).
+    /// The number of the tenant that sends the requests. The limit on running traces counts by
+    /// tenant, and processing elements wipe their state between tenants (AccelFlow, section IV.D).
     pub tenant: u16,
-    /// The priority in queues that are ordered by priority; higher goes first.
+    /// The priority of the requests in queues that are ordered by priority; higher goes first.
     pub priority: u8,
-    /// The longest acceptable response time (AccelFlow, section IV.C). Deadlines are derived from
-    /// it, and violations are counted.
+    /// The SLO: the longest acceptable response time (AccelFlow, section IV.C). Deadlines are
+    /// derived from it, and violations are counted; `None` for no SLO.
     pub slo: Option<Time>,
     /// The limits that all traces of the tenant pass before they start. All loads of a tenant must
     /// have the same limits.
     pub shaping: Limits,
-    /// The sampling interval. Requests after the warm-up are sampled if their numbers are multiples
+    /// The sampling interval: requests after the warm-up are sampled if their numbers are multiples
     /// of it; none if it is 0. If a service has several loads, the value of the last one applies.
     pub sample_every: u64,
-    /// Whether response times are counted in bins, so that memory does not grow with their number
-    /// ([`accelflow_kernel::Samples::binned`]). One such load applies it to all services of the
-    /// server.
+    /// Whether response times are counted in the bins of a histogram, so that memory does not grow
+    /// with their number ([`accelflow_kernel::Samples::binned`]). One such load applies it to all
+    /// services of the server.
     pub binned: bool,
 }
 
 impl Load {
-    /// Creates a load of `requests` requests on service number `service`. Statistics leave out the
-    /// first `warmup` requests. The tenant is 0, the priority is the lowest, and there is no SLO
-    /// and no shaper.
+    /// Creates a load of `requests` requests to the service with index `service`. Statistics leave
+    /// out the first `warmup` requests. The tenant is 0, the priority is the lowest, and there is
+    /// no SLO and no traffic shaper.
     pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
         Load {
             service,
@@ -73,45 +74,45 @@ impl Load {
         }
     }
 
-    /// Creates the load of a service that only other services call, without its own arrivals.
-    /// Requests from other services have the tenant, priority, SLO and shaper of this load.
+    /// Creates the load of a service that only other services call, without arrivals of its own.
+    /// Requests from other services have the tenant, priority, SLO and limits of this load.
     pub fn called(service: usize) -> Load {
         Load::new(service, ArrivalProcess::Trace(Vec::new()), 0, 0)
     }
 
-    /// Whether this is a [`Load::called`], without its own arrivals.
+    /// Whether this is a [`Load::called`], without arrivals of its own.
     pub fn is_called(&self) -> bool {
         let none = matches!(&self.arrivals, ArrivalProcess::Trace(times) if times.is_empty());
         none && (self.requests, self.warmup) == (0, 0)
     }
 
-    /// Sets the tenant.
+    /// Sets the number of the tenant that sends the requests.
     pub fn of_tenant(self, tenant: u16) -> Load {
         Load { tenant, ..self }
     }
 
-    /// Sets the priority.
+    /// Sets the priority of the requests; higher goes first.
     pub fn at_priority(self, priority: u8) -> Load {
         Load { priority, ..self }
     }
 
-    /// Adds a traffic shaper (ARCUS, section 4.2). Traces of the tenant, started by a core or by a
-    /// message, wait in order until the shaper has tokens for their input, and start one shaping
-    /// latency later. A message token admits one trace. A byte token admits one byte of the first
-    /// operation's input; a trace takes at least one.
+    /// Adds a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the tenant, started by
+    /// a core or by a message, wait in order until the shaper has tokens for their input, and start
+    /// one shaping latency later. If a token is an operation, it admits one trace. If it is a byte,
+    /// it admits one byte of the first operation's input; a trace takes at least one.
     pub fn shaped(mut self, flow: FlowConfig) -> Load {
         self.shaping.flow = Some(flow);
         self
     }
 
-    /// Limits the tenant's accelerator time ([`Limits::time`]).
+    /// Limits the tenant's use of accelerator time ([`Limits::time`]).
     pub fn shaped_in_time(mut self, registers: Registers) -> Load {
         self.shaping.time = Some(registers);
         self
     }
 
-    /// Samples single requests ([`crate::stats::ServiceStats::samples`]): evenly spaced, and at
-    /// most `most` of those after the warm-up.
+    /// Samples the times of single requests ([`crate::stats::ServiceStats::samples`]): evenly
+    /// spaced, and at most `most` of those after the warm-up.
     pub fn sampling(self, most: u64) -> Load {
         let counted = self.requests.saturating_sub(self.warmup);
         let sample_every = counted.div_ceil(most.max(1)).max(1);
@@ -121,7 +122,7 @@ impl Load {
         }
     }
 
-    /// Sets the SLO, which is the longest acceptable response time.
+    /// Sets the SLO: the longest acceptable response time.
     pub fn within(self, slo: Time) -> Load {
         Load {
             slo: Some(slo),
@@ -130,20 +131,20 @@ impl Load {
     }
 }
 
-/// One simulation.
+/// One simulation: the requests to send, the services, the hardware and the orchestrator.
 #[derive(Clone)]
 pub struct Run<'r> {
-    /// The server's parameters.
+    /// The parameters of the simulated server.
     pub config: &'r Config,
-    /// The services.
+    /// The services to simulate.
     pub plan: &'r Plan,
-    /// The system under test.
+    /// The orchestrator (system) to simulate.
     pub orchestrator: &'r dyn Orchestrator,
-    /// The loads. Services with a load, and services that they call, are on the servers that the
-    /// plan assigns.
+    /// The requests that are sent. Services with a load, and services that they call, are on the
+    /// servers that the plan assigns.
     pub loads: &'r [Load],
-    /// The seed of arrivals, payload sizes and choices of cores. Requests are the same for every
-    /// orchestrator.
+    /// The random seed of arrivals, payload sizes and choices of cores. Requests are the same for
+    /// every orchestrator.
     pub seed: u64,
 }
 
@@ -158,12 +159,13 @@ impl<'r> Run<'r> {
     }
 }
 
-/// State shared with a simulation while it runs.
+/// Observes and stops a simulation from another thread while it runs.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Set this to end the simulation early.
+    /// Set this to `true` to end the simulation early.
     pub stop: AtomicBool,
-    /// Number of counted requests that have ended. Updated every few milliseconds.
+    /// Number of requests that statistics count and that have ended. Updated every few
+    /// milliseconds.
     pub ended: AtomicU64,
     /// The largest number of intervals of the utilization over time
     /// ([`crate::stats::SimulationResult::used`]). Below 2, it is not recorded.

@@ -12,19 +12,19 @@ use super::servers::Servers;
 use crate::config::Config;
 use crate::stats::{Operated, SimulationResult};
 
-/// The outcome of one of several servers.
+/// The result of one of several servers that were simulated together.
 #[derive(Clone, Debug)]
 pub struct ServerResult {
     /// The number of the server.
     pub server: usize,
-    /// Indices of its services with a load or with calls, in ascending order. The outcome has empty
-    /// statistics for other services.
+    /// Indices of the server's services that have a load or are called, in ascending order.
+    /// `outcome` has empty statistics for other services.
     pub services: Vec<usize>,
-    /// Its outcome.
+    /// The statistics of the server.
     pub outcome: SimulationResult,
 }
 
-/// Simulates `run` until every request has ended.
+/// Simulates one server until every request has ended, and returns its statistics.
 ///
 /// # Errors
 /// [`SimError`] for an invalid server, plan or load, and for services on several servers.
@@ -34,7 +34,7 @@ pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
     Ok(Engine::new(&run.on(&config, &loads), server)?.run()?.0)
 }
 
-/// Simulates like [`simulate`]. Returns `None` if `watch` requested a stop.
+/// Simulates like [`simulate`]. Returns `None` if [`Watch::stop`] was set.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -90,7 +90,7 @@ pub fn simulate_servers_observed(
     Ok(())
 }
 
-/// Simulates like [`simulate`] and also reports every operation, in the order of simulated time.
+/// Simulates like [`simulate`] and also returns every operation, in the order of simulated time.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -112,7 +112,7 @@ pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerResult>, SimError> {
     simulate_all(run, None)
 }
 
-/// Simulates like [`simulate_servers`]. Returns `None` if `watch` requested a stop.
+/// Simulates like [`simulate_servers`]. Returns `None` if [`Watch::stop`] was set.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].

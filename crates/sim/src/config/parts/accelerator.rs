@@ -5,79 +5,84 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::own_sizes::OwnSizes;
 
-/// The accelerators and their queues.
+/// The parameters of the accelerators and their queues. Numbers hold for each accelerator type,
+/// unless `own` overrides them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceleratorConfig {
-    /// Instances of each accelerator.
+    /// Number of instances of each accelerator type.
     pub instances: usize,
-    /// Attempts of a core to find a free input entry before it falls back to software.
+    /// Number of times that a core tries to put a trace into an input queue before it executes the
+    /// trace in software.
     pub enqueue_attempts: u64,
-    /// Processing elements of each instance.
+    /// Number of processing elements of each instance.
     pub pes: usize,
-    /// Entries of each input queue.
+    /// Number of entries of each input queue.
     pub input_entries: usize,
-    /// Entries of each output queue.
+    /// Number of entries of each output queue.
     pub output_entries: usize,
-    /// Payload bytes inside a queue entry.
+    /// Bytes of payload that fit a queue entry; the rest is in memory.
     pub inline: Bytes,
-    /// Entries of the overflow area of each input queue.
+    /// Number of entries of the overflow area in memory that each input queue has.
     pub overflow_entries: usize,
-    /// Latency from a queue to a scratchpad.
+    /// Latency of a transfer from a queue to the scratchpad of a processing element.
     pub scratchpad_latency: Time,
-    /// Rate from a queue to a scratchpad.
+    /// Rate of a transfer from a queue to the scratchpad of a processing element.
     pub scratchpad_bandwidth: Bandwidth,
-    /// Size of an element's scratchpad.
+    /// Size of the scratchpad of a processing element.
     pub scratchpad: Bytes,
-    /// Rate at which a scratchpad is wiped between tenants.
+    /// Rate at which a processing element wipes its scratchpad between operations of different
+    /// tenants.
     pub wipe_bandwidth: Bandwidth,
-    /// Rate at which a wiped scratchpad is initialised for the next tenant.
+    /// Rate at which a processing element initialises its wiped scratchpad for the next tenant.
     pub initial_bandwidth: Bandwidth,
-    /// Size of the state that Ser and Dser load when an element switches to another service.
+    /// Size of the state that a processing element of Ser or Dser loads when it switches to another
+    /// service.
     pub service_state: Bytes,
-    /// Payload size at which an accelerator has half of its asymptotic speedup. 0 for a speedup
-    /// that is independent of the payload.
+    /// Payload size at which an accelerator has half of the speedup that it has for very large
+    /// payloads. 0 for a speedup that is the same for all sizes.
     pub speedup_half: Bytes,
-    /// Fixed time of the RPC accelerator per message, as in a dedicated RPC processor. 0 means that
-    /// its speedup applies instead.
+    /// Fixed time of the RPC accelerator per message, as in a dedicated RPC processor (Cerebros). 0
+    /// means that the RPC accelerator's speedup applies instead.
     pub rpc_message: Time,
-    /// Where payloads of RPCs are transformed.
+    /// Whether Ser and Dser or the RPC accelerator transform the payloads of RPCs.
     pub rpc_processor: RpcProcessor,
-    /// The RPC processor's fixed time for a payload, in addition to that of its bytes.
+    /// Fixed time of the RPC processor per payload, in addition to the time for its fields and
+    /// bytes.
     pub rpc_payload: Time,
-    /// The rate at which an element of the RPC processor moves the words of a payload.
+    /// Rate at which a processing element of the RPC processor moves the words of a payload.
     pub rpc_payload_bandwidth: Bandwidth,
-    /// The RPC processor's time for the type of each field of a payload.
+    /// Time of the RPC processor for the type of each field of a payload.
     pub rpc_field: Time,
-    /// The mean size of a payload's fields.
+    /// Mean size of a field of a payload, from which the RPC processor's time is calculated.
     pub rpc_field_size: Bytes,
-    /// Functions in the schema map of the RPC processor, those with most requests; a core executes the
-    /// RPC operations of all others.
+    /// Number of services whose message types the RPC processor knows, those with most requests; a
+    /// core executes the RPC operations of all others.
     pub rpc_schema_map_entries: usize,
-    /// Memory of the NIC for messages and their payloads; 0 for no limit.
+    /// Memory of the RPC processor's NIC for messages and their payloads; 0 for no limit.
     pub rpc_memory: Bytes,
-    /// The memory that is reserved for a payload, as a multiple of its message's size.
+    /// Memory that the RPC processor reserves for a payload, as a multiple of its message's size.
     pub rpc_reservation_ratio: f64,
-    /// The time after which a sender repeats a message that found no memory.
+    /// Time after which a sender repeats a message for which the RPC processor had no memory.
     pub rpc_retry_after: Time,
-    /// The largest number of times that a sender repeats such a message; after the last refusal the
-    /// request is terminated.
+    /// Largest number of times that a sender repeats a message for which the RPC processor had no
+    /// memory. After the last refusal the request is ended.
     pub rpc_retries: u64,
-    /// Speedup of each accelerator over a core, by [`Accel::index`].
+    /// Speedup of each accelerator type over a core, indexed by [`Accel::index`].
     pub speedup: [f64; Accel::MOST],
-    /// Whether idle elements execute operations of other accelerators.
+    /// Whether idle processing elements execute operations of other accelerators.
     pub reuse: Reuse,
-    /// The condition under which a trace falls back to its core at a hand-over.
+    /// Under which condition a core executes the rest of a trace instead of the next accelerator.
     pub fallback: FallBackWhen,
-    /// The speed of elements for other accelerators' operations, relative to the operation's own
-    /// accelerator.
+    /// Speed of a processing element at an operation of another accelerator type, relative to an
+    /// element of that type.
     pub reuse_speed: f64,
-    /// Sizes of individual accelerator types, which override the numbers above, by
+    /// Sizes of individual accelerator types, which override the numbers above, indexed by
     /// [`Accel::index`].
     pub own: [OwnSizes; Accel::MOST],
 }
 
 impl AcceleratorConfig {
-    /// Instances of `accel`; 0 if the chip does not have it.
+    /// Returns the number of instances of `accel`; 0 if the chip does not have this accelerator.
     pub fn instances_of(&self, accel: Accel) -> usize {
         let own = self.own[accel.index()];
         let is_usable = self.pes_of(accel) > 0
@@ -89,86 +94,90 @@ impl AcceleratorConfig {
         }
     }
 
-    /// The RPC processor's time for a payload of `size` bytes: its access to the memory, its fields and
-    /// its words.
+    /// Returns the RPC processor's time for a payload of `size` bytes: its access to the memory,
+    /// its fields and its words.
     pub fn rpc_payload_time(&self, size: Bytes) -> Time {
         let fields = size.get().div_ceil(self.rpc_field_size.get().max(1));
         self.rpc_payload + self.rpc_field * fields + self.rpc_payload_bandwidth.transfer(size)
     }
 
-    /// Whether the chip has `accel`.
+    /// Whether the chip has at least one instance of `accel`.
     pub fn has(&self, accel: Accel) -> bool {
         self.instances_of(accel) > 0
     }
 
-    /// Entries of the overflow area of each input queue of `accel`.
+    /// Returns the number of entries of the overflow area that each input queue of `accel` has.
     pub fn overflow_entries_of(&self, accel: Accel) -> usize {
         let own = self.own[accel.index()].overflow_entries;
         own.unwrap_or(self.overflow_entries)
     }
 
-    /// Processing elements of each instance of `accel`.
+    /// Returns the number of processing elements of each instance of `accel`.
     pub fn pes_of(&self, accel: Accel) -> usize {
         self.own[accel.index()].pes.unwrap_or(self.pes)
     }
 
-    /// Entries of each input queue of `accel`.
+    /// Returns the number of entries of each input queue of `accel`.
     pub fn input_entries_of(&self, accel: Accel) -> usize {
         let own = self.own[accel.index()].input_entries;
         own.unwrap_or(self.input_entries)
     }
 
-    /// Entries of each output queue of `accel`.
+    /// Returns the number of entries of each output queue of `accel`.
     pub fn output_entries_of(&self, accel: Accel) -> usize {
         let own = self.own[accel.index()].output_entries;
         own.unwrap_or(self.output_entries)
     }
 }
 
-/// Where payloads of RPCs are transformed.
+/// Which accelerators transform the payloads of RPCs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RpcProcessor {
-    /// By separate accelerators, Ser and Dser.
+    /// The separate accelerators Ser and Dser transform payloads.
     #[default]
     None,
-    /// By the RPC accelerator, whose pipelines process header and payload of a message one after
-    /// the other without a movement between them, as in Cerebros (MICRO 2021, section 4.2).
+    /// The RPC accelerator transforms payloads: its pipelines process header and payload of a
+    /// message one after the other without a movement between them, as in Cerebros (MICRO 2021,
+    /// section 4.2).
     Whole,
 }
 
 impl RpcProcessor {
-    /// Both, indexed by the numeric value of `accelerator.rpc_processor`.
+    /// Both choices, indexed by the numeric value of the parameter `accelerator.rpc_processor`.
     pub const ALL: [RpcProcessor; 2] = [RpcProcessor::None, RpcProcessor::Whole];
 }
 
-/// Whether idle elements do the operations of other accelerators.
+/// Whether idle processing elements execute operations of other accelerator types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
-    /// "Each accelerator is highly optimized for a single task" (section VII.B.4).
+    /// Elements execute only operations of their own type: "Each accelerator is highly optimized
+    /// for a single task" (section VII.B.4).
     #[default]
     None,
-    /// An operation that finds no free element of its own kind goes to one of another kind.
+    /// An operation that finds no free element of its own type goes to a free one of another type.
     Idle,
 }
 
 impl Reuse {
-    /// Both, indexed by the numeric value of `accelerator.reuse`.
+    /// Both choices, indexed by the numeric value of the parameter `accelerator.reuse`.
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
-/// The condition under which the rest of a trace falls back to its core at a hand-over.
+/// Under which condition the core of a request executes the rest of a trace instead of the next
+/// accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallBackWhen {
-    /// If input queue and overflow area of the next accelerator are full (section IV.A).
+    /// The core takes over if input queue and overflow area of the next accelerator are full
+    /// (section IV.A).
     #[default]
     Full,
-    /// Also if the core is idle and would end the operation sooner than the accelerator, because of
-    /// its queue. This is one of the "adaptive control-flow decisions based on real-time system
-    /// load" of section IX.
+    /// The core takes over if they are full, or if it is idle and would end the next operation
+    /// sooner than the accelerator, which has a queue. This is one of the "adaptive control-flow
+    /// decisions based on real-time system load" of section IX.
     Sooner,
 }
 
 impl FallBackWhen {
-    /// Both, indexed by the numeric value of `accelerator.fallback`.
+    /// Both choices, indexed by the numeric value of the parameter `accelerator.fallback`.
     pub const ALL: [FallBackWhen; 2] = [FallBackWhen::Full, FallBackWhen::Sooner];
 }

@@ -2,11 +2,12 @@
 
 use accelflow_units::Time;
 
-/// The trace memory (section IV.A), which all output dispatchers read.
+/// The parameters of the accelerator trace memory (section IV.A), which all output dispatchers
+/// read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtmConfig {
-    /// Time to read a word.
+    /// Time to read a word of the trace memory.
     pub latency: Time,
-    /// Number of concurrent reads.
+    /// Number of reads of the trace memory that are possible at the same time.
     pub ports: usize,
 }

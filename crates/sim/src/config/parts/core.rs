@@ -4,76 +4,79 @@ use accelflow_units::{Frequency, Time};
 
 use super::generation::Generation;
 
-/// Cores, and the costs of software on them.
+/// The parameters of the cores, and the costs of software on them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreConfig {
     /// Number of cores.
     pub count: usize,
-    /// Clock of cores, accelerators and wires.
+    /// Clock frequency of cores, accelerators and networks.
     pub clock: Frequency,
-    /// Time of a user-level Enqueue, including the programming of an A-DMA engine.
+    /// Core time of the user-mode instruction Enqueue, including the programming of an A-DMA
+    /// engine.
     pub enqueue: Time,
-    /// Time to see a user-level notification flag.
+    /// Core time to read the notification flag of a trace that has ended.
     pub notice: Time,
-    /// Time to switch to the thread of a request.
+    /// Core time to switch to the thread of another request.
     pub context_switch: Time,
-    /// Time to take an interrupt.
+    /// Core time to take an interrupt.
     pub interrupt: Time,
-    /// Time to hand an operation to an accelerator through a driver.
+    /// Core time to hand an operation to an accelerator through a driver.
     pub submit: Time,
-    /// Time to transform the format of 1 KiB of payload in software.
+    /// Core time to transform the format of 1 KiB of payload in software.
     pub transform_per_kib: Time,
-    /// How LdB chooses the core of a request.
+    /// How the load balancer LdB chooses the core that handles a request.
     pub balancing: Balancing,
-    /// The number of services that affinity remembers for each core.
+    /// Number of services that balancing by affinity remembers for each core.
     pub function_map_depth: usize,
-    /// How a core that executes LdB in software chooses the core of the request.
+    /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
     /// Additional time of application logic on a core whose last request belonged to another
-    /// service.
+    /// service, since the instruction caches hold that service's code.
     pub cold_code: Time,
-    /// Length of a time slice, for which a task runs while others wait. With zero, tasks run to
-    /// completion.
+    /// Length of a time slice, after which a core switches to another task that waits. With zero,
+    /// tasks run to completion.
     pub time_slice: Time,
-    /// When a core serves an interrupt.
+    /// When a core serves an interrupt: after the queue, after the running task, or at once.
     pub interrupt_policy: InterruptPolicy,
     /// When a core checks the notification flags of traces.
     pub notification: Looks,
-    /// Period of periodic checks; zero checks between any two tasks.
+    /// Period at which a core checks the notification flags ([`Looks::Periodically`]); with zero it
+    /// checks between any two tasks.
     pub notice_period: Time,
-    /// Time to wake up, if an idle core sleeps.
+    /// Time that an idle core needs to wake up if it sleeps ([`Looks::WhenWoken`]).
     pub wake: Time,
-    /// Generation of the processor.
+    /// Generation of the processor, which determines the speed of the cores.
     pub generation: Generation,
-    /// Share of a generation's gain in application logic that also applies to datacenter tax
-    /// operations, as an exponent: 0 for none, 1 for all.
+    /// How much of a processor generation's gain in application logic also applies to datacenter
+    /// tax operations, as an exponent of the gain: 0 for none, 1 for all.
     pub tax_gain: f64,
-    /// Share of a generation's gain that also applies to the operating system, as an exponent.
+    /// How much of a processor generation's gain also applies to the operating system, as an
+    /// exponent of the gain: 0 for none, 1 for all.
     pub system_gain: f64,
 }
 
-/// How LdB chooses the core of a request.
+/// How the load balancer LdB chooses the core that handles a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
     /// The core with the fewest requests in flight, then with the fewest tasks. Among equals the
     /// first, counted from the choosing core if LdB runs on a core.
     #[default]
     LeastLoaded,
-    /// A random core.
+    /// A random core, all with the same probability.
     Random,
-    /// One core after the other.
+    /// The cores take turns, in the order of their numbers.
     RoundRobin,
     /// The less loaded of two random cores; the first drawn if they are equal.
     TwoChoices,
     /// The core that has been idle for longest; a random core if none is idle.
     JoinIdleQueue,
-    /// A core whose last request belonged to the same service, among those with the fewest requests
-    /// in flight.
+    /// A core whose last requests belonged to the same service, among those with the fewest
+    /// requests in flight.
     Affinity,
 }
 
 impl Balancing {
-    /// All policies, indexed by the numeric value of `core.balancing`.
+    /// All choices, indexed by the numeric value of the parameter `core.balancing`.
     pub const ALL: [Balancing; 6] = [
         Balancing::LeastLoaded,
         Balancing::Random,
@@ -84,35 +87,35 @@ impl Balancing {
     ];
 }
 
-/// How a core that executes LdB in software chooses the core of the request.
+/// How a core that executes the load balancer LdB in software chooses the core of the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SoftwareBalancing {
-    /// As the accelerator does.
+    /// The core chooses as the LdB accelerator does ([`Balancing`]).
     #[default]
     Same,
-    /// The core keeps the request: the network card has chosen this core.
+    /// The core keeps the request: the network card has already chosen this core.
     None,
 }
 
 impl SoftwareBalancing {
-    /// Both, indexed by the numeric value of `core.software_balancing`.
+    /// Both choices, indexed by the numeric value of the parameter `core.software_balancing`.
     pub const ALL: [SoftwareBalancing; 2] = [SoftwareBalancing::Same, SoftwareBalancing::None];
 }
 
 /// When a core serves an interrupt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptPolicy {
-    /// After all tasks that wait.
+    /// The core serves an interrupt after all tasks that wait for it.
     Queued,
-    /// After the running task.
+    /// The core serves an interrupt after the running task, before all tasks that wait.
     First,
-    /// At once. The interrupted task continues afterwards.
+    /// The core serves an interrupt at once. The interrupted task continues afterwards.
     #[default]
     Preempt,
 }
 
 impl InterruptPolicy {
-    /// All policies. The index of a policy is its number in the parameter `core.interrupt_policy`.
+    /// All policies, indexed by the numeric value of the parameter `core.interrupt_policy`.
     pub const ALL: [InterruptPolicy; 3] = [
         InterruptPolicy::Queued,
         InterruptPolicy::First,
@@ -120,20 +123,22 @@ impl InterruptPolicy {
     ];
 }
 
-/// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that are
-/// already queued come first.
+/// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that wait
+/// for the core come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Looks {
-    /// "The CPU core can be performing other work and periodically check the notification flag."
+    /// The core checks once per period ([`CoreConfig::notice_period`]): "The CPU core can be
+    /// performing other work and periodically check the notification flag."
     #[default]
     Periodically,
-    /// "By continuously polling the flag", whenever the core has no other work.
+    /// The core checks "by continuously polling the flag", whenever it has no other work.
     Always,
-    /// "By executing an MWAIT-like instruction and automatically waking up".
+    /// The core checks when a flag wakes it up from sleep: "By executing an MWAIT-like instruction
+    /// and automatically waking up".
     WhenWoken,
 }
 
 impl Looks {
-    /// All choices. The index of a choice is its number in the parameter `core.notification`.
+    /// All choices, indexed by the numeric value of the parameter `core.notification`.
     pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
 }

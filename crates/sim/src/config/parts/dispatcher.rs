@@ -2,39 +2,40 @@
 
 use accelflow_units::Bandwidth;
 
-/// Output dispatchers (sections V.2 and VII.B.2): their instructions, and the time that an entry
-/// occupies them.
+/// The parameters of output dispatchers (sections V.2 and VII.B.2): the instructions that they
+/// execute, and the time for which an entry of an output queue occupies them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// Instructions for every operation.
+    /// Number of instructions for every operation.
     pub plain: u64,
-    /// Instructions for each branch.
+    /// Number of instructions to resolve a branch.
     pub branch: u64,
-    /// Instructions to load the next word from the trace memory.
+    /// Number of instructions to load the next word from the trace memory.
     pub load_atm: u64,
-    /// Instructions to end a trace, which move the result to memory and notify the core.
+    /// Number of instructions to end a trace: move the result to memory and notify the core.
     pub end: u64,
-    /// Instructions to transform 2 KiB.
+    /// Number of instructions to transform the format of 2 KiB of payload.
     pub transform: u64,
-    /// Instructions per cycle.
+    /// Instructions per clock cycle.
     pub ipc: f64,
-    /// The time for which an entry occupies a dispatcher.
+    /// When a dispatcher that has handled an entry becomes free.
     pub busy: Busy,
-    /// Rate of the transformation engine; `None` if a transformation takes only its instructions.
+    /// Rate of the dispatcher's transformation engine; `None` if a transformation takes only its
+    /// instructions.
     pub transform_rate: Option<Bandwidth>,
 }
 
-/// The time for which an entry occupies the output dispatcher that forwards it.
+/// When an output dispatcher that handles an entry becomes free for the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Busy {
-    /// Until its instructions end.
+    /// The dispatcher is free when its instructions end.
     Instructions,
-    /// Until the A-DMA engine confirms that the entry has been moved.
+    /// The dispatcher is free when the A-DMA engine confirms that it has moved the entry.
     #[default]
     UntilConfirmed,
 }
 
 impl Busy {
-    /// All values, indexed by the numeric value of `dispatcher.busy`.
+    /// Both choices, indexed by the numeric value of the parameter `dispatcher.busy`.
     pub const ALL: [Busy; 2] = [Busy::Instructions, Busy::UntilConfirmed];
 }

@@ -2,13 +2,13 @@
 
 use accelflow_units::Time;
 
-/// Exceptions that stop an accelerator and interrupt a core (section IV.A).
+/// The parameters of exceptions that stop an accelerator and interrupt a core (section IV.A).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExceptionConfig {
-    /// Exceptions for a million operations.
+    /// Number of exceptions per million operations.
     pub per_million: f64,
-    /// Time of the operating system to handle one, without the interrupt.
+    /// Time of the operating system to handle an exception, without taking the interrupt.
     pub handling: Time,
-    /// Share of exceptions after which the core continues in software.
+    /// Share of exceptions after which a core continues the trace in software, 0 to 1.
     pub fall_back_share: f64,
 }

@@ -2,27 +2,28 @@
 
 use accelflow_workload::services::{FactOdds, Odds, OddsError};
 
-/// Probabilities of answers of remote sides that differ from the most common path, for runs that
-/// draw facts.
+/// Probabilities (0 to 1) that answers of caches, databases and other services differ from those on
+/// the most common path, for runs that draw such facts at random.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactsConfig {
-    /// Probability of a cache miss, for chains that hit on the most common path.
+    /// Probability of a cache miss, for chains of traces that hit on the most common path.
     pub cache_miss: f64,
-    /// Probability of a cache miss, for chains that miss on the most common path.
+    /// Probability of a cache miss, for chains of traces that miss on the most common path.
     pub cache_miss_where_common: f64,
-    /// Probability that a read of the database finds nothing.
+    /// Probability that a read from the database finds nothing.
     pub not_found: f64,
-    /// Probability that a write to cache or database ends with an exception.
+    /// Probability that a write to a cache or database ends with an exception.
     pub write_exception: f64,
     /// Probability that a remote procedure call ends with an exception.
     pub rpc_exception: f64,
-    /// Probability that a message is compressed although it is not on the most common path, or the
-    /// reverse.
+    /// Probability that a message is compressed although it is uncompressed on the most common
+    /// path, or the reverse.
     pub other_form: f64,
 }
 
 impl FactsConfig {
-    /// The odds of the facts that the paper's traces test (T1, T5 to T7, T10 and T12).
+    /// Returns the probabilities of the facts that the paper's traces test (T1, T5 to T7, T10 and
+    /// T12).
     ///
     /// # Errors
     /// [`OddsError`] for a number that is not a probability. A checked configuration has none.

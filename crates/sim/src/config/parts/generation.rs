@@ -1,23 +1,25 @@
 //! Generations of processors (AccelFlow, section VII.C.4, Fig. 20).
 
-/// A generation of processors.
+/// A generation of Intel's server processors, which determines the speed of the cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generation {
-    /// Xeon E5 v3, of 2014.
+    /// Xeon E5 v3 of 2014.
     Haswell,
-    /// The first Xeon Scalable, of 2017.
+    /// The first Xeon Scalable of 2017.
     Skylake,
-    /// The third Xeon Scalable, of 2021: the base server, on which profiles were measured.
+    /// The third Xeon Scalable of 2021: the base server, on which the costs of operations were
+    /// measured.
     #[default]
     IceLake,
-    /// The fourth Xeon Scalable, of 2023.
+    /// The fourth Xeon Scalable of 2023.
     SapphireRapids,
-    /// The fifth Xeon Scalable, of 2023.
+    /// The fifth Xeon Scalable of 2023.
     EmeraldRapids,
 }
 
 impl Generation {
-    /// From the oldest to the newest, by their number in `core.generation`.
+    /// All generations from the oldest to the newest, indexed by the numeric value of the parameter
+    /// `core.generation`.
     pub const ALL: [Generation; 5] = [
         Generation::Haswell,
         Generation::Skylake,
@@ -26,7 +28,7 @@ impl Generation {
         Generation::EmeraldRapids,
     ];
 
-    /// The common name of the generation.
+    /// Returns the common name of the generation, such as `Ice Lake`.
     pub const fn name(self) -> &'static str {
         match self {
             Generation::Haswell => "Haswell",

@@ -2,25 +2,25 @@
 
 use accelflow_units::{Bandwidth, Bytes, Cycles, Time};
 
-/// Networks and A-DMA engines.
+/// The parameters of on-chip networks, links between chiplets and A-DMA engines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkConfig {
-    /// A-DMA engines, shared by all accelerators.
+    /// Number of A-DMA engines, which all accelerators share.
     pub dma_engines: usize,
-    /// Time to program an engine.
+    /// Time to program an A-DMA engine for a transfer.
     pub dma_setup: Time,
-    /// Latency of one hop in a chiplet's mesh.
+    /// Latency of one hop between neighbouring routers of a chiplet's mesh, in cycles.
     pub hop: Cycles,
-    /// Bytes per cycle that a mesh link moves.
+    /// Bytes per cycle that a link of the mesh moves.
     pub link_bytes: u64,
-    /// Chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
+    /// Number of chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
     pub chiplets: usize,
-    /// Latency of a crossing between chiplets.
+    /// Latency of a crossing from one chiplet to another, in cycles.
     pub inter_chiplet: Cycles,
-    /// Rate between chiplets.
+    /// Data rate of a link between chiplets.
     pub inter_chiplet_bandwidth: Bandwidth,
-    /// Latency of a notification from an accelerator to a core.
+    /// Latency of a notification from an accelerator to a core, in cycles.
     pub notification: Cycles,
-    /// Bytes of a queue entry in addition to the payload.
+    /// Bytes of a queue entry in addition to its payload, such as the trace and the tenant's ID.
     pub entry_overhead: Bytes,
 }

@@ -1,26 +1,26 @@
 //! Messages, and the buffers of their payloads.
 
-/// Messages.
+/// The parameters of messages and their buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PayloadConfig {
-    /// Compression ratio: size of a message over its compressed size.
+    /// Size of an uncompressed message divided by its compressed size.
     pub compression_ratio: f64,
-    /// The heaps from which buffers of payloads are allocated.
+    /// From which heaps the buffers of payloads are allocated.
     pub heaps: Heaps,
 }
 
-/// The heaps from which buffers of payloads are allocated. A heap reuses the most recently freed
-/// buffer first.
+/// From which heaps the buffers of payloads are allocated, which determines when cores and services
+/// reuse the same memory. A heap reuses the most recently freed buffer first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heaps {
-    /// A heap for each pair of core and service.
+    /// Each pair of core and service has a heap.
     #[default]
     OfCores,
-    /// A heap for each service.
+    /// Each service has a heap.
     OfServices,
 }
 
 impl Heaps {
-    /// Both, indexed by the numeric value of `payload.heaps`.
+    /// Both choices, indexed by the numeric value of the parameter `payload.heaps`.
     pub const ALL: [Heaps; 2] = [Heaps::OfCores, Heaps::OfServices];
 }

@@ -2,27 +2,28 @@
 
 use accelflow_units::Time;
 
-/// RELIEF's central hardware manager.
+/// The parameters of RELIEF's central hardware manager, which starts every operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReliefConfig {
-    /// Time from a completion to the start of the next operation, at an idle manager.
+    /// Time from the completion of an operation to the start of the next one, if the manager is
+    /// idle.
     pub latency: Time,
-    /// Time for which a completion occupies the manager.
+    /// Time for which the manager is busy with the completion of an operation.
     pub occupancy: Time,
-    /// Entries of the central queue.
+    /// Number of entries of the manager's queue, which all accelerators share.
     pub queue_entries: usize,
-    /// Deadline of a request, as a multiple of its service's unloaded execution time.
+    /// Deadline of a request, as a multiple of its service's execution time on an idle server.
     pub deadline: f64,
-    /// Whether a core or the manager does the work that accelerators cannot do.
+    /// Who does the work that accelerators cannot do: a core or the manager.
     pub fallback: FallbackTo,
 }
 
-/// The component that resolves branches, transforms payloads and moves large payloads under a
+/// Who resolves branches, transforms payloads and moves large payloads in a system with a central
 /// hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
-    /// The request's core, which the manager interrupts.
+    /// The request's core does this work; the manager interrupts it.
     Core,
-    /// The manager.
+    /// The manager does this work itself.
     Manager,
 }

@@ -2,9 +2,9 @@
 
 pub use accelflow_shaping::dispatch::DispatchPolicy;
 
-/// Input dispatchers (section IV.C).
+/// The parameters of input dispatchers (section IV.C).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchedulingConfig {
-    /// Order in which input dispatchers load ready entries.
+    /// The order in which an input dispatcher loads the ready entries of its queue.
     pub policy: DispatchPolicy,
 }

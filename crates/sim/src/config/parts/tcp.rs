@@ -2,29 +2,29 @@
 
 use accelflow_units::Time;
 
-/// TCP accelerators.
+/// The parameters of the TCP accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Time-out of a trace that waits for a message; its request is then terminated.
+    /// Time for which a trace waits for a message at most; then its request is ended.
     pub timeout: Time,
-    /// Which systems keep a chain that waits for a message in a queue entry.
+    /// In which systems a chain that waits for a message occupies a queue entry.
     pub parking: Parking,
 }
 
-/// Which systems keep a chain that waits for a message in an entry of TCP's input queue, or of the
-/// queue that all accelerators share.
+/// In which systems a chain that waits for a message occupies an entry: of the TCP accelerator's
+/// input queue, or of the queue that all accelerators share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parking {
-    /// Systems with traces.
+    /// A waiting chain occupies an entry in systems with traces.
     #[default]
     Traces,
-    /// All systems.
+    /// A waiting chain occupies an entry in all systems.
     All,
-    /// No system: the message requests an entry when it arrives.
+    /// A waiting chain occupies no entry in any system: the message requests one when it arrives.
     None,
 }
 
 impl Parking {
-    /// All values, indexed by the numeric value of `tcp.parking`.
+    /// All choices, indexed by the numeric value of the parameter `tcp.parking`.
     pub const ALL: [Parking; 3] = [Parking::Traces, Parking::All, Parking::None];
 }

@@ -1,42 +1,43 @@
 //! Limits of tenants.
 
-/// Limits of tenants (section IV.D).
+/// The parameters that separate tenants and limit them (section IV.D).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantConfig {
-    /// Largest number of concurrent traces per tenant; 0 for no limit.
+    /// Largest number of traces that a tenant may run at the same time; 0 for no limit.
     pub max_traces: u64,
-    /// The order in which traces of a shaped tenant get tokens.
+    /// The order in which the waiting traces of a tenant with a traffic shaper get tokens.
     pub shaping_order: ShapingOrder,
-    /// Whether tenants share elements and queues.
+    /// Whether tenants share processing elements and queue entries.
     pub isolation: Isolation,
 }
 
-/// Whether tenants share the elements and queues of accelerators.
+/// Whether tenants share the processing elements and queue entries of accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// All tenants use all of them (section IV.D).
+    /// All tenants use all elements and entries (section IV.D).
     #[default]
     Shared,
-    /// Elements and entries are divided evenly among the tenants. No tenant may use another's.
+    /// Elements and entries are divided evenly among the tenants. No tenant may use those of
+    /// another.
     Reserved,
 }
 
 impl Isolation {
-    /// Both, indexed by the numeric value of `tenant.isolation`.
+    /// Both choices, indexed by the numeric value of the parameter `tenant.isolation`.
     pub const ALL: [Isolation; 2] = [Isolation::Shared, Isolation::Reserved];
 }
 
-/// The order in which traces of a tenant behind a traffic shaper get its tokens.
+/// The order in which the waiting traces of a tenant with a traffic shaper get tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShapingOrder {
-    /// In the order in which they request tokens.
+    /// Traces get tokens in the order in which they request them.
     Asking,
-    /// Later traces of requests in progress come before first traces of requests. Within each
-    /// group, in the order in which they request tokens.
+    /// Traces of requests that have already begun get tokens before the first traces of new
+    /// requests. Within each group, traces get tokens in the order in which they request them.
     BegunFirst,
 }
 
 impl ShapingOrder {
-    /// Both, indexed by the numeric value of `tenant.shaping_order`.
+    /// Both choices, indexed by the numeric value of the parameter `tenant.shaping_order`.
     pub const ALL: [ShapingOrder; 2] = [ShapingOrder::Asking, ShapingOrder::BegunFirst];
 }

@@ -2,25 +2,25 @@
 
 use accelflow_units::{Bytes, Cycles, Time};
 
-/// Address translation and page faults.
+/// The parameters of address translation for accelerators (TLBs and IOMMUs) and of page faults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlbConfig {
-    /// Entries of each accelerator's TLB.
+    /// Number of entries of each accelerator's TLB.
     pub entries: usize,
-    /// Ways of each set.
+    /// Associativity of a TLB: the number of ways of each set.
     pub ways: usize,
-    /// Cycles to look a page up.
+    /// Cycles to look up a page in a TLB.
     pub hit: Cycles,
-    /// Size of a page.
+    /// Size of a memory page.
     pub page: Bytes,
-    /// Concurrent walks of all IOMMUs together.
+    /// Number of page-table walks that all IOMMUs together can do at the same time.
     pub walkers: usize,
-    /// Levels of a page table.
+    /// Number of levels of a page table.
     pub walk_levels: u32,
-    /// Entries of an IOMMU's cache of the last but one page-table level.
+    /// Number of entries of an IOMMU's cache for the last but one page-table level.
     pub walk_cache_entries: usize,
-    /// Operations per million that cause a page fault.
+    /// Number of page faults per million operations.
     pub faults_per_million: u64,
-    /// The operating system's work on a page fault.
+    /// Time of the operating system's work on a page fault.
     pub fault_service: Time,
 }

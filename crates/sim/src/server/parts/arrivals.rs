@@ -69,6 +69,7 @@ pub(crate) struct Arrival {
     pub measured: bool,
     /// Number of the tenant.
     pub tenant: u16,
+    /// Priority of the request; higher goes first.
     pub priority: u8,
     /// The time when its response is due; [`Time::MAX`] without an SLO.
     pub due: Time,

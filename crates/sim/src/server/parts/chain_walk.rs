@@ -7,8 +7,11 @@ use crate::plan::{ChainPlan, Form, MessageSize, Operation, Plan};
 
 /// An operation on the path of a chain.
 pub(crate) struct Visit {
+    /// The accelerator of the operation.
     pub accel: Accel,
+    /// The trace of the operation, by the address of its first word.
     pub trace: AtmAddress,
+    /// Whether the operation receives a message.
     pub receives: bool,
     /// Number of the trace within the chain.
     pub ordinal: u16,

@@ -197,7 +197,7 @@ fn shares(run: &Run<'_>, properties: &Properties, tenants: usize) -> Result<usiz
     }
     if properties.queueing == Queueing::Central {
         let allowed = format!(
-            "must be shared with {}, whose accelerators share one queue, or there must be one tenant",
+            "must be shared under {}, whose accelerators share one queue, unless there is only one tenant",
             run.orchestrator.id()
         );
         return Err(not_reserved(allowed));
@@ -226,8 +226,8 @@ fn stations(
         let fewest = sizes.elements.min(sizes.input).min(sizes.output);
         if fewest < shares {
             let allowed = format!(
-                "must be shared, or each of the {shares} tenants must have an element, an input \
-                 entry and an output entry of every accelerator: {} has {fewest} of one of them",
+                "must be shared, unless every accelerator has a processing element, an input entry \
+                 and an output entry for each of the {shares} tenants: {} has only {fewest} of one of them",
                 image.accel_name(accel)
             );
             return Err(not_reserved(allowed));

@@ -24,9 +24,11 @@ pub(crate) struct Measures {
 /// The statistics that an outcome needs.
 #[derive(Default)]
 pub(crate) struct Measured {
-    /// By service.
+    /// The statistics of each service, by its index.
     pub services: Vec<ServiceStats>,
+    /// Sums over the run, for checks of conservation laws.
     pub totals: Totals,
+    /// The time for which orchestration occupied hardware.
     pub orchestration: Orchestration,
     /// Number of operations stopped by a page fault.
     pub page_faults: u64,

@@ -36,8 +36,11 @@ pub(crate) struct Policies {
 /// The state that a choice may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'e, 'r> {
+    /// The traces in flight.
     pub jobs: &'e Slab<Job>,
+    /// The requests in flight.
     pub requests: &'e Requests<'r>,
+    /// The current simulated time.
     pub now: Time,
 }
 
@@ -134,8 +137,8 @@ impl Policies {
         let decision = session.decide(completion).map_err(SimError::from)?;
         if self.central && decision.manager.is_none() {
             // The manager would never learn that an element is free.
-            let why = "a decision without a visit to the manager: must have one, as all \
-                       accelerators share one queue there";
+            let why = "manager of a decision = none: must be a visit to the manager, as all \
+                       accelerators share its queue";
             let error = PolicyError::new(format!("{}: {why}", run.orchestrator.id()));
             return Err(Box::new(error.into()));
         }
@@ -192,7 +195,7 @@ fn in_range(place: usize, length: usize) -> Result<usize, PolicyError> {
     if place < length {
         return Ok(place);
     }
-    let why = format!("choose = {place}: must be the place of an entry, below {length}");
+    let why = format!("choose = {place}: must be the index of a waiting entry, below {length}");
     Err(PolicyError::new(why))
 }
 

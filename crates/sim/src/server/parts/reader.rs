@@ -13,8 +13,9 @@ use crate::server::state::{Cursor, Job, LegId};
 
 /// An execution that a fork has started, at the beginning of its arm.
 pub(crate) struct Forked {
+    /// The execution that the fork starts.
     pub job: Job,
-    /// Whether a join waits for both executions.
+    /// Whether a join waits for both arms.
     pub scatters: bool,
 }
 

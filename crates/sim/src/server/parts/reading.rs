@@ -3,8 +3,11 @@
 /// Counts of the fields of a trace that were read up to the next operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
+    /// Number of branches resolved.
     pub branches: u8,
+    /// Number of words loaded from the trace memory.
     pub loads: u8,
+    /// Number of transformations of the payload.
     pub transforms: u8,
 }
 

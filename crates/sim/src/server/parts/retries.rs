@@ -17,7 +17,7 @@ pub(crate) struct Retries {
 pub(crate) struct Attempt {
     /// The number of the attempt, from 0.
     pub number: u16,
-    /// The breakdown of the request's time up to the pause before it.
+    /// The breakdown of the request's time up to the pause before the attempt.
     pub path: Path,
     /// The number of executions that have not ended.
     executions: u16,

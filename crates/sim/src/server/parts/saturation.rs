@@ -7,15 +7,19 @@ use crate::stats::{Saturation, SimulationResult};
 /// The backlogs of all resources at a point in time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
+    /// Number of tasks that wait for cores.
     pub cores: usize,
+    /// Number of tasks that wait for the central manager.
     pub manager: usize,
+    /// Number of transfers that wait for A-DMA engines.
     pub dma: usize,
     /// Traces that wait for others of their tenants to end, or for tokens.
     pub tenants: usize,
-    /// By [`Accel::index`]: waiting operations, and operations refused since the start of the run.
+    /// Indexed by [`Accel::index`]: waiting operations, and operations refused since the start of
+    /// the run.
     pub accelerators: [(usize, u64); Accel::MOST],
-    /// By [`Accel::index`]: results that wait for output dispatchers, and results that wait for an
-    /// output entry.
+    /// Indexed by [`Accel::index`]: results that wait for output dispatchers, and results that wait
+    /// for an output entry.
     pub dispatchers: [(usize, usize); Accel::MOST],
 }
 

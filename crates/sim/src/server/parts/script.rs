@@ -21,13 +21,17 @@ type Position = (AtmAddress, AtmAddress, PositionMark);
 /// or joined there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
-    /// The position after it.
+    /// The trace of the position after the leg, by the address of its first word.
     pub trace: AtmAddress,
+    /// The word of the position after the leg.
     pub word: AtmAddress,
+    /// The position within that word.
     pub mark: PositionMark,
-    /// The leg from there, if it is compiled.
+    /// The leg from that position on, if it is compiled.
     pub then: LegId,
+    /// The next step of the trace after the leg.
     pub next: Next,
+    /// The work of reading the leg.
     pub reading: Reading,
     /// The next trace, if one begins.
     pub begins: Option<Begins>,

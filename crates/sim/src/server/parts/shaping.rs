@@ -58,9 +58,11 @@ struct Waiting {
 
 /// A message that has passed the shaper.
 pub(super) struct Passed {
+    /// The flow of the tenant's traffic shaper.
     pub flow: FlowId,
     /// The trace that it starts and the time since which that has waited.
     pub started: Option<(Start, Time)>,
+    /// The time at which the trace may start.
     pub released: Time,
 }
 

@@ -10,7 +10,9 @@ pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
 
 /// The observer of a server, and the last state that it was shown.
 pub(crate) struct Watching<'r> {
+    /// The number of the server.
     pub server: usize,
+    /// The observer, which all servers of the run share.
     pub observer: &'r Shared<'r>,
     /// Whether it follows the hardware.
     pub follows: bool,
@@ -20,6 +22,7 @@ pub(crate) struct Watching<'r> {
     pub tasks: Vec<Option<u32>>,
     /// By unit, the entry that its dispatcher handles.
     pub dispatched: Vec<Option<JobId>>,
+    /// The accelerator instances or tenants' shares of them.
     pub units: Vec<Unit>,
 }
 

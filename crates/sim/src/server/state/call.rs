@@ -22,6 +22,7 @@ pub(crate) struct Invocation {
     pub number: u64,
     /// Whether the request from outside that it is a part of arrived after the warm-up.
     pub measured: bool,
+    /// The call to answer.
     pub caller: Caller,
 }
 
@@ -38,7 +39,8 @@ pub(crate) enum CallMessage {
 pub(crate) struct Envelope {
     /// The number of the server.
     pub server: usize,
-    /// When it arrives.
+    /// The time at which the message arrives.
     pub at: Time,
+    /// The message.
     pub message: CallMessage,
 }

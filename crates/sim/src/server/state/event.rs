@@ -76,6 +76,7 @@ const _: () = assert!(size_of::<Event>() == 8);
 /// A transfer of a job by an A-DMA engine. A job has one at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
+    /// Where the transfer leads.
     pub kind: TransferKind,
     /// The accelerator whose output entry is freed at the end; `None` for data from memory.
     pub source: Option<Unit>,
@@ -105,7 +106,9 @@ pub(crate) enum TransferKind {
 /// A trace that is to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
+    /// The trace that starts.
     pub job: JobId,
+    /// Who starts the trace.
     pub by: By,
 }
 

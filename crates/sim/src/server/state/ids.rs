@@ -34,11 +34,13 @@ impl LegId {
 /// shares. [`crate::server::parts::Ensemble::unit`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unit {
+    /// The type of the accelerator.
     pub accel: Accel,
+    /// Index of the instance within its type.
     pub instance: u8,
-    /// Index of the share; 0 without reserved shares.
+    /// Index of the tenant's share; 0 if tenants share the instance.
     pub share: u16,
-    /// Index of its station, of all of the server.
+    /// Index of the instance or share among all of the server.
     pub station: u32,
 }
 

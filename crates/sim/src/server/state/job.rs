@@ -18,33 +18,44 @@ use crate::plan::Operation;
 /// One execution of a trace: the content of a queue entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
+    /// The request that the trace belongs to.
     pub request: RequestId,
     /// The tenant and the service of its request, and the request's priority and phase.
     pub owner: Owner,
+    /// The priority of the request.
     pub priority: u8,
+    /// Index of the request's phase.
     pub phase: u16,
+    /// The request's random numbers.
     pub draws: Draws,
-    /// Where it is in its chain.
+    /// The position in the chain of traces.
     pub cursor: Cursor,
     /// The type of the current operation.
     pub accel: Accel,
     /// Where the current operation is, was or will be executed: an accelerator of that type, unless
     /// accelerators do the operations of others.
     pub unit: Unit,
+    /// The current operation: its cost and payload sizes.
     pub operation: Operation,
+    /// The payload that the trace processes.
     pub payload: Payload,
+    /// What follows the current operation.
     pub outlook: Outlook,
+    /// The cost of orchestrating the last completion.
     pub decision: Decision,
     /// Whether the dispatcher alone handles the decision.
     pub alone: bool,
     /// Words of the trace memory that the dispatcher has yet to read.
     pub reads: u8,
+    /// The state of the trace's queue entry.
     pub entry: QueueEntry,
     /// The transfer under way, or the last one.
     pub transfer: Transfer,
+    /// The state of the trace's operation in its processing element.
     pub run: ElementRun,
+    /// The deadline of the current operation.
     pub deadline: Deadline,
-    /// The breakdown of its request's time, along the way of this job.
+    /// The breakdown of the request's time, as far as it passed in this trace.
     pub path: Path,
     /// Core time of the trace in software.
     pub software: Time,
@@ -83,6 +94,7 @@ impl Cursor {
 /// The next step of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outlook {
+    /// The next step of the trace.
     pub next: Next,
     /// Whether the job has reached a join: the arms meet at the next operation.
     pub meets: bool,

@@ -7,6 +7,7 @@ use crate::plan::{Form, MessageSize};
 /// The message that a trace handles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payload {
+    /// The size of the message that the payload belongs to.
     pub message: MessageSize,
     /// [`MessageSize::relative`] of the message.
     pub relative: f64,
@@ -57,6 +58,7 @@ impl Payload {
 /// A piece of a service's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Buffer {
+    /// The memory address of the buffer.
     pub address: u64,
     /// Index of the free list that it goes back to.
     pub list: usize,

@@ -15,6 +15,7 @@ pub(crate) struct Request {
     pub service: u16,
     /// Number within the service, from which its attributes are derived.
     pub number: u64,
+    /// Time at which the request arrived.
     pub arrived: Time,
     /// The call that has sent it; `None` for requests from outside.
     pub caller: Option<Caller>,
@@ -22,11 +23,13 @@ pub(crate) struct Request {
     pub phase: u16,
     /// Executions of the current phase that have not ended.
     pub outstanding: u16,
+    /// The core that handles the request.
     pub core: CoreId,
     /// Whether LdB has chosen the core.
     pub balanced: bool,
     /// Whether it arrived after the warm-up.
     pub measured: bool,
+    /// Whether the response has been sent.
     pub responded: bool,
     /// Whether it is a detached part of a request: one chain of one phase, which nothing waits for.
     pub is_part: bool,
@@ -35,11 +38,13 @@ pub(crate) struct Request {
     pub terminated: bool,
     /// Index of its tenant.
     pub tenant: u16,
+    /// Priority of the request; higher goes first.
     pub priority: u8,
     /// When its response is due; [`Time::MAX`] without an SLO.
     pub due: Time,
     /// The TCP instance of its connection.
     pub tcp: u8,
+    /// The breakdown of the request's time so far.
     pub path: Path,
     /// Time of the application task that it waits for: application logic and context switch.
     pub cpu: Time,
