@@ -152,15 +152,20 @@ fn shares_that_cannot_be_are_refused() {
         })
         .unwrap_err()
     };
-    for key in ["pes", "input_entries", "output_entries"] {
+    for (key, what) in [
+        ("pes", "processing elements"),
+        ("input_entries", "input entries"),
+        ("output_entries", "output entries"),
+    ] {
         let key = format!("accelerator.{key}");
         let error = refused("accelflow", &[(&key, 1.0)]);
         assert_eq!(
             error.refusal().unwrap().to_string(),
-            "tenant.isolation = reserved: must be shared, unless every accelerator has a processing \
-             element, an input entry and an output entry for each of the 2 tenants: TCP has only 1 of \
-             one of them",
-            "{key}"
+            format!(
+                "tenant.isolation = reserved: must be shared, unless every accelerator has a \
+                 processing element, an input entry and an output entry for each of the 2 tenants: \
+                 TCP has 1 {what}"
+            ),
         );
     }
     assert_eq!(

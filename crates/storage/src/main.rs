@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use accelflow_parameters::system_text;
-use accelflow_storage::{Gateway, GatewayConfig};
+use accelflow_storage::{Gateway, GatewayConfig, GatewayError};
 use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -24,17 +24,25 @@ fn main() -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&error),
+        Err(error) => return fail(&error, ExitCode::FAILURE),
     };
     match runtime.block_on(serve(arguments)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&*error),
+        Err(error) => fail(&*error, code(&*error)),
     }
 }
 
-fn fail(error: &dyn std::error::Error) -> ExitCode {
+fn fail(error: &dyn std::error::Error, code: ExitCode) -> ExitCode {
     eprintln!("accelflow-storage-gateway: error: {}", system_text(&error));
-    ExitCode::FAILURE
+    code
+}
+
+/// The exit code: 2 for settings that are not allowed, 1 for what fails with good settings.
+fn code(error: &(dyn std::error::Error + 'static)) -> ExitCode {
+    match error.downcast_ref::<GatewayError>() {
+        None | Some(GatewayError::Listen { .. } | GatewayError::Store { .. }) => ExitCode::FAILURE,
+        Some(_) => ExitCode::from(2),
+    }
 }
 
 async fn serve(arguments: Arguments) -> Result<(), Box<dyn std::error::Error>> {

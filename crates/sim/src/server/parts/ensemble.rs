@@ -223,11 +223,15 @@ fn stations(
             overflow: hardware.overflow_entries_of(accel),
             output: hardware.output_entries_of(accel),
         };
-        let fewest = sizes.elements.min(sizes.input).min(sizes.output);
-        if fewest < shares {
+        let counts = [
+            ("processing elements", sizes.elements),
+            ("input entries", sizes.input),
+            ("output entries", sizes.output),
+        ];
+        if let Some((what, count)) = counts.into_iter().find(|(_, count)| *count < shares) {
             let allowed = format!(
                 "must be shared, unless every accelerator has a processing element, an input entry \
-                 and an output entry for each of the {shares} tenants: {} has only {fewest} of one of them",
+                 and an output entry for each of the {shares} tenants: {} has {count} {what}",
                 image.accel_name(accel)
             );
             return Err(not_reserved(allowed));
