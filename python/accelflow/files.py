@@ -12,7 +12,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["free_suffix", "named", "parse_json", "parse_toml", "read_text", "why", "write_whole"]
+__all__ = [
+    "free_suffix",
+    "named",
+    "parse_json",
+    "parse_toml",
+    "read_text",
+    "remove_interrupted",
+    "why",
+    "write_whole",
+]
+
+#: Temporary files whose writing was interrupted.
+_INTERRUPTED: list[Path] = []
 
 #: Hundreds of times as large as a recording of all services.
 _MAX_TEXT_BYTES = 64 << 20
@@ -134,7 +146,19 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
             write(scratch)
         scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are shared
         scratch.replace(place)
+    except KeyboardInterrupt:
+        _INTERRUPTED.append(scratch)
+        raise
     finally:
+        scratch.unlink(missing_ok=True)
+
+
+def remove_interrupted() -> None:
+    """Remove temporary files whose writing was interrupted.
+
+    Work that an interrupt has left in another thread may create them anew until the process ends.
+    """
+    for scratch in _INTERRUPTED:
         scratch.unlink(missing_ok=True)
 
 

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
+from accelflow.files import remove_interrupted
+
 __all__ = ["interruptible", "leave"]
 
 _Found = TypeVar("_Found")
@@ -51,5 +53,6 @@ def leave(code: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
+        remove_interrupted()
         os._exit(code)
     sys.exit(code)
