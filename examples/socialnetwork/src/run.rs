@@ -43,15 +43,20 @@ pub(crate) fn check(name: &str, value: f64, most: f64) -> Result<(), String> {
     }
 }
 
-pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
+fn check_options(options: &Options) -> Result<(), String> {
     check("rate", options.rate, 100_000.0)?;
     check("service-rate", options.service_rate, 100_000.0)?;
     check("seconds", options.seconds, 3_600.0)?;
     check("warm-up-seconds", options.warm_up_seconds, 3_600.0)?;
     if !(1..=graph::MAX_POSTS).contains(&options.posts) {
         let (posts, most) = (options.posts, graph::MAX_POSTS);
-        return Err(format!("--posts {posts}: must be from 1 to {most}").into());
+        return Err(format!("--posts {posts}: must be from 1 to {most}"));
     }
+    Ok(())
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
+    check_options(options)?;
     eprintln!(
         "starting Redis, PostgreSQL, the gateway and {} services",
         SERVICES.len()

@@ -30,7 +30,7 @@ pub struct Request<'a> {
     /// The name of the called function.
     pub method: &'a str,
     /// The function's arguments as a JSON object (`docs/message-conventions.md`). For a
-    /// [`ValueHandler`] they may have another form; use [`Request::read`].
+    /// [`ValueHandler`](crate::ValueHandler) they may have another form; use [`Request::read`].
     pub arguments: &'a [u8],
     /// The facts that the accelerators found in the message, such as `compressed`.
     pub facts: &'a Facts,
