@@ -160,7 +160,7 @@ def test_traces_are_replaced_by_calls_and_by_the_operators_port(
     with server, connect(server.port, PROTOCOLS[0], None) as client:
         assert server.set_traces(ServerTraces(library(), **NAMES)) == 1
         assert client.call("add", a=1, b=2) == 3
-        with pytest.raises(AccelflowError, match="not given as a file"):
+        with pytest.raises(AccelflowError, match="not read from a file"):
             server.reload_traces()
         assert server.set_traces(ServerTraces(path, **NAMES)) == 2
         port = server.admin_port

@@ -68,7 +68,12 @@ const REFUSED: &[(&str, usize, usize, &str)] = &[
         6,
         "'Missing' is not declared",
     ),
-    ("struct S {\n  1: i32 a,\n  1: i32 b\n}", 3, 3, "repeats"),
+    (
+        "struct S {\n  1: i32 a,\n  1: i32 b\n}",
+        3,
+        3,
+        "must differ from those of field 1 'a'",
+    ),
     ("struct S { 0: i32 a }", 1, 12, "must be 1 to 32767"),
     (
         "include \"other.thrift\"",

@@ -590,5 +590,5 @@ fn traces_that_are_not_from_a_file_are_not_read_again() {
         .reload_traces()
         .expect_err("there is no file")
         .to_string();
-    assert!(refused.contains("not given as a file"), "{refused}");
+    assert!(refused.contains("not read from a file"), "{refused}");
 }

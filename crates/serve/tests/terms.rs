@@ -263,7 +263,7 @@ fn a_client_calls_with_traces_of_its_own() {
             .reload_traces()
             .expect_err("no file")
             .to_string()
-            .contains("not given as a file")
+            .contains("not read from a file")
     );
     client.set_traces(None).expect("those of every client");
     assert_eq!(taken(&client), ["T9_plain", "T10_plain"]);

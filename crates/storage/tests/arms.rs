@@ -151,7 +151,7 @@ fn lists_have_the_newest_first_in_database_and_cache() {
     assert_eq!((items.len(), items[0]["n"].as_u64()), (200, Some(249)));
     let refused = storage.write("list", "u", b"no JSON").expect_err("refused");
     assert!(
-        refused.to_string().contains("malformed JSON value"),
+        refused.to_string().contains("malformed JSON of the value"),
         "{refused}"
     );
     let large = format!("\"{}\"", "x".repeat(1_100));

@@ -50,7 +50,7 @@ fn check_options(options: &Options) -> Result<(), String> {
     check("warm-up-seconds", options.warm_up_seconds, 3_600.0)?;
     if !(1..=graph::MAX_POSTS).contains(&options.posts) {
         let (posts, most) = (options.posts, graph::MAX_POSTS);
-        return Err(format!("--posts {posts}: must be from 1 to {most}"));
+        return Err(format!("--posts = {posts}: must be from 1 to {most}"));
     }
     Ok(())
 }

@@ -44,24 +44,24 @@ fn bad_options_are_one_clear_line() {
     for (arguments, expected) in [
         (
             &["run", "--rate", "0"][..],
-            "socialnetwork: error: --rate 0: must be above 0 and at most 100000\n",
+            "socialnetwork: error: --rate = 0: must be above 0 and at most 100000\n",
         ),
         (
             &["run", "--posts", "0"],
-            "socialnetwork: error: --posts 0: must be from 1 to 1000\n",
+            "socialnetwork: error: --posts = 0: must be from 1 to 1000\n",
         ),
         (
             &["run", "--warm-up-seconds", "0"],
-            "socialnetwork: error: --warm-up-seconds 0: must be above 0 and at most 3600\n",
+            "socialnetwork: error: --warm-up-seconds = 0: must be above 0 and at most 3600\n",
         ),
         (
             &["measure", "--service", "Nobody"],
-            "socialnetwork: error: --service Nobody: must be one of CPost, ReadH, StoreP, Follow, \
+            "socialnetwork: error: --service = Nobody: must be one of CPost, ReadH, StoreP, Follow, \
              Login, CUrls, UniqId, RegUsr\n",
         ),
         (
             &["measure", "--loads", "0.5,2"],
-            "socialnetwork: error: --loads 2: must be above 0 and at most 0.95\n",
+            "socialnetwork: error: --loads = 2: must be above 0 and at most 0.95\n",
         ),
     ] {
         let Some(output) = socialnetwork(arguments) else {

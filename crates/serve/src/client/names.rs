@@ -168,7 +168,7 @@ mod tests {
         let left = names.addresses(&somewhere(), soon(), None);
         let error = left.expect_err("nobody answers");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(error.to_string().contains("looking up"), "{error}");
+        assert!(error.to_string().contains("look-up"), "{error}");
         let cancel = Cancel::new();
         cancel.cancel();
         let left = names.addresses(&somewhere(), late(), Some(&cancel));
