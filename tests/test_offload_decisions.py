@@ -214,7 +214,7 @@ def test_two_kernels_for_the_price_of_one_offload() -> None:
             {"offloads_per_s": 8_000},
             "encryption.offloads_per_s = 8000: must equal that of compression",
         ),
-        ({"selection": "lucrative"}, "must be all for kernels that share an offload"),
+        ({"selection": "lucrative"}, "must be all, where one kernel rides_on another"),
     ],
 )
 def test_riders_that_cannot_ride(change: dict[str, Any], message: str) -> None:
