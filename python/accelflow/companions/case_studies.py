@@ -8,7 +8,7 @@ from accelflow.accelerometer import Kernel, Service, break_even, evaluate
 from accelflow.accelerometer.service import FIG_20_SWITCHES
 from accelflow.findings import targets
 
-#: The case studies that Table 6 has production measurements of.
+#: The case studies for which Table 6 has measurements from production.
 MEASURED: Final = ("aes_ni_cache1", "encryption_cache3", "inference_ads1")
 
 #: The parts of a host's time after offloading, by the losses of an outcome.
@@ -20,7 +20,7 @@ LOSSES: Final = {
     "queue_ratio": "queue (Q)",
     "thread_switches_ratio": "thread switches (o1)",
 }
-#: Other parts of a host's time.
+#: The names of other parts of a host's time: not offloaded, added by offloads, and saved.
 REST: Final = "rest of the service"
 OVERHEAD: Final = "offload overhead"
 FREED: Final = "freed"
@@ -208,10 +208,11 @@ def _before_after() -> dict[str, float]:
 
 
 def by_measured_speedup() -> dict[str, float]:
-    """Return the figures ``before_after`` by the measured speedups instead of the estimates.
+    """Return the cycles that the case studies freed by their measured speedups.
 
-    A profile shows what was measured: the cycles that the speedup of Table 6's last column frees,
-    as a share of all (``cycles_freed``) and of the kernel's (``secure_io_reduction``).
+    Keys begin with ``before_after.`` and the case. A profile shows what was measured: the cycles
+    that the speedup of Table 6's last column frees, as a share of all (``cycles_freed``) and of the
+    kernel's (``secure_io_reduction``).
     """
     found = {}
     for case, study in studies().items():

@@ -44,7 +44,11 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings: the `top` services by invocations, the sampled share of call graphs, and a name."""
+    """Settings of the import of Alibaba's traces.
+
+    `name` is the workload's name, `top` the number of services to keep, those with the most
+    invocations, and `sampled_share` the share of all call graphs that the table has.
+    """
 
     name: str = "alibaba"
     top: int = 20
@@ -52,7 +56,7 @@ class Options:
 
 
 def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Read MSCallGraph, with or without MSRTQps, and build a workload.
+    """Build a workload from the tables MSCallGraph and, if it is among `paths`, MSRTQps.
 
     A service is an interface of a microservice that others call by RPC or HTTP. Its path is its
     most common sequence of calls. Raises InputError for other tables, and for tables without a
