@@ -208,7 +208,7 @@ def test_two_kernels_for_the_price_of_one_offload() -> None:
     ("change", "message"),
     [
         ({"rides_on": "compresion"}, "encryption.rides_on = 'compresion'"),
-        ({"rides_on": "encryption"}, "must be a kernel that rides on no other"),
+        ({"rides_on": "encryption"}, "must be another kernel, which itself has no rides_on"),
         ({"transfer_cycles": 1}, "encryption.transfer_cycles = 1: must be left out"),
         (
             {"offloads_per_s": 8_000},

@@ -171,7 +171,7 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
         raise refused(
             "parameter",
             parameter,
-            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: it rides on "
+            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: it rides_on "
             f"{kernel.rides_on}",
         )
     elif parameter == "transfer_cycles_per_byte" and kernel.sizes is None:

@@ -276,9 +276,9 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
     carriers = [k.name for k in by_name.values() if k.rides_on is None]
     if kernel.rides_on not in carriers:
         others = [name for name in carriers if name != kernel.name]
-        allowed = f"must be a kernel that rides on no other: {', '.join(others)}"
+        allowed = f"must be another kernel, which itself has no rides_on: {', '.join(others)}"
         if not others:
-            allowed = "must be left out: no kernel can carry it"
+            allowed = "must be left out: there is no other kernel without rides_on"
         raise refused(place, kernel.rides_on, allowed)
     carrier = by_name[kernel.rides_on]
     for name in _OVERHEADS:
@@ -286,11 +286,13 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
             raise refused(
                 f"{kernel.name}.{name}",
                 getattr(kernel, name),
-                f"must be left out: the offload of {carrier.name} pays for it",
+                f"must be left out: the offload is that of {carrier.name}, which has this cost",
             )
     if "lucrative" in (kernel.selection, carrier.selection):
         raise refused(
-            f"{kernel.name}.selection", "lucrative", "must be all for kernels that share an offload"
+            f"{kernel.name}.selection",
+            "lucrative",
+            "must be all, where one kernel rides_on another",
         )
     for name in ("threading", "placement", "driver_waits", "offloads_per_s"):
         if getattr(kernel, name) != getattr(carrier, name):

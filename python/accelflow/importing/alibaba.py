@@ -199,9 +199,15 @@ class _Builder:
 
     def _say_what_a_call_is(self, call: Call, times: int) -> None:
         meanings = {
-            "mc": ("calls of a cache (mc)", "reads that hit, T4 and T5"),
-            "db": ("calls of a database (db)", "T8 and T7, the same operations as a read's"),
-            "mq": ("messages to a queue (mq)", "T8 and T7; rt is not the sender's wait"),
+            "mc": ("calls of a cache (mc)", "traces T4 and T5, as reads that hit"),
+            "db": (
+                "calls of a database (db)",
+                "traces T8 and T7; a read's have the same operations",
+            ),
+            "mq": (
+                "messages to a queue (mq)",
+                "traces T8 and T7; rt is the consumer's time",
+            ),
         }
         if call.kind in meanings:
             what, done = meanings[call.kind]

@@ -186,7 +186,7 @@ class Graphs:
         service.own_ms.add(max((own or 0.0) - spent, 0.0) or UNDER_1_MS)
         if len(calls) > MOST_CALLS:
             what = f"invocations with more than {MOST_CALLS} calls"
-            self.report.dropped(what, "their shape is not counted")
+            self.report.dropped(what, "left out of the choice of the path")
             return
         shape = tuple(
             tuple(sorted(Counter(Call(c.record.kind, c.record.callee) for c in group).items()))
@@ -194,8 +194,8 @@ class Graphs:
         )
         if shape not in service.shapes:
             if self._shapes >= MOST_SHAPES:
-                what = f"invocations with a shape beyond the first {MOST_SHAPES}"
-                self.report.dropped(what, "their shape is not counted")
+                what = f"invocations with calls that differ from {MOST_SHAPES} earlier combinations"
+                self.report.dropped(what, "left out of the choice of the path")
                 return
             self._shapes += 1
         service.shapes[shape] += 1

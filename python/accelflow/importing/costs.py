@@ -135,7 +135,7 @@ class _Parts:
         either = " or ".join(names)
         if not used:
             self.report.guessed(
-                f"samples of {either}, which the path does not have",
+                f"samples of {either}, which the service's path does not have",
                 "counted as application time",
                 count=samples,
             )
@@ -168,8 +168,8 @@ class _Parts:
             weight, samples = self.weights[name], self.samples[name]
             if not weight:
                 self.report.guessed(
-                    f"samples of {name}, which has none",
-                    "one sample: it costs at most about that",
+                    f"operations without a sample: {name}",
+                    "the cost is that of one sample, which is about the most",
                 )
                 weight, samples = lightest, 1.0
             tables[name] = {

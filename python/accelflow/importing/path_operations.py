@@ -101,7 +101,7 @@ def _chains(path: Any, place: str) -> Iterator[tuple[Tree, str]]:
     for index, phase in enumerate(path):
         where = f"{place}[{index}]"
         if not isinstance(phase, dict):
-            raise refused(where, phase, "must be a phase")
+            raise refused(where, phase, "must be a phase: a table with cpu, trace or parallel")
         if "parallel" in phase:
             yield from _chains(phase["parallel"], f"{where}.parallel")
         elif "trace" in phase:
