@@ -11,13 +11,13 @@ use crate::summary::{SIZED_MESSAGES, SchemaBytes};
 /// The cycles that a core needs for the RPC layer of one request in software, by module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modules {
-    /// The cycles for headers.
+    /// The cycles to read and write the headers of messages.
     pub header: f64,
-    /// The cycles for dispatch.
+    /// The cycles of dispatch: to find and call the function that a message names.
     pub dispatch: f64,
-    /// The cycles for payloads.
+    /// The cycles to transform payloads between their form on the wire and in memory.
     pub payload: f64,
-    /// The part of these three that nested calls cause.
+    /// The part of these three that nested calls (calls to other services) cause.
     pub nested: f64,
 }
 

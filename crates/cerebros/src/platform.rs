@@ -144,7 +144,7 @@ impl Platform {
         PARAMETERS.set(self, key, value)
     }
 
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] for the first value that is not allowed or is inconsistent with another.

@@ -135,13 +135,13 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
 /// nested calls (Fig. 2a).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breakdown {
-    /// The cycles for headers.
+    /// The cycles to read and write the headers of messages.
     pub header_cycles: f64,
-    /// The cycles for dispatch.
+    /// The cycles of dispatch: to find and call the function that a message names.
     pub dispatch_cycles: f64,
-    /// The cycles for payloads.
+    /// The cycles to transform payloads between their form on the wire and in memory.
     pub payload_cycles: f64,
-    /// The part of these three that nested calls cause.
+    /// The part of these three that nested calls (calls to other services) cause.
     pub nested_cycles: f64,
 }
 

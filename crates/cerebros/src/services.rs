@@ -131,7 +131,7 @@ impl Service {
         )
     }
 
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] for a service without functions or cores, for a popularity or number of cycles

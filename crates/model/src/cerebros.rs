@@ -72,7 +72,7 @@ impl Design {
 }
 
 impl RpcLayer {
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] of the first value that is not allowed, and of shares with a sum above 1.

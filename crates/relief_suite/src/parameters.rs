@@ -11,7 +11,7 @@ use crate::platform::{Order, Payload, Platform, QUEUE_BANDWIDTH};
 pub const PARAMETERS: Table<Platform> = Table::new(&[ROWS]);
 
 impl Platform {
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] of the first value that is not allowed.

@@ -20,9 +20,11 @@ LOSSES: Final = {
     "queue_ratio": "queue (Q)",
     "thread_switches_ratio": "thread switches (o1)",
 }
-#: The names of other parts of a host's time: not offloaded, added by offloads, and saved.
+#: The name of the part of a host's time that is not offloaded.
 REST: Final = "rest of the service"
+#: The name of the part of a host's time that offloads add.
 OVERHEAD: Final = "offload overhead"
+#: The name of the part of a host's time that offloads save.
 FREED: Final = "freed"
 
 #: All of Feed1's compressions in a second (Table 7, on-chip). The off-chip rows offload those that

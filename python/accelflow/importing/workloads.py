@@ -106,8 +106,9 @@ def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
     return built
 
 
-#: The first and the last phase of a service's path: the request's arrival, and the answer.
+#: The first phase of a service's path: the arrival of the request.
 RECEIVE: Final[Tree] = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
+#: The last phase of a service's path: the answer.
 SEND: Final[Tree] = {"trace": "T2"}
 
 

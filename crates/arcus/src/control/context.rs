@@ -14,8 +14,8 @@ pub struct Pattern {
     pub route: RouteEntry,
     /// The size of each message or, if messages are cut, of each segment.
     pub size: Bytes,
-    /// The flow's share of the context's traffic in bits, in thousandths. At least 10, since
-    /// smaller shares take long to simulate and have little effect.
+    /// The flow's share of all bytes that the context's flows send, in thousandths. At least 10,
+    /// since smaller shares take long to simulate and have little effect.
     pub permille: u32,
 }
 

@@ -42,7 +42,8 @@ impl Tag {
     }
 }
 
-/// The traffic whose combinations [`ProfileTable::sweep`] profiles.
+/// Which mixes of traffic [`ProfileTable::sweep`] profiles: all combinations of these pairs of
+/// route and size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// The pairs of a route and a size of its messages or segments.

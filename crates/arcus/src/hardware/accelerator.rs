@@ -188,7 +188,7 @@ pub struct Accelerator {
     pub curve: Curve,
     /// How these times vary among messages of equal size.
     pub law: Law,
-    /// The size of the output.
+    /// The size of the output for an input, as a ratio or as a fixed size.
     pub egress: Egress,
     /// The size of the result that is returned to a calling host, if it differs from the output on
     /// an inline path; `None` if it does not. For example, an accelerator that checks a payload
@@ -216,7 +216,7 @@ impl Accelerator {
         }
     }
 
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for the first value that is not allowed.

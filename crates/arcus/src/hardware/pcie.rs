@@ -116,7 +116,7 @@ impl Default for PcieConfig {
 }
 
 impl PcieConfig {
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`], with the field's name, for the first value that is not

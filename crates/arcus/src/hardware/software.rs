@@ -57,7 +57,7 @@ impl SoftwareConfig {
         ..SoftwareConfig::REFLEX
     };
 
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for the first value that is not allowed.

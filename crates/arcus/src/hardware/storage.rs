@@ -51,7 +51,7 @@ impl StorageConfig {
         }
     }
 
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for the first value that is not allowed.

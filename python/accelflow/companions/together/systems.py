@@ -70,6 +70,6 @@ def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """Return the value `key` without an addition over that with it, for each pair of runs."""
+    """Return, for each pair of runs, the result `key` before an addition over that after it."""
     pairs = [(old[key], new[key]) for old, new in zip(before, after, strict=True)]
     return [old / new if old and new else None for old, new in pairs]

@@ -9,15 +9,15 @@ use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 pub struct Losses {
     /// The part of the kernel that stays on the host because offloading it would not pay.
     pub not_offloaded: f64,
-    /// The host's waits for the accelerator's own work.
+    /// The time that the host waits for the accelerator's own work.
     pub accelerator: f64,
-    /// The host's preparation of offloads, o0.
+    /// The time that the host takes to prepare offloads, o0.
     pub setup: f64,
-    /// The host's time for moving data to the accelerator, L.
+    /// The time that the host takes to move data to the accelerator, L.
     pub transfer: f64,
-    /// The host's waits in the accelerator's queue, Q.
+    /// The time that the host waits in the accelerator's queue, Q.
     pub queue: f64,
-    /// The host's thread switches, o1.
+    /// The time of the host's thread switches, o1.
     pub thread_switches: f64,
 }
 
