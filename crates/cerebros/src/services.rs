@@ -139,7 +139,10 @@ impl Service {
     pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);
-            let place = format!("service {}: functions and cores", self.name);
+            let place = format!(
+                "service {}: smaller of the numbers of functions and of cores",
+                self.name
+            );
             return Err(Refusal::new(place, least, "must be at least 1"));
         }
         for function in &self.functions {
