@@ -147,7 +147,9 @@ def test_sensitivities_are_of_independent_inputs() -> None:
         kernel_share_ratio=Range(min=0.1, max=0.2),
         cycles_per_byte=Range(min=5, max=6.24),
     )
-    with pytest.raises(InputError, match="cycles_per_byte = a range: must be left out: it follows"):
+    with pytest.raises(
+        InputError, match="cycles_per_byte = an uncertain value: must be left out: it follows"
+    ):
         accelerometer.evaluate(replace(FEED1, kernels=[twice]))
 
 

@@ -233,15 +233,18 @@ def test_inputs_that_say_one_thing_twice_must_agree(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         from_file(agreeing.replace("15_008", "15_008e5"), tmp_path)
     assert str(caught.value) == (
-        "compression.kernel_share_ratio = 0.15: must agree with the rest to a factor of 1.25: "
-        "1500800000 offloads a second of these sizes at 5.62 cycles per byte are 14852.0473 of the "
-        "host's cycles; leave cycles_per_byte out to have it derived"
+        "compression.kernel_share_ratio = 0.15: must agree with the other fields to a factor of "
+        "1.25: 1500800000 offloads a second of these sizes at 5.62 cycles per byte are 14852.0473 "
+        "of the host's cycles; leave cycles_per_byte out to have it derived"
     )
     path = tmp_path / "wrong.toml"
     path.write_text(agreeing.replace("= 0.15", "= 0.3"))
     done = command(str(path))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert f"{path}: compression.kernel_share_ratio = 0.3: must agree with the rest" in done.stderr
+    assert (
+        f"{path}: compression.kernel_share_ratio = 0.3: must agree with the other fields"
+        in done.stderr
+    )
 
 
 def test_command_prints_json(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ def test_services_have_messages_and_schemata() -> None:
         ({}, {"parameters": {"cores": "16"}}, "cores = '16': must be a whole number from 1"),
         ({}, {"designs": ["Half"]}, "design = 'Half': must be None, OP: P-Only"),
         ({}, {"designs": []}, "designs = []"),
-        ({}, {"affinity": True}, "steering by affinity = None"),
+        ({}, {"affinity": True}, "design for steering by affinity = None"),
         ({"senders": 0}, {}, "senders = 0: must be a whole number from 1"),
         ({"senders": 1, "rate_rps": 2.0}, {}, "rate_rps = 2.0: must be left out, since senders is"),
         ({"rate_rps": float("inf")}, {}, "rate_rps = inf"),
@@ -400,7 +400,7 @@ def test_a_service_of_ones_own_is_given_on_the_command_line(tmp_path: Path) -> N
         (served("find", None, 60, 60), "recording, service find, phase 1: app_ns = null: must be"),
         (
             {"service": "find", "phases": [{"chains": [{"steps": outgoing(9)}]}]},
-            "recording, service find: payloads = Ser: must begin with a message that Dser reads",
+            "recording, service find: payloads = Ser: must begin with a request that is",
         ),
         ({"service": "find", "phases": []}, "recording, service find: payloads = none: must begin"),
     ],

@@ -97,7 +97,7 @@ def test_perf_weighed_by_time_needs_no_cores() -> None:
     }
     assert service["app_us"] == pytest.approx(2 * 1_001.001 / 4, rel=1e-5)
     assert counts(report, "dropped") == {"samples of idle cores (swapper)": 1}
-    assert counts(report, "guessed")["samples of LdB, which has none"] == 1
+    assert counts(report, "guessed")["operations without a sample: LdB"] == 1
     with pytest.raises(InputError, match=r"--cores = 2\.0: must be left out"):
         costs_of("perf", PERF, requests=4, cores=2.0)
 
@@ -384,7 +384,7 @@ def test_operations_that_a_path_lacks_count_as_application_time(tmp_path: Path) 
     options = {"requests": 10_000, "cores": 1.0, "duration_s": 14.0}
     service, report = costs_of("folded", FOLDED, into=shop, **options)
     assert "RPC" not in service["costs"]
-    lost = "samples of RPC, which the path does not have"
+    lost = "samples of RPC, which the service's path does not have"
     assert counts(report, "guessed")[lost] == 700
     assert service["app_us"] == pytest.approx((7_000 + 700) * 100 / 1e3, rel=1e-5)
     assert path

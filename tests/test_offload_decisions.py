@@ -208,13 +208,13 @@ def test_two_kernels_for_the_price_of_one_offload() -> None:
     ("change", "message"),
     [
         ({"rides_on": "compresion"}, "encryption.rides_on = 'compresion'"),
-        ({"rides_on": "encryption"}, "must be a kernel that rides on no other"),
+        ({"rides_on": "encryption"}, "must be another kernel, which itself has no rides_on"),
         ({"transfer_cycles": 1}, "encryption.transfer_cycles = 1: must be left out"),
         (
             {"offloads_per_s": 8_000},
             "encryption.offloads_per_s = 8000: must equal that of compression",
         ),
-        ({"selection": "lucrative"}, "must be all for kernels that share an offload"),
+        ({"selection": "lucrative"}, "must be all, where one kernel rides_on another"),
     ],
 )
 def test_riders_that_cannot_ride(change: dict[str, Any], message: str) -> None:

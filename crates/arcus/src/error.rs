@@ -2,102 +2,107 @@
 
 use accelflow_shaping::ShapingError;
 
-/// The error of a refused value, flow or promise.
+/// A value, a flow or a promise that the simulated platform or its control plane refuses.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlatformError {
-    /// A number out of its range.
+    /// A number outside its range.
     #[error("{name} = {value}: must be {allowed}")]
     OutOfRange {
-        /// The parameter.
+        /// The name of the parameter.
         name: &'static str,
-        /// The value as given.
+        /// The given value.
         value: f64,
-        /// The allowed values.
+        /// The allowed values, as words after "must be".
         allowed: &'static str,
     },
-    /// A flow that names a part which the platform does not have.
-    #[error("flow {flow}: {part} = {number}: must be below {count}, the platform's number of them")]
+    /// A flow that uses a part of the platform which does not exist.
+    #[error("flow {flow}: {part} = {number}: must be below {count}, the number on the platform")]
     UnknownPart {
-        /// The flow.
+        /// The number of the flow.
         flow: usize,
-        /// The kind of part.
+        /// The kind of part, such as `accelerator` or `DMA engine`.
         part: &'static str,
-        /// The number as given.
+        /// The part's number as the flow gives it.
         number: usize,
-        /// The number of such parts.
+        /// The number of such parts on the platform.
         count: usize,
     },
-    /// A flow whose path needs a part that is missing.
+    /// A flow whose path needs a part that the flow or the platform does not have.
     #[error("flow {flow}: path = {path}: needs {needs}")]
     PathIncomplete {
-        /// The flow.
+        /// The number of the flow.
         flow: usize,
-        /// The path.
+        /// The name of the flow's path.
         path: &'static str,
         /// The missing part.
         needs: &'static str,
     },
-    /// A mechanism that has settings for a different number of flows.
-    #[error("mechanism {mechanism}: flows with settings = {given}: must be {flows}")]
+    /// A sharing mechanism that has settings for fewer or more flows than there are.
+    #[error(
+        "mechanism {mechanism}: flows with settings = {given}: must be {flows}, the number of flows"
+    )]
     FlowCount {
-        /// The mechanism.
+        /// The paper's name of the mechanism.
         mechanism: &'static str,
-        /// The number of flows that it has settings for.
+        /// The number of flows for which the mechanism has settings.
         given: usize,
-        /// The number of flows.
+        /// The number of flows to run.
         flows: usize,
     },
-    /// An SLO that does not fit in addition to earlier promises.
+    /// An SLO that the capacity left by earlier promises does not allow.
     #[error(
-        "flow '{name}': an SLO of {asked:.3} Gbit/s cannot be admitted to accelerator '{accelerator}'; \
-         {left:.3} Gbit/s are left"
+        "flow '{name}': an SLO of {asked:.3} Gbit/s on accelerator '{accelerator}' cannot be promised: \
+         at most {left:.3} Gbit/s can, beside earlier promises"
     )]
     NotAdmitted {
-        /// The flow.
+        /// The name of the flow.
         name: String,
-        /// The accelerator.
+        /// The name of the requested accelerator.
         accelerator: String,
         /// The requested rate, in gigabits per second.
         asked: f64,
-        /// The largest promise that the accelerator has left for this flow, in gigabits a second.
+        /// The largest rate that could still be promised to this flow, in gigabits per second.
         left: f64,
     },
-    /// A request for an unknown accelerator.
+    /// A request for an accelerator that the platform does not have.
     #[error("flow '{name}': accelerator = '{accelerator}': must be one of {known}")]
     UnknownAccelerator {
-        /// The flow.
+        /// The name of the flow.
         name: String,
-        /// The accelerator as given.
+        /// The requested name.
         accelerator: String,
-        /// The known names.
+        /// The names of the platform's accelerators, as a list in words.
         known: String,
     },
-    /// A flow whose path needs an accelerator, and that names the storage.
-    #[error("flow '{name}': path = {path}: needs an accelerator, not storage")]
+    /// A flow that asks for the storage instead of an accelerator, on a path that needs one.
+    #[error("flow '{name}': path = {path}: needs an accelerator, but the flow names 'storage'")]
     NeedsAccelerator {
-        /// The flow.
+        /// The name of the flow.
         name: String,
-        /// The path.
+        /// The name of the path.
         path: &'static str,
     },
-    /// A flow without an SLO, although its class is a promise.
-    #[error("flow '{name}': its class is {policy}, which needs an SLO")]
+    /// A flow without an SLO whose service class promises one.
+    #[error("flow '{name}': slo is missing: a flow of class {policy} needs one")]
     NeedsSlo {
-        /// The flow.
+        /// The name of the flow.
         name: String,
-        /// The class.
+        /// The name of the service class.
         policy: &'static str,
     },
-    /// A flow with two limits of the same unit.
-    #[error("flow '{0}': its two limits must be one in bytes and one in operations")]
+    /// A flow, by name, whose two rates ([`slo` and `also`](crate::control::AdmissionRequest)) have
+    /// the same unit.
+    #[error(
+        "flow '{0}': its two promised rates must differ in unit: one in Gbit/s, one in messages per second"
+    )]
     SameUnit(String),
-    /// Two flows of the same name.
+    /// A flow with the name of a registered flow.
     #[error("flow = '{0}': must differ from the names of registered flows")]
     DuplicateFlow(String),
-    /// A flow that was never registered, or has been released.
-    #[error("flow = '{0}': must be a registered flow")]
+    /// The name of a flow that is not registered, or no longer.
+    #[error("flow = '{0}': must be the name of a registered flow")]
     UnknownFlow(String),
-    /// An error of the shaper.
+    /// A setting that the traffic shaper refuses.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }

@@ -1,4 +1,4 @@
-//! Flows: paths, sizes and arrivals of messages.
+//! Flows: the messages of a VM, with their path, sizes and arrivals.
 
 use accelflow_kernel::Stream;
 use accelflow_shaping::Registers;
@@ -15,7 +15,8 @@ use crate::PlatformError;
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Path {
-    /// From the host's memory to accelerators and back: DMA read, computation, DMA write.
+    /// From the host's memory to accelerators and back: DMA read, computation, DMA write. The host
+    /// calls the accelerator like a function.
     FunctionCall,
     /// From the host's memory through accelerators to the network.
     InlineTx,
@@ -29,7 +30,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// All paths.
+    /// The five paths.
     pub const ALL: [Path; 5] = [
         Path::FunctionCall,
         Path::InlineTx,
@@ -38,7 +39,7 @@ impl Path {
         Path::StorageWrite,
     ];
 
-    /// The name in files and reports.
+    /// The path's name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Path::FunctionCall => "function_call",
@@ -60,12 +61,12 @@ impl Path {
     }
 }
 
-/// Sizes of a flow's messages.
+/// The sizes of a flow's messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// All of one size.
+    /// All messages have this size.
     Fixed(Bytes),
-    /// Each drawn by weight.
+    /// The size of each message is drawn at random from pairs of a size and its relative weight.
     Mix(Vec<(Bytes, f64)>),
 }
 
@@ -111,7 +112,7 @@ impl Sizes {
         }
     }
 
-    /// The largest size.
+    /// The largest size that occurs.
     pub fn largest(&self) -> Bytes {
         match self {
             Sizes::Fixed(size) => *size,
@@ -130,48 +131,49 @@ impl Sizes {
                 !sizes.is_empty() && sizes.iter().all(each)
             }
         };
-        PlatformError::unless(good, "flow message size", self.mean(), allowed)
+        PlatformError::unless(good, "size of a flow's messages", self.mean(), allowed)
     }
 }
 
-/// The arrivals of a flow's messages.
+/// The arrival process of a flow's messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// A backlog: the queue is always full.
+    /// There is always a message to send.
     Backlogged,
-    /// At exponential intervals of this mean.
+    /// At random, at exponential intervals of this mean.
     Poisson(Time),
-    /// At exponential intervals whose mean changes once.
+    /// At random, at exponential intervals whose mean changes once.
     PoissonStep {
-        /// The mean before.
+        /// The mean interval before the change.
         before: Time,
-        /// When it changes, from the flow's beginning on.
+        /// The time of the change, counted from the flow's first moment.
         at: Time,
-        /// The mean from then on.
+        /// The mean interval after the change.
         after: Time,
     },
-    /// At equal intervals.
+    /// At equal intervals of this length.
     Paced(Time),
-    /// `burst` messages at once at exponential intervals of mean `every`.
+    /// Several messages at once, at exponential intervals.
     Bursts {
-        /// Messages of a burst.
+        /// The number of messages of a burst.
         burst: u32,
         /// The mean time between the starts of two bursts.
         every: Time,
     },
-    /// A closed loop, in which each client sends its next message some time after the answer.
+    /// A closed loop: each client waits for the answer, thinks, and then sends its next message.
     Closed {
-        /// Clients.
+        /// The number of clients.
         clients: u32,
         /// The time from an answer to the client's next message.
         think: Time,
     },
-    /// The answers to another flow's messages ([`Flow::answers`]).
+    /// The messages are the host's answers to another flow's messages ([`Flow::answers`]).
     Answers,
 }
 
 impl Arrivals {
-    /// Poisson arrivals of `gbit_per_s` in messages of `size`.
+    /// Creates Poisson arrivals of messages of `size` that add up to `gbit_per_s` gigabits per
+    /// second on average.
     pub fn poisson_gbit_per_s(size: Bytes, gbit_per_s: f64) -> Arrivals {
         Arrivals::Poisson(Time::from_ns_f64(size.get() as f64 * 8.0 / gbit_per_s))
     }
@@ -214,19 +216,20 @@ impl Arrivals {
             }
         };
         let allowed = "an interval above 0, a burst above 0, 1 to 65536 clients";
-        PlatformError::unless(good, "flow arrivals", value, allowed)
+        PlatformError::unless(good, "arrivals of a flow", value, allowed)
     }
 }
 
-/// The answers of the host to a flow's messages, which another flow carries.
+/// The host's answers to a flow's messages. Another flow carries them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answers {
-    /// The number of the flow that carries them; its arrivals are [`Arrivals::Answers`]. Its
-    /// latencies count from the sending of the message that is answered.
+    /// The number of the flow that carries the answers; its arrivals are [`Arrivals::Answers`]. Its
+    /// latencies count from the time when the answered message was sent.
     pub by: usize,
-    /// The host's time from a message to its answer.
+    /// The time that the host takes from a message to its answer.
     pub service: Time,
-    /// Pairs of a message's size and its answer's; other messages have answers of the last size.
+    /// Pairs of a message's size and the size of its answer. A message of another size gets an
+    /// answer of the last pair's size.
     pub sizes: Vec<(Bytes, Bytes)>,
 }
 
@@ -238,35 +241,39 @@ impl Answers {
     }
 }
 
-/// One flow of one VM.
+/// The messages of one VM over one path, which share a queue and a rate limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// The VM that it belongs to.
+    /// The number of the VM.
     pub vm: usize,
-    /// Its path.
+    /// The path of the messages between host, network, accelerators and storage.
     pub path: Path,
-    /// The accelerators that its messages pass, in order.
+    /// The numbers of the accelerators that the messages pass, in order.
     pub accelerators: Vec<usize>,
-    /// The DMA engine that moves its data over PCIe.
+    /// The number of the DMA engine that moves the flow's data over PCIe.
     pub engine: usize,
-    /// The Ethernet port that it arrives or leaves through; `None` for a generator on the device.
+    /// The number of the Ethernet port through which messages arrive or leave; `None` if a traffic
+    /// generator on the device sends them.
     pub port: Option<usize>,
-    /// Message sizes.
+    /// The sizes of the messages.
     pub sizes: Sizes,
-    /// Arrivals.
+    /// The arrival process of the messages.
     pub arrivals: Arrivals,
-    /// The largest number of messages in its queue. Further ones are dropped. Closed loops and
-    /// backlogs never exceed it.
+    /// The capacity of the flow's queue, in messages. A message that finds it full is dropped.
+    /// Closed loops and backlogs never exceed it.
     pub queue_limit: usize,
-    /// The priority for priority scheduling; lower comes first.
+    /// The priority under [`Order::Priority`](crate::Order::Priority); the lowest number is served
+    /// first.
     pub priority: u8,
-    /// The weight in bytes for weighted scheduling, relative to those of other flows.
+    /// The weight under weighted scheduling, relative to other flows: a flow of weight 2 gets twice
+    /// the bytes of one of weight 1.
     pub weight: f64,
-    /// The registers of ARCUS's second shaper, in bytes of results: it decides when results of
-    /// accelerators are written to the storage (section 4.1, inline mode, "PatternC"). `None`
-    /// without a second shaper. Other mechanisms and other paths ignore it.
+    /// The registers of ARCUS's second shaper, whose tokens are bytes of results: it decides when
+    /// results of accelerators are written to the storage (section 4.1, inline mode, "PatternC").
+    /// `None` without a second shaper. Other mechanisms and other paths ignore it.
     pub results: Option<Registers>,
-    /// The answers to its messages, if it has any: a closed loop's clients then wait for them.
+    /// How the host answers the messages; `None` if it does not. The clients of a closed loop then
+    /// wait for these answers.
     pub answers: Option<Answers>,
 }
 
@@ -290,7 +297,7 @@ impl Flow {
         }
     }
 
-    /// Sets the accelerators.
+    /// Sets the numbers of the accelerators that messages pass, in order.
     #[must_use]
     pub fn through(self, accelerators: &[usize]) -> Flow {
         Flow {
@@ -299,33 +306,33 @@ impl Flow {
         }
     }
 
-    /// Sets the DMA engine.
+    /// Sets the number of the DMA engine.
     #[must_use]
     pub fn by_engine(self, engine: usize) -> Flow {
         Flow { engine, ..self }
     }
 
-    /// Sets the Ethernet port.
+    /// Sets the number of the Ethernet port.
     #[must_use]
     pub fn over_port(self, port: usize) -> Flow {
         let port = Some(port);
         Flow { port, ..self }
     }
 
-    /// Sets the priority.
+    /// Sets the priority; the lowest number is served first.
     #[must_use]
     pub fn with_priority(self, priority: u8) -> Flow {
         Flow { priority, ..self }
     }
 
-    /// Sets the registers of the second shaper.
+    /// Sets the registers of the second shaper ([`Flow::results`]).
     #[must_use]
     pub fn with_results_shaped(self, registers: Registers) -> Flow {
         let results = Some(registers);
         Flow { results, ..self }
     }
 
-    /// Sets the weight.
+    /// Sets the weight under weighted scheduling.
     #[must_use]
     pub fn with_weight(self, weight: f64) -> Flow {
         Flow { weight, ..self }
@@ -337,11 +344,11 @@ impl Flow {
         let limit = self.queue_limit as f64;
         PlatformError::unless(
             self.queue_limit > 0,
-            "flow queue limit",
+            "queue limit of a flow",
             limit,
             "at least 1",
         )?;
         let good = self.weight.is_finite() && self.weight > 0.0;
-        PlatformError::unless(good, "flow weight", self.weight, "a number above 0")
+        PlatformError::unless(good, "weight of a flow", self.weight, "a number above 0")
     }
 }

@@ -1,63 +1,69 @@
-//! The ways to share accelerators (section 5.1's systems).
+//! The mechanisms by which flows share accelerators (the systems of section 5.1).
 
 use accelflow_shaping::{FlowConfig, Timing};
 
 use crate::hardware::{SoftwareConfig, SoftwareRate};
 use crate::{Flow, PlatformError};
 
-/// The order in which the device's interface serves flows.
+/// The order in which the device serves flows that have messages waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Round robin by message, or by bursts of [`crate::DmaConfig::burst`] for larger messages.
+    /// Round robin by message. Of larger messages, a turn has at most [`crate::DmaConfig::burst`]
+    /// bytes.
     RoundRobin,
-    /// By [`Flow::priority`], and in order of arrival within one.
+    /// By [`Flow::priority`], the lowest number first, and in order of arrival within one.
     Priority,
-    /// By bytes sent over [`Flow::weight`] (start-time fair queueing). A flow that waits for room
-    /// does not block flows that need other resources.
+    /// The flow with the fewest bytes sent over [`Flow::weight`] is next (start-time fair
+    /// queueing). A flow that waits for buffer space does not block flows that need other
+    /// resources.
     WeightedFair,
-    /// Like [`Order::WeightedFair`], but a flow that waits for room blocks all others, so that all
-    /// flows get rates in proportion to their weights. This is not a scheduler of the paper, but is
-    /// used to measure profiles.
+    /// Like [`Order::WeightedFair`], but a flow that waits for buffer space blocks all others, so
+    /// that all flows get rates in proportion to their weights. This is not a scheduler of the
+    /// paper; profiles are measured with it.
     InProportion,
 }
 
-/// A way to share accelerators.
+/// A mechanism by which flows share accelerators, with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mechanism {
-    /// `Host_noTS`: a queue per flow, served round robin.
+    /// No shaping (the paper's `Host_noTS`): a queue per flow, served round robin.
     NoShaping,
-    /// `Bypassed_noTS_panic`: descriptors of messages from the network in one buffer, and a scheduler.
-    /// Messages that find the buffer full are dropped.
+    /// A scheduler on the device without shaping (`Bypassed_noTS_panic`): the descriptors of
+    /// messages from the network are in one buffer. Messages that find it full are dropped.
     Panic {
-        /// The scheduler's policy.
+        /// The order in which the scheduler serves flows.
         order: Order,
         /// The capacity of the buffer, in descriptors.
         buffer: usize,
     },
-    /// `Host_TS_*`: the host's software releases messages, and the device serves them round robin.
+    /// Shaping by the host's software (`Host_TS_*`): a thread releases messages, and the device
+    /// serves them round robin.
     Software {
-        /// The thread.
+        /// The parameters of the shaping thread.
         config: SoftwareConfig,
-        /// The limit of each flow.
+        /// The rate limit of each flow, by flow number.
         rates: Vec<SoftwareRate>,
     },
-    /// ARCUS: a hardware queue and token bucket per flow, and round robin among released segments.
+    /// ARCUS: a queue and a token bucket per flow in hardware, and round robin among released
+    /// segments.
     Arcus {
-        /// The shaper's clock and latencies.
+        /// The clock and the latencies of the shaper.
         timing: Timing,
-        /// Each flow's unit, registers and splitting; its queue limit is the flow's own.
+        /// The shaping of each flow by number: unit, registers and segments. The capacity of its
+        /// queue is [`Flow::queue_limit`].
         flows: Vec<FlowConfig>,
     },
 }
 
 impl Mechanism {
-    /// ARCUS's shaper as the paper built it.
+    /// Creates the mechanism ARCUS with the clock and latencies of the paper's shaper, and this
+    /// shaping of each flow.
     pub fn arcus(flows: Vec<FlowConfig>) -> Mechanism {
         let timing = Timing::default();
         Mechanism::Arcus { timing, flows }
     }
 
-    /// The paper's name, used in reports.
+    /// The paper's name of the mechanism, used in reports.
     pub fn name(&self) -> &'static str {
         match self {
             Mechanism::NoShaping => "Host_noTS",
@@ -80,7 +86,7 @@ impl Mechanism {
             Mechanism::Panic { buffer, .. } => {
                 return PlatformError::unless(
                     *buffer > 0,
-                    "panic buffer",
+                    "buffer of PANIC's scheduler",
                     0.0,
                     "at least 1 descriptor",
                 );
@@ -89,7 +95,12 @@ impl Mechanism {
                 config.check()?;
                 for rate in rates {
                     let good = rate.per_s.is_finite() && rate.per_s > 0.0;
-                    PlatformError::unless(good, "software rate", rate.per_s, "a number above 0")?;
+                    PlatformError::unless(
+                        good,
+                        "rate of software shaping",
+                        rate.per_s,
+                        "a number above 0",
+                    )?;
                 }
                 rates.len()
             }

@@ -1,4 +1,4 @@
-//! Platforms: a host and its device.
+//! The simulated hardware: a host, and the device with the accelerators.
 
 use accelflow_units::{Bandwidth, Bytes};
 
@@ -7,20 +7,21 @@ use crate::flow::{Arrivals, Flow, Path};
 use crate::hardware::{Accelerator, Generation, PcieConfig, StorageConfig};
 use crate::rate::bandwidth;
 
-/// The device's DMA engines and the buffers around them.
+/// The parameters of the device's DMA engines and of the buffers around them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DmaConfig {
-    /// The number of engines. Packets of different engines take turns on the link.
+    /// The number of DMA engines, from 1 to 64. Packets of different engines take turns on the PCIe
+    /// link.
     pub engines: usize,
-    /// The largest number of bytes in flight per engine: requested from the host but not yet taken
-    /// by an accelerator.
+    /// The largest number of bytes that one engine has requested from the host and that no
+    /// accelerator has taken yet.
     pub read_window: Bytes,
-    /// The largest number of bytes that an engine moves for one flow before it serves the others.
-    /// It is the part of the on-board buffer through which a flow's message is streamed.
+    /// The largest number of bytes that an engine moves for one flow before it serves the others:
+    /// the size of the on-board buffer through which large messages are streamed.
     pub burst: Bytes,
-    /// The size of one engine's output buffer, for results that wait to leave.
+    /// The size of one engine's output buffer, for results that wait to leave the device.
     pub egress: Bytes,
-    /// The size of a descriptor, which is read from the host's memory with each burst.
+    /// The size of a DMA descriptor, which the device reads from the host's memory with each burst.
     pub descriptor: Bytes,
 }
 
@@ -36,26 +37,28 @@ impl Default for DmaConfig {
     }
 }
 
-/// A host and its device.
+/// The simulated hardware: a host, and a device with accelerators that tenants share over PCIe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
-    /// The link between them.
+    /// The PCIe link between host and device.
     pub pcie: PcieConfig,
-    /// The DMA engines.
+    /// The device's DMA engines and buffers.
     pub dma: DmaConfig,
-    /// Ethernet ports, full duplex, by their rate.
+    /// The rates of the device's Ethernet ports, each full duplex.
     pub ports: Vec<Bandwidth>,
-    /// Accelerators.
+    /// The device's accelerators; flows refer to them by index.
     pub accelerators: Vec<Accelerator>,
-    /// The storage, if there is any.
+    /// The array of SSDs; `None` without storage.
     pub storage: Option<StorageConfig>,
 }
 
-/// Bytes of an Ethernet frame in addition to its contents: preamble 8, check sequence 4, gap 12.
+/// The bytes that an Ethernet frame takes on the wire in addition to its contents: preamble 8,
+/// check sequence 4, gap 12.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {
-    /// The prototype's host and board (section 5.1): PCIe Gen 3 x8, two ports of 50 Gbit/s.
+    /// Creates the hardware of the paper's prototype (section 5.1) with these accelerators: PCIe
+    /// Gen 3 x8 and two Ethernet ports of 50 Gbit/s.
     pub fn prototype(accelerators: Vec<Accelerator>) -> Platform {
         Platform {
             pcie: PcieConfig::default(),
@@ -66,8 +69,8 @@ impl Platform {
         }
     }
 
-    /// Replaces the link. For a faster link, credits and buffers are scaled in proportion
-    /// (assumed), so that they limit no more than the prototype's.
+    /// Replaces the PCIe link. For a faster link, credits and buffers grow in proportion (assumed),
+    /// so that they are no tighter a limit than on the prototype.
     #[must_use]
     pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
         let pcie = PcieConfig {
@@ -138,16 +141,16 @@ impl Platform {
             exists("port", port, self.ports.len())?;
         }
         if let Some(answers) = &spec.answers {
-            exists("flow of answers", answers.by, flows.len())?;
+            exists("flow that carries answers", answers.by, flows.len())?;
         }
         let path = spec.path.name();
         let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
         let carrier = spec.answers.as_ref().map(|answers| &flows[answers.by]);
         if carrier.is_some_and(|carrier| carrier.arrivals != Arrivals::Answers) {
-            return incomplete("answers carried by a flow whose arrivals are answers");
+            return incomplete("answers to be carried by a flow with Arrivals::Answers");
         }
         match spec.path {
-            Path::InlineTx if spec.port.is_none() => incomplete("a port"),
+            Path::InlineTx if spec.port.is_none() => incomplete("an Ethernet port"),
             path if path.uses_storage() && self.storage.is_none() => incomplete("storage"),
             _ => Ok(()),
         }

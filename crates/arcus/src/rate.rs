@@ -2,7 +2,7 @@
 
 use accelflow_units::Bandwidth;
 
-/// A bandwidth of `rate` gigabits per second, at least 1 byte per second.
+/// Converts a rate in gigabits per second to a bandwidth; at least 1 byte per second.
 pub fn gbit_per_s(rate: f64) -> Bandwidth {
     bandwidth(rate * 1e9 / 8.0)
 }

@@ -3,43 +3,45 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// A completed message.
+/// A message whose processing was completed in the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The time of its completion.
+    /// The simulated time at which the message was completed.
     pub at: Time,
-    /// The time from its arrival: at the port for a message from the network, in the flow's queue
-    /// for all others. For an answer, the time since the client sent the message that it answers.
+    /// The time from the message's arrival: at the port for a message from the network, in the
+    /// flow's queue for all others. For an answer, the time since the client sent the message that
+    /// it answers.
     pub latency: Time,
-    /// Its size on arrival.
+    /// The message's size on arrival.
     pub size: Bytes,
 }
 
-/// The results of a flow.
+/// What a simulation measured of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowResult {
-    /// Messages that arrived in the whole run.
+    /// The number of messages that arrived in the whole run, warm-up included.
     pub arrived: u64,
-    /// The number of these messages that were dropped because the queue was full.
+    /// The number of these messages that were dropped because the flow's queue was full.
     pub dropped: u64,
-    /// The number of these messages that were in flight at the end.
+    /// The number of these messages that were not completed when the run ended.
     pub under_way: u64,
-    /// Messages that were completed in the measured time, in order.
+    /// The messages completed in the measured time, in order of completion.
     pub completions: Vec<Completion>,
-    /// Messages that were completed before the measured time.
+    /// The number of messages completed during the warm-up.
     pub before: u64,
-    /// Their bytes.
+    /// The bytes of the messages completed during the warm-up.
     pub bytes_before: Bytes,
-    /// The arrival times and sizes of messages in the queue; empty for a flow with a backlog.
+    /// The time and size of each message that arrived in the flow's queue; empty for a flow with a
+    /// backlog.
     pub came: Vec<(Time, Bytes)>,
-    /// The time when the flow was added; zero if it was there from the start.
+    /// The simulated time when the flow was added; zero if it was present from the start.
     pub since: Time,
-    /// The time when it was removed; `None` if it never was.
+    /// The simulated time when the flow was removed; `None` if it never was.
     pub until: Option<Time>,
 }
 
 impl FlowResult {
-    /// Bytes of the measured messages.
+    /// The total bytes of the messages completed in the measured time.
     pub fn bytes(&self) -> u64 {
         self.completions
             .iter()
@@ -47,12 +49,13 @@ impl FlowResult {
             .sum()
     }
 
-    /// The nearest-rank percentile of the measured latencies, from 0 to 100; `None` without messages.
+    /// Returns the latency at the nearest-rank percentile `percent`, from 0 to 100, of the messages
+    /// completed in the measured time; `None` without messages.
     pub fn latency(&self, percent: f64) -> Option<Time> {
         self.latencies().percentile(percent)
     }
 
-    /// The measured latencies.
+    /// Returns the latencies of the messages completed in the measured time.
     pub fn latencies(&self) -> Samples {
         self.completions
             .iter()
@@ -60,7 +63,8 @@ impl FlowResult {
             .collect()
     }
 
-    /// Messages per second over each `count` successive messages.
+    /// Returns the rates, in messages per second, of successive groups of `count` messages
+    /// completed one after another.
     pub fn rates_of(&self, count: usize) -> Vec<f64> {
         let ends = self
             .completions
@@ -73,7 +77,8 @@ impl FlowResult {
         ends.windows(2).map(rate).collect()
     }
 
-    /// The rate in gigabits per second and the latencies in each slice of `width`, from `from` on.
+    /// Returns, for each of `count` time slices of length `width` from `from` on, the rate in
+    /// gigabits per second and the latencies of the messages completed in it.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
         for completion in &self.completions {
@@ -87,14 +92,14 @@ impl FlowResult {
     }
 }
 
-/// The results of all flows.
+/// What a simulation measured of all flows and of the PCIe link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// By flow.
+    /// The results of each flow, by flow number.
     pub flows: Vec<FlowResult>,
-    /// The time before the measured time.
+    /// The length of the warm-up, which is not measured.
     pub warmup: Time,
-    /// The measured time.
+    /// The length of the measured time.
     pub measured: Time,
     /// Bytes that crossed the link from the device to the host in the whole run, including framing.
     pub up_bytes: Bytes,
@@ -103,7 +108,8 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// A flow's throughput in gigabits per second, measured at its input.
+    /// The throughput of flow number `flow` over the measured time, in gigabits per second of
+    /// message bytes on arrival.
     pub fn gbit_per_s(&self, flow: usize) -> f64 {
         self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
     }
@@ -116,14 +122,14 @@ impl RunResult {
         (result.since.max(self.warmup), until.min(end))
     }
 
-    /// The length of that part.
+    /// The length of the part of the measured time in which flow number `flow` was present.
     pub fn present(&self, flow: usize) -> Time {
         let (from, to) = self.presence(flow);
         to.saturating_sub(from)
     }
 
-    /// A flow's throughput in gigabits per second during the part of the measured time in which it
-    /// was present; `None` if it never was.
+    /// The throughput of flow number `flow` in gigabits per second, over the part of the measured
+    /// time in which it was present; `None` if it never was.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
         let result = &self.flows[flow];
         let (from, to) = self.presence(flow);
@@ -136,12 +142,12 @@ impl RunResult {
         (there > Time::ZERO).then(|| bytes as f64 * 8.0 / there.as_ns_f64())
     }
 
-    /// A flow's messages a second.
+    /// The throughput of flow number `flow` over the measured time, in messages per second.
     pub fn per_s(&self, flow: usize) -> f64 {
         self.flows[flow].completions.len() as f64 / self.measured.as_s_f64()
     }
 
-    /// The throughput of all flows in gigabits per second.
+    /// The throughput of all flows together over the measured time, in gigabits per second.
     pub fn total_gbit_per_s(&self) -> f64 {
         (0..self.flows.len())
             .map(|flow| self.gbit_per_s(flow))

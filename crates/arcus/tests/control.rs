@@ -81,7 +81,7 @@ fn a_flow_is_admitted_until_the_capacity_is_promised_and_again_when_it_is_free()
     assert!(
         error
             .to_string()
-            .contains("'three': an SLO of 10.000 Gbit/s cannot be admitted")
+            .contains("'three': an SLO of 10.000 Gbit/s on")
     );
     let fits = *left;
     manager.register(request("three", 1_500, fits)).unwrap();
@@ -218,7 +218,7 @@ fn what_cannot_be_asked_for_is_refused() {
     };
     assert_eq!(
         manager.register(none).unwrap_err().to_string(),
-        "flow 'it': its class is on-demand, which needs an SLO"
+        "flow 'it': slo is missing: a flow of class on-demand needs one"
     );
     manager.register(request("it", 1_500, 1.0)).unwrap();
     let again = manager.register(request("it", 1_500, 1.0)).unwrap_err();

@@ -223,7 +223,7 @@ fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
     };
     assert_eq!(
         refused(&flow),
-        "mechanism Arcus: flows with settings = 1: must be 2"
+        "mechanism Arcus: flows with settings = 1: must be 2, the number of flows"
     );
     let nowhere = flow.clone().through(&[7]);
     assert!(refused(&nowhere).contains("accelerator = 7: must be below"));
@@ -312,7 +312,7 @@ fn storage_is_promised_what_its_mixture_of_reads_and_writes_delivers() {
     };
     assert_eq!(
         manager.register(call).unwrap_err().to_string(),
-        "flow 'call': path = function_call: needs an accelerator, not storage"
+        "flow 'call': path = function_call: needs an accelerator, but the flow names 'storage'"
     );
 }
 

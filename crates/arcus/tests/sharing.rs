@@ -398,7 +398,7 @@ fn what_cannot_run_is_refused_with_its_place() {
     let text = refused(good().through(&[3]));
     assert_eq!(
         text,
-        "flow 0: accelerator = 3: must be below 1, the platform's number of them"
+        "flow 0: accelerator = 3: must be below 1, the number on the platform"
     );
     assert!(refused(good().by_engine(1)).contains("DMA engine = 1: must be below"));
     assert!(refused(good().over_port(2)).contains("port = 2: must be below"));
@@ -407,7 +407,7 @@ fn what_cannot_run_is_refused_with_its_place() {
             path: Path::InlineTx,
             ..good()
         })
-        .contains("path = inline_tx: needs a port")
+        .contains("path = inline_tx: needs an Ethernet port")
     );
     assert!(
         refused(Flow {
@@ -416,7 +416,7 @@ fn what_cannot_run_is_refused_with_its_place() {
         })
         .contains("needs storage")
     );
-    assert!(refused(backlog(0, 0)).contains("flow message size = 0"));
+    assert!(refused(backlog(0, 0)).contains("size of a flow's messages = 0"));
     assert!(refused(good().with_weight(f64::NAN)).contains("flow weight = NaN"));
     assert!(
         refused(Flow {
@@ -431,7 +431,7 @@ fn what_cannot_run_is_refused_with_its_place() {
             arrivals: never,
             ..good()
         })
-        .contains("flow arrivals")
+        .contains("arrivals of a flow")
     );
 }
 
@@ -445,7 +445,10 @@ fn mechanisms_and_settings_that_cannot_be_are_refused() {
     let text = simulate(&platform(), &two, &one, &settings)
         .unwrap_err()
         .to_string();
-    assert_eq!(text, "mechanism Arcus: flows with settings = 1: must be 2");
+    assert_eq!(
+        text,
+        "mechanism Arcus: flows with settings = 1: must be 2, the number of flows"
+    );
     let nothing = Settings::lasting(Time::ZERO);
     let error = simulate(&platform(), &two, &Mechanism::NoShaping, &nothing).unwrap_err();
     assert!(matches!(

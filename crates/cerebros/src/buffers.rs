@@ -1,9 +1,9 @@
-//! The NIC's buffer manager (section 4.1): a message gets both its transport and payload buffers,
-//! or neither.
+//! The NIC's buffer manager (section 4.1): a message gets both a transport buffer and a payload
+//! buffer, or neither.
 
 use accelflow_units::Bytes;
 
-/// Memory for messages that arrive: arenas that the microservice has installed.
+/// The NIC's memory for messages that arrive: arenas that the microservice has allocated.
 #[derive(Clone, Debug)]
 pub struct BufferManager {
     arenas: Vec<Arena>,
@@ -16,7 +16,7 @@ struct Arena {
     used: Bytes,
 }
 
-/// Bytes of one arena that are reserved.
+/// A piece of one arena that is reserved for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
     arena: usize,
@@ -39,8 +39,8 @@ impl BufferManager {
         }
     }
 
-    /// Reserves `bytes` in the first arena with room. Returns `None` if no arena has room; the
-    /// sender then gets a NACK.
+    /// Reserves `bytes` in the first arena with enough free bytes. Returns `None` if no arena has
+    /// them; the sender then gets a NACK.
     pub fn reserve(&mut self, bytes: Bytes) -> Option<Reserved> {
         let fits = |arena: &Arena| bytes.get() <= arena.capacity.get() - arena.used.get();
         let arena = self.arenas.iter().position(fits)?;
@@ -56,12 +56,12 @@ impl BufferManager {
         *used = Bytes(used.get().saturating_sub(reserved.bytes.get()));
     }
 
-    /// The bytes reserved now.
+    /// The number of bytes that are reserved now.
     pub fn used(&self) -> Bytes {
         Bytes(self.arenas.iter().map(|arena| arena.used.get()).sum())
     }
 
-    /// The largest number of bytes ever reserved.
+    /// The largest number of bytes that were reserved at any time.
     pub fn peak(&self) -> Bytes {
         self.peak
     }

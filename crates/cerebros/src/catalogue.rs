@@ -1,4 +1,4 @@
-//! Descriptions of the five services: functions, messages, schemata and working sets.
+//! Descriptions of the paper's five services: their functions, messages, schemata and working sets.
 
 use serde::Serialize;
 
@@ -8,70 +8,72 @@ use crate::schema::{Message, TypeSchema, header_wire};
 use crate::services::{Call, Function, Service};
 use crate::summary::{SIZED_MESSAGES, SchemaBytes};
 
-/// The cycles of the RPC layer on a core for one request, by module.
+/// The cycles that a core needs for the RPC layer of one request in software, by module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modules {
-    /// Headers.
+    /// The cycles to read and write the headers of messages.
     pub header: f64,
-    /// Dispatch.
+    /// The cycles of dispatch: to find and call the function that a message names.
     pub dispatch: f64,
-    /// Payloads.
+    /// The cycles to transform payloads between their form on the wire and in memory.
     pub payload: f64,
-    /// The part of the three values above that nested calls cause.
+    /// The part of these three that nested calls (calls to other services) cause.
     pub nested: f64,
 }
 
-/// A function of a service.
+/// A function of a service: its popularity, cycles, code and messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionDescription {
-    /// The name in the header.
+    /// The function's name, as in the header of its calls.
     pub function: String,
-    /// Its share of the service's requests.
+    /// The function's share of the service's requests, from 0 to 1.
     pub popularity_ratio: f64,
-    /// The number of calls that it nests.
+    /// The number of calls to other services that a request makes.
     pub nested_calls: usize,
-    /// Cycles of its business logic with all instructions in the cache.
+    /// The cycles of the function's business logic per request, if all its instructions are in the
+    /// cache.
     pub execute_cycles: f64,
-    /// Its instructions, in kilobytes.
+    /// The size of the function's instructions in kilobytes.
     pub code_kb: f64,
-    /// The RPC layer on a core.
+    /// The cycles of the RPC layer per request if a core does it in software.
     pub software_cycles: Modules,
     /// Bytes of a request on the wire, header included.
     pub request_wire_bytes: u64,
-    /// Bytes of a request's data after deserialization.
+    /// The bytes of a request's data in memory, after deserialization.
     pub request_application_bytes: u64,
-    /// Bytes of a request's address schema.
+    /// The bytes of a request's address schema, which has a pointer for each field.
     pub request_address_schema_bytes: u64,
     /// Bytes of a response on the wire, header included.
     pub response_wire_bytes: u64,
     /// The largest message of a request, nested calls included, in bytes on the wire.
     pub largest_message_wire_bytes: u64,
-    /// The largest payload of these messages, without the header.
+    /// The largest payload of these messages in bytes on the wire, without the header.
     pub largest_payload_wire_bytes: u64,
-    /// Messages of a request, nested calls included.
+    /// The number of messages of a request: the request, its response, and those of nested calls.
     pub messages: usize,
-    /// Incoming messages whose payload and address schema fit the memory reserved for them.
+    /// The number of incoming messages whose payload and address schema fit in the memory reserved
+    /// for them.
     pub incoming_messages_that_fit: usize,
-    /// Incoming messages: the request, and the responses of nested calls.
+    /// The number of incoming messages: the request, and the responses of nested calls.
     pub incoming_messages: usize,
     /// The mean bytes of a field after deserialization, over the messages of a request.
     pub field_bytes: f64,
-    /// Bytes of the request's schemata for 16 concurrent messages.
+    /// The bytes of the schemata of 16 concurrent requests.
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 
 /// One of the paper's five services: its cores, its working set and its functions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDescription {
-    /// The paper's abbreviation.
+    /// The paper's abbreviation of the service's name.
     pub service: String,
-    /// The cores that it uses.
+    /// The number of cores that the service uses.
     pub cores: usize,
-    /// Its instructions with the RPC layer, in kilobytes.
+    /// The size of the service's instructions with those of the RPC layer, in kilobytes.
     pub working_set_kb: f64,
-    /// Its instructions without the RPC layer, in kilobytes.
+    /// The size of the service's instructions without those of the RPC layer, in kilobytes.
     pub working_set_without_rpc_kb: f64,
-    /// Its functions.
+    /// The functions of the service.
     pub functions: Vec<FunctionDescription>,
 }
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::Platform;
 
-/// A set-associative instruction cache with least-recently-used replacement (policy assumed).
+/// The instruction cache of a core: set-associative, with least-recently-used replacement (policy
+/// assumed).
 #[derive(Clone, Debug)]
 pub struct InstructionCache {
     /// The blocks of each set, the most recent first.
@@ -13,7 +14,7 @@ pub struct InstructionCache {
 }
 
 impl InstructionCache {
-    /// Creates an empty cache with the sizes of `platform`.
+    /// Creates an empty cache with the size, ways and blocks of `platform`.
     pub fn new(platform: &Platform) -> InstructionCache {
         let ways = platform.l1i_ways as usize;
         let blocks = (platform.l1i_bytes / platform.l1i_block_bytes) as usize;
@@ -23,7 +24,7 @@ impl InstructionCache {
         }
     }
 
-    /// Fetches a block. Returns whether it missed.
+    /// Fetches the block with this number. Returns whether it was missing.
     pub fn fetch(&mut self, block: u32) -> bool {
         let index = block as usize % self.sets.len();
         let set = &mut self.sets[index];
@@ -41,7 +42,7 @@ impl InstructionCache {
         true
     }
 
-    /// Fetches blocks in order. Returns the number of misses.
+    /// Fetches these blocks in order. Returns the number of misses.
     pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
         blocks.map(|block| u64::from(self.fetch(block))).sum()
     }

@@ -19,16 +19,17 @@ use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
 
-/// Clock and code sizes of a user-defined service, which neither interface nor recording contains.
+/// The clock and the code sizes of a user-defined service, which neither interface nor recording
+/// states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
-    /// The clock of the cores in hertz, by which the recording's times become cycles.
+    /// The clock frequency of the cores in hertz, by which the recording's times become cycles.
     pub clock_hz: f64,
-    /// Instructions of the RPC layer, in blocks.
+    /// The size of the RPC layer's instructions, in blocks of the instruction cache.
     pub rpc_blocks: u32,
-    /// Instructions that all functions share, in blocks.
+    /// The size of the instructions that all functions share, in blocks of the instruction cache.
     pub shared_blocks: u32,
-    /// Instructions of each function alone, in blocks.
+    /// The size of the instructions of each function alone, in blocks of the instruction cache.
     pub own_blocks: u32,
 }
 
@@ -36,7 +37,7 @@ pub struct Code {
 const MOST_BLOCKS: f64 = 1e6;
 
 impl Code {
-    /// The clock and the code sizes of `platform`.
+    /// Takes clock and code sizes from `platform`.
     pub fn of(platform: &Platform) -> Code {
         let blocks = |bytes: f64| (bytes / platform.l1i_block_bytes).min(MOST_BLOCKS) as u32;
         Code {
@@ -48,21 +49,21 @@ impl Code {
     }
 }
 
-/// The files of a user-defined service.
+/// The files that describe a user-defined service.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Files {
-    /// The `.thrift` or `.proto` file.
+    /// The `.thrift` or `.proto` file with the service's functions and message types.
     pub interface: PathBuf,
-    /// The recording of the service's server.
+    /// The recording of the service's server: costs and sizes measured on real messages.
     pub recording: PathBuf,
-    /// Folders of included files.
+    /// The folders in which files that the interface includes are searched.
     pub include_dirs: Vec<PathBuf>,
 }
 
 impl Files {
-    /// Creates the service `name`, and its server: `platform` with the recorded cost of headers,
-    /// unless that was set by the user.
+    /// Creates the service `name`, and the server for it: `platform` with the recorded cost of
+    /// headers, unless the user set that cost (`header_is_set`).
     ///
     /// # Errors
     /// The messages of [`own`], and one for a platform with a value that is not allowed.
@@ -89,13 +90,13 @@ impl Files {
     }
 }
 
-/// A user-defined service, and the recorded cost of headers on its cores.
+/// A user-defined service, and the recorded cost of headers.
 #[derive(Clone, Debug)]
 pub struct Own {
-    /// The service.
+    /// The service to simulate.
     pub service: Service,
-    /// Cycles of a header on a core: the mean of the recorded steps of RPC; `None` without such
-    /// steps.
+    /// The cycles of a core for a header: the mean of the recorded RPC steps; `None` if there are
+    /// none.
     pub header_cycles: Option<f64>,
 }
 
@@ -139,7 +140,8 @@ impl Interface {
     }
 }
 
-/// Creates the service `name` from the interface and the recording.
+/// Creates the service `name` from an interface and a recording. `search` lists the folders of
+/// included files.
 ///
 /// # Errors
 /// A message with the file, or the service and member of the recording, for a file that cannot be
@@ -275,7 +277,7 @@ fn no_call(place: &str, payloads: &[Payload]) -> String {
     } else {
         found.join(" ")
     };
-    let allowed = "must begin with a message that Dser reads and end with one that Ser writes";
+    let allowed = "must begin with a request that is deserialized (Dser) and end with a response that is serialized (Ser)";
     Refusal::new(format!("{place}: payloads"), value, allowed).to_string()
 }
 
@@ -314,7 +316,8 @@ fn app_ns(service: &RecordedService, place: &str) -> Result<f64, String> {
                 app_ns: Some(time), ..
             } => sum += time,
             RecordedPhase::Cpu { app_ns: None, .. } => {
-                let allowed = "must be measured: a recording of a live server has it";
+                let allowed =
+                    "must be the measured time of the application logic: record a live server";
                 let place = format!("{place}, phase {n}: app_ns");
                 return Err(Refusal::new(place, "null", allowed).to_string());
             }

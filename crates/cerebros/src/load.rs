@@ -9,7 +9,7 @@ const MAX_SENDERS: usize = 100_000_000;
 /// intervals are random.
 pub(crate) const MOST_SECONDS: f64 = 1e6;
 
-/// The arrival process of requests.
+/// How requests arrive at the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// A closed loop with this many senders. Each sends its next request when the last one is
@@ -21,20 +21,20 @@ pub enum Arrivals {
     Share(f64),
 }
 
-/// The number, arrivals and kinds of requests.
+/// How many requests arrive, when, and for which functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// The arrival process.
+    /// How the requests arrive.
     pub arrivals: Arrivals,
-    /// The number of requests.
+    /// The number of requests, the warm-up included.
     pub requests: usize,
-    /// The number of first requests that results leave out.
+    /// The number of first requests that do not count in the results.
     pub warmup: usize,
-    /// The seed of times, functions and kinds.
+    /// The seed of random arrival times, functions and kinds of requests.
     pub seed: u64,
-    /// The share of requests for functions that Cerebros does not know.
+    /// The share of requests for functions that are not in the schema map of Cerebros, from 0 to 1.
     pub unknown: f64,
-    /// The share of requests that do not match their schema.
+    /// The share of requests that do not follow their function's schema, from 0 to 1.
     pub malformed: f64,
 }
 
@@ -56,7 +56,7 @@ impl Load {
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.requests <= self.warmup || self.requests > 100_000_000 {
             let allowed = format!(
-                "must be above the warm-up's {} and at most 1e8",
+                "must be above {}, the requests of the warm-up, and at most 1e8",
                 self.warmup
             );
             return Err(Refusal::new("requests", self.requests, allowed));

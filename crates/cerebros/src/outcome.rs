@@ -1,40 +1,41 @@
-//! Results of a run.
+//! The results of a run.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// The time of a request, broken down by cause.
+/// The time that requests spent, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The RPC layer as software.
+    /// The RPC layer in software on a core.
     pub software: Time,
-    /// Traversals of the chip's network for offloads.
+    /// Traversals of the chip's network to hand tasks to the accelerator.
     pub offload: Time,
-    /// Work of the accelerator or of Cerebros.
+    /// Work of the shared accelerator or of Cerebros.
     pub accelerator: Time,
-    /// Waiting for a free pipeline.
+    /// Waits for a free pipeline of the accelerator.
     pub queued: Time,
-    /// Waiting for nested responses that were resent because the NIC had no memory.
+    /// Waits for responses of nested calls that the NIC refused for lack of memory, until they were
+    /// resent.
     pub refused: Time,
-    /// Waiting for the called services of nested calls.
+    /// Waits for other services that nested calls go to.
     pub away: Time,
-    /// Switches back to the request after a nested call was answered.
+    /// Switches of a core back to a request whose nested call was answered.
     pub switched: Time,
-    /// The part of the times above during which the request occupied a core.
+    /// The part of the times above during which a request occupied a core.
     pub on_core: Time,
-    /// Business logic.
+    /// The function's business logic, without stalls.
     pub execute: Time,
-    /// Stalls of the business logic on instruction fetches.
+    /// Stalls of the business logic for missing instructions.
     pub stall: Time,
 }
 
 impl Spent {
-    /// The RPC layer without waiting, as in the analytic model.
+    /// The time of the RPC layer without waits, as in the analytic model.
     pub fn rpc(&self) -> Time {
         self.software + self.offload + self.accelerator
     }
 
-    /// The function.
+    /// The time of the function: business logic and its stalls.
     pub fn function(&self) -> Time {
         self.execute + self.stall
     }
@@ -53,29 +54,30 @@ impl Spent {
     }
 }
 
-/// The results of the requests of one function, or of all.
+/// The results of the requests to one function, or of all requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// Requests that were answered, without those of the warm-up.
+    /// The number of answered requests, the warm-up excluded.
     pub requests: u64,
-    /// The sums of their times.
+    /// The sums of these requests' times, by cause.
     pub spent: Spent,
-    /// The latency from the first attempt's arrival to the end of the response.
+    /// The latency of each request: from its first arrival at the NIC to the end of its response.
     pub latency: Samples,
-    /// The time for which a core was occupied: function, and RPC layer on the core.
+    /// The time for which each request occupied a core: function, and RPC layer on the core.
     pub core: Samples,
-    /// Instruction-cache misses of the functions, in blocks.
+    /// The instruction-cache misses of the functions, in blocks, summed over requests.
     pub misses: u64,
-    /// Instruction-cache misses of the RPC layer in software, in blocks.
+    /// The instruction-cache misses of the RPC layer's software, in blocks, summed over requests.
     pub layer_misses: u64,
-    /// Requests whose function had no miss.
+    /// The number of requests whose function had no instruction-cache miss.
     pub miss_free: u64,
-    /// Requests steered to a core that the function map names for their function.
+    /// The number of requests that went to a core which had just run the same function, as the
+    /// NIC's function map remembers.
     pub steered: u64,
 }
 
 impl Group {
-    /// The mean of `time` over the requests, in picoseconds; 0 without requests.
+    /// The sum `time` divided by the number of requests, in picoseconds; 0 without requests.
     pub fn mean(&self, time: Time) -> f64 {
         ratio(time.as_ps() as f64, self.requests)
     }
@@ -85,21 +87,21 @@ fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// The place where requests wait.
+/// Where requests pile up if the load is too high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// The NIC's memory: requests wait at their senders, which resend them or give up.
+    /// At the NIC's memory: senders resend refused requests, or give up.
     Memory,
-    /// The pipelines of Cerebros.
+    /// At the pipelines of Cerebros.
     Pipelines,
-    /// The cores: requests wait for them in the NIC.
+    /// In the NIC, for a free core.
     Cores,
-    /// The accelerator: requests wait in the NIC for cores, which wait for the accelerator.
+    /// In the NIC, for a core; and the cores wait for the accelerator.
     CoresForPipelines,
 }
 
 impl Queue {
-    /// The name in results.
+    /// The name in results of the place where requests pile up.
     pub fn name(self) -> &'static str {
         match self {
             Queue::Memory => "memory of the NIC",
@@ -110,45 +112,47 @@ impl Queue {
     }
 }
 
-/// The saturation of a server whose load is too high. Results then depend on the run's length.
+/// Where and how many requests piled up in a run whose load was too high. The results then depend
+/// on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// The place where most requests wait.
+    /// Where most requests wait.
     pub queue: Queue,
-    /// The number of requests that were waiting or given up when the last one arrived.
+    /// The number of requests that were waiting or had been given up when the last one arrived.
     pub waiting: usize,
 }
 
-/// The results of a run.
+/// The results of a simulation run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationResult {
-    /// All measured requests.
+    /// The results of all requests after the warm-up.
     pub all: Group,
-    /// The results by function, in the service's order.
+    /// The results of each function, in the service's order.
     pub functions: Vec<Group>,
-    /// Answered requests, including the warm-up.
+    /// The number of answered requests, the warm-up included.
     pub answered: u64,
-    /// Requests that were given up after the last NACK for their own message or a nested response.
+    /// The number of requests given up after the last NACK, for their own message or for a nested
+    /// response.
     pub refused: u64,
-    /// NACKs of the buffer manager.
+    /// The number of NACKs: messages that the NIC's buffer manager refused for lack of memory.
     pub nacks: u64,
-    /// Requests whose RPC layer ran on a core instead of Cerebros.
+    /// The number of requests whose RPC layer ran on a core, since Cerebros could not process them.
     pub fallbacks: u64,
-    /// The time when the last response was sent.
+    /// The simulated time when the last response was sent.
     pub makespan: Time,
-    /// Answered requests a second.
+    /// The throughput: answered requests per second.
     pub throughput_rps: f64,
-    /// Arrivals a second, for random arrivals.
+    /// The arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// The saturation, if the load was too high.
+    /// Where requests piled up; `None` unless the load was too high.
     pub saturated: Option<Saturation>,
-    /// Utilization of the shared pipelines, as a share of their time.
+    /// The share of time in which a shared pipeline works, from 0 to 1.
     pub pipeline_utilisation: f64,
-    /// Utilization of the cores, as a share of their time.
+    /// The share of time in which a core is occupied, from 0 to 1.
     pub core_utilisation: f64,
-    /// The most memory that messages took.
+    /// The most memory for messages that was reserved at any time.
     pub buffer_peak: Bytes,
-    /// The memory that messages still held at the end.
+    /// The memory for messages that was still reserved at the end; more than 0 is a leak.
     pub buffer_left: Bytes,
 }
 

@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-/// Pipelines that take tasks in the order in which they are offered.
+/// The pipelines that transform messages. Tasks are served in the order in which they are offered.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
     free_at: Vec<Time>,
@@ -10,12 +10,12 @@ pub struct Pipelines {
     tasks: u64,
 }
 
-/// The time of a task.
+/// The start and the end of a task on a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Its start.
+    /// The simulated time at which the task starts.
     pub start: Time,
-    /// Its end.
+    /// The simulated time at which the task ends.
     pub end: Time,
 }
 
@@ -29,8 +29,8 @@ impl Pipelines {
         }
     }
 
-    /// Assigns a task of `duration` to the pipeline that is free first. Calls must be in the order
-    /// of `now`.
+    /// Assigns a task of length `duration` to the pipeline that is free first. Calls must have
+    /// increasing times `now`.
     pub fn offer(&mut self, now: Time, duration: Time) -> Slot {
         let mut first = 0;
         for (n, free) in self.free_at.iter().enumerate() {
@@ -46,7 +46,7 @@ impl Pipelines {
         Slot { start, end }
     }
 
-    /// Utilization of the pipelines until `now`, as a share of their time.
+    /// The share of time until `now` in which a pipeline works, from 0 to 1.
     pub fn utilisation(&self, now: Time) -> f64 {
         let all = now.as_s_f64() * self.free_at.len() as f64;
         if all > 0.0 {
@@ -56,7 +56,7 @@ impl Pipelines {
         }
     }
 
-    /// Tasks that were offered.
+    /// The number of tasks offered so far.
     pub fn tasks(&self) -> u64 {
         self.tasks
     }

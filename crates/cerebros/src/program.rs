@@ -1,4 +1,4 @@
-//! The work of NIC, pipelines and core on a request under a design (section 6.1).
+//! The work that NIC, pipelines and core do for a request under a design (section 6.1).
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use crate::services::{Call, Function, Service, first_field_replaced};
 use crate::{Message, Platform};
 use accelflow_parameters::Refusal;
 
-/// The kind of a request, as Cerebros sees it.
+/// Whether Cerebros can process a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A call of a function that is in the schema map.
+    /// A valid call of a function in the schema map: Cerebros processes it.
     Known,
-    /// A call of an unknown function, whose request and response the core processes.
+    /// A call of a function that is not in the schema map: a core processes request and response.
     Unknown,
-    /// A request that does not match its function's schema. The core also detects this, and answers
-    /// with an exception.
+    /// A request that does not follow its function's schema: a core detects this and answers with
+    /// an exception.
     Malformed,
 }
 
@@ -110,8 +110,8 @@ fn transfers(function: &Function) -> Vec<Transfer<'_>> {
     all
 }
 
-/// Returns the analytic model of one function on this server (section 5), from the number and
-/// cycles of its tasks.
+/// Converts the costs of one function on this server to the inputs of the analytic model (section
+/// 5).
 pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     let costs = Costs::new(platform);
     let all = transfers(function);
@@ -131,21 +131,22 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     }
 }
 
-/// The cost of the RPC layer in software for one request, in cycles: by module (Fig. 2b), and the
-/// part of nested calls (Fig. 2a).
+/// The cycles of the RPC layer for one request in software, by module (Fig. 2b), and the part of
+/// nested calls (Fig. 2a).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breakdown {
-    /// Headers.
+    /// The cycles to read and write the headers of messages.
     pub header_cycles: f64,
-    /// Dispatch.
+    /// The cycles of dispatch: to find and call the function that a message names.
     pub dispatch_cycles: f64,
-    /// Payloads.
+    /// The cycles to transform payloads between their form on the wire and in memory.
     pub payload_cycles: f64,
-    /// The part of the three costs above that nested calls cause.
+    /// The part of these three that nested calls (calls to other services) cause.
     pub nested_cycles: f64,
 }
 
-/// The costs of the RPC layer of one request to `function` on a core without any accelerator.
+/// Calculates the cycles of the RPC layer for one request to `function`, if a core does all of it
+/// in software.
 pub fn breakdown(platform: &Platform, function: &Function) -> Breakdown {
     let costs = Costs::new(platform);
     let all = transfers(function);

@@ -1,4 +1,4 @@
-//! The registration of a microservice with Cerebros (section 4.1): functions and the schemata of
+//! The registration of a microservice with Cerebros (section 4.1): its functions, the schemata of
 //! their payloads, the format of headers, and memory.
 
 use accelflow_parameters::Refusal;
@@ -11,7 +11,8 @@ use crate::services::Service;
 /// The field of a header that names the function: after version and kind, and sequence number.
 const MARKED: usize = 2;
 
-/// The format of headers, and which field has the function's name (section 4.3).
+/// The format of message headers, and which of their fields names the called function (section
+/// 4.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderFormat {
     schema: TypeSchema,
@@ -19,8 +20,8 @@ pub struct HeaderFormat {
 }
 
 impl HeaderFormat {
-    /// Creates the format of `header`. Its field number `marked`, counted from 0, is the function's
-    /// identity.
+    /// Creates the format of headers like `header`. Their field number `marked`, counted from 0,
+    /// names the function.
     ///
     /// # Errors
     /// [`Refusal`] of a marker that is not a field's number, or of a field that cannot name a
@@ -30,23 +31,34 @@ impl HeaderFormat {
         match header.fields.get(marked).map(|field| field.kind()) {
             Some(Type::Text | Type::I32 | Type::I64) => Ok(HeaderFormat { schema, marked }),
             Some(_) => {
-                let allowed = "must be a string or integer field, which can name a function";
-                Err(Refusal::new("marker", marked, allowed))
+                let allowed = "must be the number of a string or integer field";
+                Err(Refusal::new(
+                    "header: number of the field that names the function",
+                    marked,
+                    allowed,
+                ))
             }
             None => {
-                let allowed = format!("must be a field number below {}", header.fields.len());
-                Err(Refusal::new("marker", marked, allowed))
+                let allowed = format!(
+                    "must be below {}, the number of fields",
+                    header.fields.len()
+                );
+                Err(Refusal::new(
+                    "header: number of the field that names the function",
+                    marked,
+                    allowed,
+                ))
             }
         }
     }
 
-    /// The number of the field with the function's name, counted from 0.
+    /// The number of the header field that names the function, counted from 0.
     pub fn marked(&self) -> usize {
         self.marked
     }
 }
 
-/// The control state of Cerebros for one microservice.
+/// What Cerebros knows of one microservice: its schema map and its header format.
 #[derive(Clone, Debug)]
 pub struct Registration {
     header: HeaderFormat,
@@ -92,12 +104,12 @@ impl Registration {
         })
     }
 
-    /// Whether the schema map has the function with this index.
+    /// Whether the function with this index is in the schema map.
     pub fn knows(&self, function: usize) -> bool {
         self.known[function]
     }
 
-    /// The number of functions in the schema map, and its capacity.
+    /// The number of functions in the schema map, and how many it can hold.
     pub fn occupancy(&self) -> (usize, usize) {
         (
             self.known.iter().filter(|known| **known).count(),
@@ -105,7 +117,8 @@ impl Registration {
         )
     }
 
-    /// Bytes of all type schemata, including the header's, which all messages share.
+    /// The bytes of all type schemata in the schema map, plus the one of the header, which all
+    /// messages share.
     pub fn type_bytes(&self) -> Bytes {
         let registered = self.known.iter().zip(&self.schemata);
         let of_functions: u64 = registered
@@ -116,8 +129,8 @@ impl Registration {
         Bytes(self.header.schema.type_bytes().get() + of_functions)
     }
 
-    /// Returns the size of schemata for `messages` concurrent requests per function, with split
-    /// schemata and with whole ones.
+    /// Returns the bytes of the schemata for `messages` concurrent requests to each function: first
+    /// with one shared type schema per function, then with a whole schema for each message.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let schemata = self.schemata.iter().zip(&self.requests);
         let registered = self.known.iter().zip(schemata);

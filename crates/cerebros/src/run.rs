@@ -1,4 +1,4 @@
-//! Runs of a service under a design.
+//! The simulation of a service under a design of the RPC layer.
 
 use accelflow_model::cerebros::Design;
 
@@ -10,7 +10,7 @@ use crate::services::Service;
 use crate::steering::Steering;
 use accelflow_parameters::{Refusal, number_text};
 
-/// Serves `load` requests of `service` under `design`.
+/// Simulates `service` on `platform` under `design`, with the requests of `load`.
 ///
 /// Steering by affinity needs the function before the core is chosen, which only
 /// [`Design::Full`] has.
@@ -29,8 +29,13 @@ pub fn simulate(
     service.check()?;
     load.check()?;
     if steering == Steering::Affinity && design != Design::Full {
-        let allowed = "must be Full, which alone knows the function before the core is chosen";
-        return Err(Refusal::new("steering by affinity", design.name(), allowed));
+        let allowed =
+            "must be Full, the only design in which the function is known before a core is chosen";
+        return Err(Refusal::new(
+            "design for steering by affinity",
+            design.name(),
+            allowed,
+        ));
     }
     check_time(service, platform, design, steering, load)?;
     let Arrivals::Share(share) = load.arrivals else {
@@ -77,7 +82,7 @@ fn check_time(
         return Ok(());
     }
     let allowed = format!(
-        "must be at most {most:.0}: one takes {} s alone, and all may take {MOST_SECONDS} s",
+        "must be at most {most:.0}: one takes {} s alone, and a run may simulate {MOST_SECONDS} s",
         number_text(1.0 / alone.throughput_rps)
     );
     Err(Refusal::new("requests", load.requests, allowed))

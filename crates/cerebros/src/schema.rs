@@ -8,24 +8,24 @@ use accelflow_units::Bytes;
 
 use accelflow_parameters::Refusal;
 
-/// The type of a field.
+/// The type of a field of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// A truth value.
     Bool,
-    /// A 32-bit integer, of variable length on the wire; enumerations too.
+    /// A 32-bit integer or an enumeration, of variable length on the wire.
     I32,
     /// A 64-bit integer, of variable length on the wire.
     I64,
     /// A floating-point number of 8 bytes.
     Double,
-    /// A string or blob.
+    /// A string or bytes.
     Text,
     /// Any number of elements of one type.
     List(Box<Type>),
-    /// Any number of pairs.
+    /// Any number of pairs of a key and a value.
     Map(Box<Type>, Box<Type>),
-    /// A nested structure.
+    /// A nested structure, with the types of its fields.
     Struct(Vec<Type>),
 }
 
@@ -55,7 +55,7 @@ impl Type {
     }
 }
 
-/// The value of a field. A string is represented by its length.
+/// The value of a field of a message. A string is represented by its length.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A truth value.
@@ -68,16 +68,16 @@ pub enum Value {
     Double(f64),
     /// A string of this length in bytes.
     Text(u64),
-    /// Elements of the given type.
+    /// A list: the type of its elements, and the elements.
     List(Type, Vec<Value>),
-    /// Pairs of the given types.
+    /// A map: the types of keys and of values, and the pairs.
     Map(Type, Type, Vec<(Value, Value)>),
-    /// A nested structure.
+    /// A nested structure, with the values of its fields.
     Struct(Vec<Value>),
 }
 
 impl Value {
-    /// Its type.
+    /// Returns the type of the value.
     pub fn kind(&self) -> Type {
         match self {
             Value::Bool(_) => Type::Bool,
@@ -201,7 +201,7 @@ impl Value {
             }
             (value, kind) if value.kind() == *kind => Ok(()),
             (value, kind) => {
-                let allowed = format!("the schema has {}", kind.name());
+                let allowed = format!("must be {}, as in the schema", kind.name());
                 Err(Refusal::new(place, value.kind().name(), allowed))
             }
         }
@@ -210,7 +210,7 @@ impl Value {
 
 fn check_fields(fields: &[Value], types: &[Type], place: &str) -> Result<(), Refusal> {
     if fields.len() != types.len() {
-        let allowed = format!("the schema has {}", types.len());
+        let allowed = format!("must be {}, as in the schema", types.len());
         return Err(Refusal::new(
             format!("{place}: fields"),
             fields.len(),
@@ -236,26 +236,28 @@ fn varint(n: u64) -> u64 {
     u64::from((64 - n.leading_zeros()).div_ceil(7).max(1))
 }
 
-/// The work to transform a payload.
+/// How much work it is to transform a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Fields, elements of containers and their headers: the parallel sub-tasks of the schema.
+    /// The number of fields, container elements and their headers: the sub-tasks that run in
+    /// parallel.
     pub fields: u64,
-    /// Words of 8 bytes of strings among them.
+    /// The number of 8-byte words in the payload's strings.
     pub text_words: u64,
 }
 
-/// A payload: the arguments or the result of a call.
+/// The payload of a message: the arguments or the result of a call.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Message {
-    /// Its fields, in the order of their numbers.
+    /// The values of the payload's fields, in the order of their numbers.
     pub fields: Vec<Value>,
-    /// Measured cycles of its transformation on a core; `None` to compute them by the model.
+    /// The measured cycles of a core to transform the payload; `None` to calculate them from its
+    /// fields.
     pub software_cycles: Option<f64>,
 }
 
 impl Message {
-    /// A message of these fields.
+    /// Creates a payload with these field values.
     pub fn new(fields: Vec<Value>) -> Message {
         Message {
             fields,
@@ -263,23 +265,24 @@ impl Message {
         }
     }
 
-    /// Bytes on the wire in the compact protocol, without the header of the call.
+    /// The bytes of the payload on the wire in Thrift's compact protocol, without the header of the
+    /// call.
     pub fn wire(&self) -> Bytes {
         Bytes(wire_of_fields(&self.fields))
     }
 
-    /// Bytes of data once it is deserialized.
+    /// The bytes of the payload's data in memory, once it is deserialized.
     pub fn application(&self) -> Bytes {
         Bytes(self.fields.iter().map(Value::application).sum())
     }
 
-    /// Size of its address schema, with a word for each address. It is part of the memory reserved
-    /// for the deserialized payload (section 4.3).
+    /// The bytes of the payload's address schema, which has a word for each address. It is part of
+    /// the memory reserved for the deserialized payload (section 4.3).
     pub fn address_schema(&self) -> Bytes {
         Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
     }
 
-    /// The fields and words to transform.
+    /// Counts the fields and the words of strings to transform.
     pub fn work(&self) -> Work {
         let mut work = Work::default();
         self.subtasks(|words, text| {
@@ -296,8 +299,9 @@ impl Message {
         texts
     }
 
-    /// Cycles of a pipeline with `units` parallel field units: for each field a cycle for the type
-    /// and one for each word of 8 bytes, on the unit that is free first. Zero units count as one.
+    /// The cycles that a pipeline with `units` parallel field units needs for the payload: for each
+    /// field one for its type and one for each word of 8 bytes, on the unit that is free first.
+    /// Zero units count as one.
     pub fn pipeline_cycles(&self, units: usize) -> u64 {
         let mut free = vec![0_u64; units.max(1)];
         self.subtasks(|words, _| {
@@ -315,21 +319,21 @@ impl Message {
     }
 }
 
-/// The column of types that all messages of one function share.
+/// The types of the fields of a message, which all messages of one function share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeSchema {
     types: Vec<Type>,
 }
 
 impl TypeSchema {
-    /// The schema that `message` follows.
+    /// Returns the types of the fields of `message`.
     pub fn of(message: &Message) -> TypeSchema {
         TypeSchema {
             types: message.fields.iter().map(Value::kind).collect(),
         }
     }
 
-    /// Checks that `message` follows the schema.
+    /// Checks that the fields of `message` have the types of the schema.
     ///
     /// # Errors
     /// [`Refusal`] with the first field of `message` that differs from the schema.
@@ -337,13 +341,14 @@ impl TypeSchema {
         check_fields(&message.fields, &self.types, "message")
     }
 
-    /// Bytes of the column: a word for each row.
+    /// The bytes of the type schema: a word for each field, container or element type.
     pub fn type_bytes(&self) -> Bytes {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Returns the size of schemata for this many concurrent messages like `message`, with a split
-    /// schema and with a whole one per message. Section 4.3: the split "roughly halves" it.
+    /// Returns the bytes of the schemata of `messages` concurrent messages like `message`: first
+    /// with a split schema, then with a whole one for each message. Section 4.3: the split "roughly
+    /// halves" it.
     ///
     /// Each row of a whole schema has a type and an address (Fig. 5b), a word each. A split schema
     /// has the types once.
@@ -356,8 +361,8 @@ impl TypeSchema {
     }
 }
 
-/// The header of a call: version and kind, sequence number, and the name of the function, which the
-/// header's schema marks as the function's identity.
+/// Creates the header of a call to function `name`: version and kind, sequence number, and the
+/// name, which the header's schema marks as the function's identity.
 pub fn header(name: &str) -> Message {
     Message::new(vec![
         Value::I32(0),
@@ -366,7 +371,8 @@ pub fn header(name: &str) -> Message {
     ])
 }
 
-/// Bytes of [`header`] on the wire: protocol, version and kind, sequence number, name.
+/// The bytes on the wire of the header of a call to function `name`: protocol, version and kind,
+/// sequence number, name.
 pub fn header_wire(name: &str) -> Bytes {
     let length = name.len() as u64;
     Bytes(2 + varint(zigzag(1_000)) + varint(length) + length)

@@ -12,44 +12,45 @@ use crate::schema::Type::{self, Text};
 use crate::schema::{Message, Value};
 use accelflow_parameters::Refusal;
 
-/// A call: its arguments and its result.
+/// A call of a function: its name, arguments and result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The name in the header.
+    /// The name of the function in the header.
     pub name: Cow<'static, str>,
-    /// The arguments.
+    /// The payload with the arguments.
     pub request: Message,
-    /// The result.
+    /// The payload with the result.
     pub response: Message,
 }
 
-/// A function of a service.
+/// A function of a service: its messages, its business logic and the calls that it makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// The call.
+    /// The call that clients make to this function.
     pub call: Call,
-    /// Its share of the requests, relative to the service's other functions.
+    /// The function's weight in the mix of requests, relative to the service's other functions.
     pub popularity: f64,
-    /// Cycles of its business logic when every instruction is in the cache.
+    /// The cycles of the business logic per request, if all instructions are in the cache.
     pub execute_cycles: f64,
-    /// Blocks of instructions that it runs, in order.
+    /// The blocks of instructions that the business logic runs through, by number and in order.
     pub footprint: Vec<Range<u32>>,
     /// The number of times that a request runs through these blocks.
     pub passes: u32,
-    /// The calls that it nests, one after another.
+    /// The calls to other services that a request makes, one after another.
     pub nested: Vec<Call>,
 }
 
-/// A microservice.
+/// A microservice: its functions, and the size of its RPC layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
-    /// The paper's abbreviation, or the name of a user-defined service.
+    /// The paper's abbreviation of the service's name, or the name of a user-defined service.
     pub name: Cow<'static, str>,
-    /// The largest number of cores that it uses.
+    /// The largest number of cores that the service can use.
     pub most_cores: usize,
-    /// Blocks of the RPC layer's instructions, which come before those of the functions.
+    /// The size of the RPC layer's instructions, in blocks. They have the first block numbers,
+    /// before those of the functions.
     pub rpc_blocks: u32,
-    /// Its functions.
+    /// The functions of the service.
     pub functions: Vec<Function>,
 }
 
@@ -57,7 +58,7 @@ pub struct Service {
 const KB: u32 = 16;
 
 impl Service {
-    /// The five services, in the order of the paper's figures.
+    /// The paper's five services, in the order of its figures.
     pub fn all() -> [Service; 5] {
         [
             unique_id(),
@@ -68,7 +69,7 @@ impl Service {
         ]
     }
 
-    /// Returns the service with its code in blocks of `block_bytes` instead of 64 bytes.
+    /// Divides the service's code into blocks of `block_bytes` instead of 64 bytes.
     #[must_use]
     pub fn in_blocks_of(mut self, block_bytes: f64) -> Service {
         let scale = f64::from(1024 / KB) / block_bytes;
@@ -83,7 +84,8 @@ impl Service {
         self
     }
 
-    /// The service of this name, with its code in blocks of 64 bytes.
+    /// Returns the paper's service with this abbreviation: UID, USR, URL, SG or CP. Its code is in
+    /// blocks of 64 bytes.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown name.
@@ -94,7 +96,8 @@ impl Service {
         found.ok_or_else(|| Refusal::new("service", name, "must be UID, USR, URL, SG or CP"))
     }
 
-    /// Restricts the requests to these functions, in their relative shares.
+    /// Restricts the requests to the functions with these names. Their relative shares stay the
+    /// same.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown function or an empty list.
@@ -114,7 +117,8 @@ impl Service {
         self.check()
     }
 
-    /// Kilobytes of instructions with the RPC layer on the core, and without it.
+    /// The size of the service's instructions in kilobytes: first with the RPC layer on the core,
+    /// then without it.
     pub fn working_sets_kb(&self) -> (f64, f64) {
         let mut seen = std::collections::BTreeSet::new();
         for function in &self.functions {
@@ -127,7 +131,7 @@ impl Service {
         )
     }
 
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] for a service without functions or cores, for a popularity or number of cycles
@@ -135,7 +139,10 @@ impl Service {
     pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);
-            let place = format!("service {}: functions and cores", self.name);
+            let place = format!(
+                "service {}: smaller of the numbers of functions and of cores",
+                self.name
+            );
             return Err(Refusal::new(place, least, "must be at least 1"));
         }
         for function in &self.functions {

@@ -1,17 +1,19 @@
-//! The choice of a core for a request (section 4.3), and the function map.
+//! The NIC's choice of a core for a request (section 4.3), and the function map.
 
 use std::collections::VecDeque;
 
-/// The NIC's choice among available cores.
+/// The rule by which the NIC chooses a core for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// The core with the fewest requests.
+    /// The core with the fewest requests in progress or waiting.
     LeastLoaded,
-    /// The core with the fewest requests among those that have just run the function, if any.
+    /// Of the cores that have just run the same function, the one with the fewest requests; if
+    /// there is none, of all cores.
     Affinity,
 }
 
-/// The NIC's state of the cores.
+/// The NIC's count of the requests at each core, and its function map: the functions that each core
+/// ran last.
 #[derive(Clone, Debug)]
 pub struct CoreSelector {
     /// Requests that each core has.
@@ -24,18 +26,18 @@ pub struct CoreSelector {
     next: usize,
 }
 
-/// The choice of [`CoreSelector::select`].
+/// The core that [`CoreSelector::select`] chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// The core.
+    /// The number of the core.
     pub core: usize,
-    /// Whether the function map had the function among the latest ones of this core.
+    /// Whether this core had just run the same function, as the function map remembers.
     pub affine: bool,
 }
 
 impl CoreSelector {
-    /// A selector for `cores` idle cores that take `slots` requests each, with a function map of
-    /// depth `depth`.
+    /// Creates a selector for `cores` idle cores that take `slots` requests each. The function map
+    /// remembers the last `depth` functions of each core.
     pub fn new(cores: usize, slots: usize, depth: usize) -> CoreSelector {
         CoreSelector {
             outstanding: vec![0; cores],
@@ -46,8 +48,8 @@ impl CoreSelector {
         }
     }
 
-    /// Chooses a core for a request to `function` and counts the request there; `None` if no core
-    /// is available.
+    /// Chooses a core for a request to the function with this index, and counts the request there;
+    /// `None` if no core can take one.
     pub fn select(&mut self, steering: Steering, function: usize) -> Option<Selected> {
         let cores = self.outstanding.len();
         let known = |core: usize| self.recent[core].contains(&function);
@@ -67,7 +69,7 @@ impl CoreSelector {
         Some(Selected { core, affine })
     }
 
-    /// Counts a request of `core` as done.
+    /// Counts one request of `core` as ended.
     pub fn complete(&mut self, core: usize) {
         debug_assert!(self.outstanding[core] > 0, "core {core} has no request");
         self.outstanding[core] = self.outstanding[core].saturating_sub(1);

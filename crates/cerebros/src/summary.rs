@@ -1,4 +1,4 @@
-//! Results of a run for people and files: cycles and microseconds per request.
+//! The results of a run for people and files, in cycles and microseconds per request.
 
 use accelflow_model::cerebros::Design;
 use accelflow_units::Time;
@@ -11,66 +11,70 @@ use crate::registration::Registration;
 use crate::services::Service;
 use accelflow_parameters::Refusal;
 
-/// The number of concurrent messages of each function for which schemata are sized.
+/// The number of concurrent messages of each function for which sizes of schemata are reported.
 pub const SIZED_MESSAGES: u64 = 16;
 
-/// The means over the requests of a group. Times are in cycles of the platform's clock.
+/// The means per request of a group of requests. Times are in cycles of the cores.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Means {
-    /// Requests in the group.
+    /// The number of requests in the group.
     pub requests: u64,
-    /// The RPC layer as software.
+    /// The cycles of the RPC layer in software on a core.
     pub software_cycles: f64,
-    /// Traversals of the chip's network for offloads.
+    /// The cycles of traversals of the chip's network to hand tasks to the accelerator.
     pub offload_cycles: f64,
-    /// Work of the accelerator or of Cerebros.
+    /// The cycles of work of the accelerator or of Cerebros.
     pub accelerator_cycles: f64,
-    /// The RPC layer without waiting.
+    /// The cycles of the RPC layer without waits.
     pub rpc_cycles: f64,
-    /// Waiting for a free pipeline.
+    /// The cycles of waits for a free pipeline of the accelerator.
     pub queued_cycles: f64,
-    /// Waiting for nested responses that found no memory.
+    /// The cycles of waits for responses of nested calls that the NIC refused for lack of memory.
     pub refused_cycles: f64,
-    /// Waiting for the called services of nested calls.
+    /// The cycles of waits for other services that nested calls go to.
     pub away_cycles: f64,
-    /// Switches back to a request after a nested call.
+    /// The cycles of switches back to a request whose nested call was answered.
     pub switched_cycles: f64,
-    /// The RPC layer's time on a core.
+    /// The cycles for which the RPC layer occupies a core, waits included.
     pub rpc_on_core_cycles: f64,
-    /// Business logic.
+    /// The cycles of the function's business logic, without stalls.
     pub execute_cycles: f64,
-    /// Stalls of the business logic on instructions.
+    /// The cycles of stalls of the business logic for missing instructions.
     pub stall_cycles: f64,
-    /// The function: business logic and its stalls.
+    /// The cycles of the function: business logic and its stalls.
     pub function_cycles: f64,
-    /// The RPC layer and the function.
+    /// The cycles of the RPC layer without waits, plus those of the function.
     pub total_cycles: f64,
-    /// The median of the time on a core; `None` without requests.
+    /// The median of the cycles for which a request occupies a core; `None` without requests.
     pub core_median_cycles: Option<f64>,
-    /// Instruction-cache misses of the function, in blocks.
+    /// The instruction-cache misses of the function, in blocks.
     pub misses: f64,
-    /// Instruction-cache misses of the RPC layer as software, in blocks.
+    /// The instruction-cache misses of the RPC layer's software, in blocks.
     pub layer_misses: f64,
-    /// Stalls of the RPC layer as software on instructions, a part of `software_cycles`.
+    /// The cycles of stalls of the RPC layer's software for missing instructions, a part of
+    /// `software_cycles`.
     pub layer_stall_cycles: f64,
-    /// Executed instructions of function and RPC layer.
+    /// The executed instructions of function and RPC layer.
     pub instructions: f64,
-    /// Misses of function and RPC layer per 1,000 instructions; `None` without instructions.
+    /// The instruction-cache misses of function and RPC layer per 1,000 instructions; `None`
+    /// without instructions.
     pub mpki: Option<f64>,
-    /// The share of requests whose function had no miss.
+    /// The share of requests whose function had no instruction-cache miss.
     pub miss_free_ratio: f64,
-    /// The share of requests at cores that the function map names for their function.
+    /// The share of requests that went to a core which had just run the same function, as the NIC's
+    /// function map remembers.
     pub steered_ratio: f64,
-    /// The mean latency in us.
+    /// The mean latency in microseconds; `None` without requests.
     pub latency_mean_us: Option<f64>,
-    /// The median latency in us.
+    /// The median latency in microseconds; `None` without requests.
     pub latency_p50_us: Option<f64>,
-    /// The 99th percentile of latencies in us.
+    /// The 99th percentile of latencies in microseconds; `None` without requests.
     pub latency_p99_us: Option<f64>,
 }
 
 impl Means {
-    /// Computes the means of `group` on `platform`. The group's samples are sorted for percentiles.
+    /// Calculates the means of `group` on `platform`. Sorts the group's samples to find
+    /// percentiles.
     ///
     /// A core executes `instructions_per_cycle` wherever it is not stalled on instructions. The
     /// software of the RPC layer has measured cycles, which contain its stalls: each of its misses
@@ -118,86 +122,88 @@ impl Means {
     }
 }
 
-/// The means of one function.
+/// The means of the requests to one function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionMeans {
     /// The function's name.
     pub function: String,
-    /// Its means.
+    /// The means of the function's requests.
     pub results: Means,
 }
 
-/// The queue of a server that cannot keep up, and the requests in it when the last one arrives.
+/// Where requests pile up on a server whose load is too high, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
-    /// The name of the queue.
+    /// The name of the place where most requests wait.
     pub queue: &'static str,
-    /// The number of requests.
+    /// The number of requests that were waiting or had been given up when the last one arrived.
     pub waiting: usize,
 }
 
-/// Bytes of schemata with a shared column of types, and with whole schemata.
+/// The bytes of schemata if each function's types are shared, and if they are repeated for each
+/// message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemaBytes {
-    /// With split schemata.
+    /// The bytes with a split schema: types once per function, addresses per message.
     pub split: u64,
-    /// With a whole schema for each message.
+    /// The bytes with a whole schema, types and addresses, for each message.
     pub whole: u64,
 }
 
-/// The functions of a service in the schema map, and their schemata.
+/// The functions of a service in the schema map of Cerebros, and the sizes of their schemata.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Registered {
     /// The number of functions in the schema map.
     pub functions: usize,
-    /// The capacity of the schema map.
+    /// The number of functions that the schema map can hold.
     pub schema_map_entries: usize,
-    /// The functions for which the schema map has no room.
+    /// The functions that the schema map has no entry for.
     pub left_out: Vec<String>,
-    /// Bytes of all type schemata.
+    /// The bytes of all type schemata in the schema map.
     pub type_schemata_bytes: u64,
-    /// Bytes of schemata for 16 concurrent messages of each function.
+    /// The bytes of the schemata of 16 concurrent messages of each function.
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 
-/// The results of a run.
+/// The results of a run, as means per request and counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The means over all requests.
+    /// The means over all requests after the warm-up.
     pub all: Means,
-    /// The means by function, in the service's order.
+    /// The means of each function, in the service's order.
     pub functions: Vec<FunctionMeans>,
-    /// The RPC layer by the analytic model, for the requests that were served.
+    /// The cycles of the RPC layer per request by the analytic model, for the functions of the
+    /// measured requests.
     pub analytic_rpc_cycles: f64,
-    /// Answered requests, including the warm-up.
+    /// The number of answered requests, the warm-up included.
     pub answered: u64,
-    /// Requests given up for lack of memory.
+    /// The number of requests given up because the NIC had no memory for them.
     pub refused: u64,
-    /// NACKs of the buffer manager.
+    /// The number of NACKs: messages that the NIC's buffer manager refused for lack of memory.
     pub nacks: u64,
-    /// Requests whose RPC layer ran on a core instead of Cerebros.
+    /// The number of requests whose RPC layer ran on a core, since Cerebros could not process them.
     pub fallbacks: u64,
-    /// Answered requests a second.
+    /// The throughput: answered requests per second.
     pub throughput_rps: f64,
-    /// Arrivals a second, for random arrivals.
+    /// The arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// The growing queue of a server that cannot keep up.
+    /// Where requests pile up; `None` unless the load is too high.
     pub saturated: Option<Backlog>,
-    /// Utilization of the pipelines.
+    /// The share of time in which a shared pipeline works, from 0 to 1.
     pub pipeline_utilisation_ratio: f64,
-    /// Utilization of the cores.
+    /// The share of time in which a core is occupied, from 0 to 1.
     pub core_utilisation_ratio: f64,
-    /// The capacity of the pipelines over the largest load of the cores; `None` if the pipelines
-    /// have no task.
+    /// The rate that the pipelines can sustain over the highest rate that the cores can demand;
+    /// `None` if the pipelines have no task.
     pub accelerator_headroom_ratio: Option<f64>,
-    /// The most memory that messages took, in bytes.
+    /// The most memory for messages that was reserved at any time, in bytes.
     pub buffer_peak_bytes: u64,
-    /// The registration with Cerebros.
+    /// The functions in the schema map, and the sizes of schemata.
     pub registration: Registered,
 }
 
 impl Summary {
-    /// Summarizes `outcome`, a run of `service` on `platform` under `design`.
+    /// Summarizes `outcome`, the result of a run of `service` on `platform` under `design`.
     ///
     /// # Errors
     /// [`Refusal`] of a header without a field that names the function.

@@ -92,19 +92,19 @@ fn a_field_that_is_not_what_the_schema_says_is_named() {
     for (bad, said) in [
         (
             message(&[Value::I64(1)]),
-            "message: fields = 1: the schema has 2",
+            "message: fields = 1: must be 2, as in the schema",
         ),
         (
             message(&[Value::Text(1), good.fields[1].clone()]),
-            "message.1 = a string: the schema has an i64",
+            "message.1 = a string: must be an i64, as in the schema",
         ),
         (
             message(&[Value::I64(1), Value::Struct(vec![Value::Text(3), wrong])]),
-            "message.2.2[1] = a double: the schema has an i32",
+            "message.2.2[1] = a double: must be an i32, as in the schema",
         ),
         (
             message(&[Value::I64(1), Value::I64(2)]),
-            "message.2 = an i64: the schema has a struct",
+            "message.2 = an i64: must be a struct, as in the schema",
         ),
     ] {
         assert_eq!(schema.check(&bad).unwrap_err().to_string(), said);
@@ -188,12 +188,15 @@ fn a_marker_is_at_a_field_that_can_name_a_function() {
     let text = message(&[Value::Double(1.0), Value::Text(3)]);
     let refused = |marker| HeaderFormat::new(&text, marker).unwrap_err().to_string();
     assert!(
-        refused(0).starts_with("marker = 0: must be a string"),
+        refused(0).starts_with(
+            "header: number of the field that names the function = 0: must be the number of a"
+        ),
         "{}",
         refused(0)
     );
     assert!(
-        refused(2).starts_with("marker = 2: must be a field"),
+        refused(2)
+            .starts_with("header: number of the field that names the function = 2: must be below"),
         "{}",
         refused(2)
     );

@@ -38,7 +38,7 @@ fn what_cannot_be_is_one_error_that_names_it() {
     };
     assert_eq!(
         said(&odd, &load),
-        "l1i_bytes = 100: must be a multiple of ways x block = 256"
+        "l1i_bytes = 100: must be a multiple of l1i_ways x l1i_block_bytes = 256"
     );
     let unset = Platform::default()
         .set("core", 4.0)
@@ -85,7 +85,7 @@ fn loads_that_cannot_be_are_one_error() {
         ),
         (
             Load { warmup: 1, ..load },
-            "requests = 1: must be above the warm-up's 1",
+            "requests = 1: must be above 1, the requests of the warm-up",
         ),
         (
             Load {
@@ -144,7 +144,7 @@ fn services_that_cannot_be_are_one_error() {
     assert!(
         affinity
             .to_string()
-            .starts_with("steering by affinity = None")
+            .starts_with("design for steering by affinity = None")
     );
     assert!(
         Service::named("FOO")

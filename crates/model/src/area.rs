@@ -29,7 +29,7 @@ const PRINTED_ENGINES: f64 = 10.0;
 /// Bytes of a queue entry in section VI: 2.1 KB.
 const PRINTED_ENTRY_BYTES: f64 = 2_100.0;
 
-/// The purpose of a part.
+/// The three groups of parts by which the paper states areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// The processor without accelerators.
@@ -42,7 +42,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// The name in results.
+    /// The group's name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Group::Baseline => "baseline",
@@ -52,20 +52,20 @@ impl Group {
     }
 }
 
-/// A part of the processor.
+/// A part of the processor, with its area.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// The name of the part.
+    /// The part's name, such as `cores`, `queues` or `Ser`.
     pub name: &'static str,
-    /// The group of parts that it is counted in.
+    /// The group that the part belongs to.
     pub group: Group,
     /// The area of the part in mm2.
     pub mm2: f64,
-    /// The quantity to which the area is proportional, and whether this is derived or assumed.
+    /// What the area is proportional to, in words, and whether this is derived or assumed.
     pub scaling: &'static str,
 }
 
-/// The areas of one processor.
+/// The areas of the parts of one processor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     parts: Vec<Part>,
@@ -73,7 +73,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Calculates the areas from `inputs`.
+    /// Calculates the areas of the processor that `inputs` describes.
     ///
     /// # Errors
     /// [`Refusal`] if the paper's 18 dispatchers, two for each accelerator, take more area than
@@ -98,39 +98,39 @@ impl Area {
         Ok(Area { parts, inputs })
     }
 
-    /// Every part, baseline first.
+    /// All parts, those of the processor without accelerators first.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The area of a group, in mm2.
+    /// The total area of the parts of a group, in mm2.
     pub fn group_mm2(&self, group: Group) -> f64 {
         let of_group = self.parts.iter().filter(|part| part.group == group);
         of_group.map(|part| part.mm2).sum()
     }
 
-    /// The area of the processor, in mm2.
+    /// The area of the whole processor, in mm2.
     pub fn total_mm2(&self) -> f64 {
         self.parts.iter().map(|part| part.mm2).sum()
     }
 
-    /// The area of the accelerators, in mm2.
+    /// The area of all accelerators with their scratchpads, in mm2.
     pub fn accelerators_mm2(&self) -> f64 {
         self.group_mm2(Group::Accelerators)
     }
 
-    /// The accelerators' share of the processor.
+    /// The accelerators' share of the processor's area, from 0 to 1.
     pub fn accelerators_share(&self) -> f64 {
         self.accelerators_mm2() / self.total_mm2()
     }
 
-    /// The orchestration's share of the processor. The paper's 2.9 % is the difference of its
-    /// rounded 29.0 and 26.1 %; the exact share is 2.96 %.
+    /// The orchestration's share of the processor's area, from 0 to 1. The paper's 2.9 % is the
+    /// difference of its rounded 29.0 and 26.1 %; the exact share is 2.96 %.
     pub fn orchestration_share(&self) -> f64 {
         self.group_mm2(Group::Orchestration) / self.total_mm2()
     }
 
-    /// The area of the part `name`, in mm2.
+    /// The area of the part `name` in mm2; `None` for an unknown name.
     pub fn part_mm2(&self, name: &str) -> Option<f64> {
         self.parts
             .iter()
@@ -144,7 +144,8 @@ impl Area {
         entries(&self.inputs) * self.inputs.entry_bytes
     }
 
-    /// The inputs in use, without inputs of individual accelerators that have the value for all.
+    /// The inputs with their values. Sizes of individual accelerators are left out where they equal
+    /// those of all.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         let rows = rows.map(|row| (&row.parameter, (row.get)(&self.inputs)));
@@ -153,17 +154,18 @@ impl Area {
         })
     }
 
-    /// The inputs of the model.
+    /// The inputs from which the areas were calculated.
     pub fn inputs(&self) -> &AreaInputs {
         &self.inputs
     }
 
-    /// Instances of all accelerators together.
+    /// The number of accelerator instances of all nine kinds together.
     pub fn instances(&self) -> f64 {
         instances(&self.inputs)
     }
 
-    /// Processing elements of all instances of each accelerator, in the order of [`ACCELERATORS`].
+    /// The number of processing elements of each kind of accelerator, over all its instances, in
+    /// the order of [`ACCELERATORS`].
     pub fn elements(&self) -> [f64; ACCELERATORS.len()] {
         elements(&self.inputs)
     }

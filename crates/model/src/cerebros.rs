@@ -18,21 +18,22 @@ use accelflow_parameters::Refusal;
 pub use crate::rpc_layer::RpcLayer;
 pub use crate::tables::RPC_LAYER as PARAMETERS;
 
-/// A division of the RPC layer between the core and accelerators.
+/// A design of the RPC layer: which tasks stay on the core, and which an accelerator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// No accelerator.
+    /// The core does everything, in software.
     None,
-    /// Payload manipulation is on the shared accelerator Optimus Prime.
+    /// A shared accelerator (Optimus Prime) transforms payloads; headers and dispatch stay on the
+    /// core.
     PayloadOnly,
-    /// Payload and header manipulation are on the shared accelerator.
+    /// The shared accelerator processes payloads and headers; dispatch stays on the core.
     PayloadAndHeader,
-    /// Both are on the shared accelerator, with requests that contain their input and a chip
-    /// network of low diameter.
+    /// As [`Design::PayloadAndHeader`], but a request to the accelerator contains the data, and the
+    /// chip's network has a low diameter.
     Coalesced,
-    /// Payload and header manipulation are on an accelerator private to the core.
+    /// An accelerator of each core processes its payloads and headers; dispatch stays on the core.
     Private,
-    /// The entire layer is on a processor between NIC and cores (Cerebros).
+    /// A processor between NIC and cores does the entire layer (Cerebros).
     Full,
 }
 
@@ -48,7 +49,7 @@ impl Design {
         Design::Full,
     ];
 
-    /// The paper's name.
+    /// The design's name in the paper.
     pub fn name(self) -> &'static str {
         match self {
             Design::None => "None",
@@ -60,7 +61,7 @@ impl Design {
         }
     }
 
-    /// The design of this name.
+    /// Returns the design with this name in the paper.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown name.
@@ -71,7 +72,7 @@ impl Design {
 }
 
 impl RpcLayer {
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] of the first value that is not allowed, and of shares with a sum above 1.
@@ -85,23 +86,24 @@ impl RpcLayer {
         Ok(())
     }
 
-    /// The share of header manipulation.
+    /// The share of the layer's cycles that headers take: the rest after payloads and dispatch.
     pub fn header_share(&self) -> f64 {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// The cycles to hand one task to the shared accelerator. Default 200.
+    /// The cycles of a core to hand one task to the shared accelerator: traversals of the chip's
+    /// network. Default 200.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
 
-    /// The cycles to hand over one task with coalesced requests and a network of low diameter.
-    /// Default about 60.
+    /// The cycles of a core to hand over one task with the data, on a network of low diameter
+    /// ([`Design::Coalesced`]). Default about 60.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }
 
-    /// Cycles of the layer's software that remain on the core.
+    /// The cycles per request of the layer's software that stays on the core.
     pub fn software_cycles(&self, design: Design) -> f64 {
         let share = match design {
             Design::None => 1.0,
@@ -112,7 +114,7 @@ impl RpcLayer {
         share * self.cycles
     }
 
-    /// Cycles that the core spends on handing tasks over.
+    /// The cycles per request that the core spends on handing tasks to the accelerator.
     pub fn offload_cycles(&self, design: Design) -> f64 {
         let payload = f64::from(self.payload_tasks);
         let both = payload + f64::from(self.header_tasks);
@@ -124,8 +126,8 @@ impl RpcLayer {
         }
     }
 
-    /// Cycles of the accelerator. The part for payloads alone is assumed to be in proportion to the
-    /// software's cycles for payloads and headers.
+    /// The cycles per request that the accelerator works. The part for payloads alone is assumed to
+    /// be in proportion to the software's cycles for payloads and headers.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,
@@ -142,7 +144,7 @@ impl RpcLayer {
         }
     }
 
-    /// Cycles of the layer for one request.
+    /// The cycles of the layer per request: software, hand-overs and accelerator.
     pub fn total_cycles(&self, design: Design) -> f64 {
         self.software_cycles(design) + self.offload_cycles(design) + self.accelerator_cycles(design)
     }

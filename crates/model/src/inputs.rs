@@ -5,16 +5,16 @@ pub const ACCELERATORS: [&str; 9] = [
     "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
 ];
 
-/// The numbers of an accelerator's instances, elements and queue entries.
+/// The size of one kind of accelerator: its instances, processing elements and queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
-    /// Instances.
+    /// The number of instances.
     pub instances: f64,
-    /// Processing elements of each instance.
+    /// The number of processing elements of each instance.
     pub pes: f64,
-    /// Entries of each input queue.
+    /// The number of entries of each input queue.
     pub input_entries: f64,
-    /// Entries of each output queue.
+    /// The number of entries of each output queue.
     pub output_entries: f64,
 }
 
@@ -53,41 +53,42 @@ impl Sizes {
 /// requested processor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaInputs {
-    /// Cores and private caches.
+    /// The area of the paper's cores with their private caches, in mm2.
     pub cores_mm2: f64,
-    /// The area of the last-level cache in mm2.
+    /// The area of the paper's last-level cache, in mm2.
     pub llc_mm2: f64,
-    /// The area of the cores' network in mm2.
+    /// The area of the network between the paper's cores, in mm2.
     pub core_network_mm2: f64,
-    /// Each accelerator with its scratchpads, in the order of [`ACCELERATORS`].
+    /// The area of each of the paper's accelerators with its scratchpads, in mm2, in the order of
+    /// [`ACCELERATORS`].
     pub accelerators_mm2: [f64; ACCELERATORS.len()],
-    /// Queues and dispatchers of all accelerators together.
+    /// The area of the queues and dispatchers of all the paper's accelerators together, in mm2.
     pub queues_and_dispatchers_mm2: f64,
-    /// One dispatcher.
+    /// The area of one dispatcher, in mm2.
     pub dispatcher_mm2: f64,
-    /// The area of the A-DMA engines together in mm2.
+    /// The area of all the paper's A-DMA engines together, in mm2.
     pub adma_engines_mm2: f64,
-    /// The area of the accelerators' network in mm2.
+    /// The area of the network between the paper's accelerators, in mm2.
     pub accelerator_network_mm2: f64,
-    /// Number of cores.
+    /// The number of cores of the processor whose area is requested.
     pub cores: f64,
-    /// Sizes of every accelerator without an entry in `own`.
+    /// The size of every accelerator that has none in `own`.
     pub all: Sizes,
-    /// Sizes of individual accelerators, in the order of [`ACCELERATORS`]. -1 means the size in
-    /// `all`, and 0 a chip without the accelerator.
+    /// The sizes of individual accelerators, in the order of [`ACCELERATORS`]. -1 means the value
+    /// in `all`, and 0 a chip without the accelerator.
     pub own: [Sizes; ACCELERATORS.len()],
-    /// Bytes of a queue entry.
+    /// The size of a queue entry in bytes.
     pub entry_bytes: f64,
-    /// Number of A-DMA engines.
+    /// The number of A-DMA engines.
     pub adma_engines: f64,
-    /// Ratio of the total area of private RPC accelerators to that of a shared one, for
-    /// `private_rpc_cores` cores.
+    /// The total area of `private_rpc_cores` private RPC accelerators over that of a shared one
+    /// (Cerebros, section 6.1).
     pub private_rpc_area_ratio: f64,
-    /// The number of cores for which the paper states the ratios of area and power.
+    /// The number of cores for which the Cerebros paper states the ratios of area and power.
     pub private_rpc_cores: f64,
     /// Total area of the private RPC accelerators of 64 cores, as a share of the area of one core.
     pub private_rpc_core_share: f64,
-    /// The share of the accelerator's area that is saved by placing it in the NIC.
+    /// The share of an RPC accelerator's area that placing it in the NIC saves.
     pub nic_rpc_saved_share: f64,
 }
 
@@ -113,36 +114,40 @@ impl AreaInputs {
         nic_rpc_saved_share: 0.0,
     };
 
-    /// The sizes of each accelerator, in the order of [`ACCELERATORS`].
+    /// The size of each accelerator, in the order of [`ACCELERATORS`], with -1 replaced by the
+    /// value for all.
     pub fn sizes(&self) -> [Sizes; ACCELERATORS.len()] {
         self.own.map(|own| own.or(self.all))
     }
 }
 
-/// The inputs of the power model.
+/// The inputs of the power model: the powers that the AccelFlow paper prints, and assumptions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerInputs {
-    /// Maximum power of all accelerators.
+    /// The maximum power of all accelerators together, in watts.
     pub accelerators_max_w: f64,
-    /// The accelerators' share of the server's maximum power.
+    /// The accelerators' share of the server's maximum power, from 0 to 1.
     pub accelerators_server_share: f64,
-    /// Maximum power of the orchestration.
+    /// The maximum power of AccelFlow's orchestration (queues, dispatchers, A-DMA engines and their
+    /// network), in watts.
     pub orchestration_max_w: f64,
-    /// The orchestration's share of the server's maximum power.
+    /// The orchestration's share of the server's maximum power, from 0 to 1.
     pub orchestration_server_share: f64,
-    /// Idle power over maximum power of the server without accelerators.
+    /// The idle power over the maximum power of the server without accelerators.
     pub server_idle_share: f64,
-    /// Leakage of the added hardware, as a share of its maximum power.
+    /// The leakage power of accelerators and orchestration, as a share of their maximum power.
     pub leakage_share: f64,
-    /// Instructions of a dispatcher per nanosecond.
+    /// The instructions that a dispatcher executes per nanosecond.
     pub dispatcher_clock_ghz: f64,
-    /// Peak rate of an A-DMA engine and of a router.
+    /// The peak rate of an A-DMA engine and of a router of the accelerators' network, in gigabytes
+    /// per second.
     pub adma_gbyte_per_s: f64,
-    /// Peak rate of a queue.
+    /// The peak rate of a queue, in gigabytes per second.
     pub queue_gbyte_per_s: f64,
-    /// Power of RELIEF's manager.
+    /// The power of RELIEF's manager, in watts.
     pub manager_w: f64,
-    /// Total power of private RPC accelerators of 16 cores, over that of a shared one.
+    /// The total power of `private_rpc_cores` private RPC accelerators over that of a shared one
+    /// (Cerebros, section 6.1).
     pub private_rpc_power_ratio: f64,
 }
 

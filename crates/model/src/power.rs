@@ -29,10 +29,10 @@ use crate::inputs::{ACCELERATORS, AreaInputs};
 pub use crate::inputs::PowerInputs;
 pub use crate::tables::POWER as PARAMETERS;
 
-/// The hardware that a system adds to a server.
+/// The hardware that a compared system adds to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
-    /// No added hardware: a server without accelerators.
+    /// Nothing: a server without accelerators.
     Baseline,
     /// Accelerators, A-DMA engines and their network, orchestrated by cores.
     Accelerators,
@@ -43,8 +43,9 @@ pub enum Hardware {
 }
 
 impl Hardware {
-    /// The hardware of the system with this identifier in results; `None` for an unknown one.
-    /// Systems between RELIEF and AccelFlow in the paper's Fig. 13 have AccelFlow's hardware.
+    /// Returns the hardware of the system with this identifier in results, such as `relief`; `None`
+    /// for an unknown one. Systems between RELIEF and AccelFlow in the paper's Fig. 13 have
+    /// AccelFlow's hardware.
     pub fn of_system(id: &str) -> Option<Hardware> {
         match id {
             "non_acc" => Some(Hardware::Baseline),
@@ -57,43 +58,43 @@ impl Hardware {
     }
 }
 
-/// The activity of a server in a window of time.
+/// What the hardware of a server did in a window of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
-    /// Length of the window, in seconds.
+    /// The length of the window, in seconds.
     pub window_s: f64,
-    /// Busy time of all cores together, in seconds.
+    /// The busy time of all cores together, in core-seconds.
     pub busy_core_s: f64,
-    /// Busy time of all processing elements of each accelerator, in the order of
-    /// [`ACCELERATORS`], in seconds.
+    /// The busy time of all processing elements of each kind of accelerator, in seconds, in the
+    /// order of [`ACCELERATORS`].
     pub busy_pe_s: [f64; ACCELERATORS.len()],
-    /// Instructions of all dispatchers.
+    /// The number of instructions that all dispatchers executed.
     pub dispatcher_instructions: f64,
-    /// Bytes moved between queues, or between memory and accelerators.
+    /// The number of bytes moved between queues, or between memory and accelerators.
     pub moved_bytes: f64,
 }
 
-/// The energy of a run by consumer, in joules.
+/// The energy that a server took in a window of time, by consumer, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// The server without accelerators, at rest.
+    /// The server without accelerators at rest, for the whole window.
     pub idle_j: f64,
-    /// The additional energy of busy cores, their caches and memory.
+    /// The additional energy of busy cores, with their caches and memory.
     pub cores_j: f64,
-    /// Leakage of accelerators and orchestration.
+    /// The leakage of accelerators and orchestration, for the whole window.
     pub leakage_j: f64,
-    /// Busy processing elements.
+    /// The dynamic energy of busy processing elements.
     pub accelerators_j: f64,
-    /// Dispatchers' instructions.
+    /// The energy of the dispatchers' instructions.
     pub dispatchers_j: f64,
-    /// Bytes through A-DMA engines, network and queues.
+    /// The energy of moving bytes by A-DMA engines, over the network and through queues.
     pub transfers_j: f64,
-    /// RELIEF's manager.
+    /// The energy of RELIEF's manager.
     pub manager_j: f64,
 }
 
 impl Energy {
-    /// The sum of all parts in joules.
+    /// The sum of all consumers, in joules.
     pub fn total_j(&self) -> f64 {
         self.idle_j
             + self.cores_j
@@ -105,7 +106,7 @@ impl Energy {
     }
 }
 
-/// The powers of one server.
+/// The powers of the parts of one server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Power {
     inputs: PowerInputs,
@@ -126,9 +127,9 @@ pub struct Power {
 }
 
 impl Power {
-    /// Calculates the powers from `inputs` for the processor of `area`. The power of a part is
-    /// proportional to its area, except for dispatchers, which are Dser engines with one processing
-    /// element (section VII.B.5: "modeled as Dser engines").
+    /// Calculates the powers of a server whose processor has the areas `area`. The power of a part
+    /// is proportional to its area, except for dispatchers, which are Dser engines with one
+    /// processing element (section VII.B.5: "modeled as Dser engines").
     ///
     /// # Errors
     /// [`Refusal`] for a share or rate of 0, or if the added hardware exceeds the server's power or
@@ -144,7 +145,7 @@ impl Power {
         let of_printed = 2.0 * ACCELERATORS.len() as f64 * printed_pe_w;
         let rest_w = orchestration_max_w - of_printed;
         if rest_w < 0.0 {
-            let allowed = format!("must be at least the {of_printed} W of the dispatchers");
+            let allowed = format!("must be at least {of_printed}, the watts of the dispatchers");
             return Err(orchestration_refused(&inputs, allowed));
         }
         let rest_mm2 = printed.group_mm2(Group::Orchestration) - mm2(&printed, "dispatchers");
@@ -170,20 +171,20 @@ impl Power {
         })
     }
 
-    /// The server's maximum power, from the accelerators' 12.5 W and 3.1 %.
+    /// The server's maximum power in watts, derived from the accelerators' 12.5 W and 3.1 %.
     pub fn server_max_w(&self) -> f64 {
         self.server_max_w
     }
 
-    /// The server's maximum power from the orchestration's 5.0 W and 1.2 %; infinite where that
-    /// share is 0.
+    /// The server's maximum power in watts, derived from the orchestration's 5.0 W and 1.2 %;
+    /// infinite where that share is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The range of the server's power that is consistent with all four printed numbers, if each is
-    /// rounded to its last digit: the overlap of 12.45 to 12.55 W over 3.05 to 3.15 % and 4.95 to
-    /// 5.05 W over 1.15 to 1.25 %.
+    /// The lowest and the highest maximum power of the server, in watts, that agree with all four
+    /// printed numbers, if each is rounded to its last digit: the overlap of 12.45 to 12.55 W over
+    /// 3.05 to 3.15 % and 4.95 to 5.05 W over 1.15 to 1.25 %.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
@@ -202,13 +203,13 @@ impl Power {
         (a.0.max(b.0), a.1.min(b.1))
     }
 
-    /// The maximum power of everything but accelerators and orchestration.
+    /// The maximum power of the server without accelerators and orchestration, in watts.
     pub fn baseline_max_w(&self) -> f64 {
         let added = self.inputs.accelerators_max_w + self.inputs.orchestration_max_w;
         (self.server_max_w - added) * self.cores_ratio
     }
 
-    /// The maximum power of each accelerator, in the order of [`ACCELERATORS`].
+    /// The maximum power of each kind of accelerator in watts, in the order of [`ACCELERATORS`].
     pub fn accelerators_w(&self) -> [f64; ACCELERATORS.len()] {
         self.accelerators_w
     }
@@ -223,7 +224,7 @@ impl Power {
         self.inputs.private_rpc_power_ratio
     }
 
-    /// The maximum power of each part of the orchestration.
+    /// The maximum power in watts of each part of the orchestration, with the part's name.
     pub fn orchestration_w(&self) -> [(&'static str, f64); 4] {
         [
             ("queues", self.queues_w),
@@ -259,7 +260,7 @@ impl Power {
         2.0 * self.dynamic() * each(self.queues_w, self.queues) / rate
     }
 
-    /// The power of the system's added hardware while it is idle.
+    /// The leakage power in watts of the hardware that a system adds, also while that is idle.
     pub fn leakage_w(&self, hardware: Hardware) -> f64 {
         let accelerators: f64 = self.accelerators_w.iter().sum();
         let transport = self.adma_w + self.network_w;
@@ -271,8 +272,8 @@ impl Power {
         self.inputs.leakage_share * maximum
     }
 
-    /// The energy of `activity` on a server with `hardware`. Activity of parts that the hardware
-    /// does not have is ignored.
+    /// Calculates the energy of a server with `hardware` for `activity`. Activity of parts that the
+    /// hardware does not have is ignored.
     ///
     /// # Errors
     /// [`Refusal`] for a window that is not above 0 and for negative or infinite amounts, and
@@ -343,7 +344,7 @@ impl Power {
         Ok(())
     }
 
-    /// The inputs in use.
+    /// The inputs with their values.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         rows.map(|row| (&row.parameter, (row.get)(&self.inputs)))

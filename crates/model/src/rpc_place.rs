@@ -24,7 +24,7 @@ use crate::power::Power;
 /// The cores for which Optimus Prime's share of a core is printed.
 const SHARE_CORES: f64 = 64.0;
 
-/// The place of RPC accelerators.
+/// Where the accelerators for RPCs are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// One accelerator for all cores, with its own cache and MMU.
@@ -36,10 +36,10 @@ pub enum Place {
 }
 
 impl Place {
-    /// All places.
+    /// The three places.
     pub const ALL: [Place; 3] = [Place::Shared, Place::Nic, Place::Private];
 
-    /// The name in results.
+    /// The place's name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Place::Shared => "one for all cores",

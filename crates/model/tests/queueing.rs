@@ -429,7 +429,7 @@ fn a_rider_needs_a_carrier_and_is_not_selected_by_size() {
     scenario.kernels[1].rides_on = Some("nothing".to_owned());
     assert_eq!(
         scenario.evaluate().unwrap_err().to_string(),
-        "encryption.rides_on = 'nothing': must be the name of a kernel that rides on no other"
+        "encryption.rides_on = 'nothing': must be the name of another kernel, which itself has no rides_on"
     );
     let mut scenario = carrier_and_rider(1.0);
     scenario.kernels[0].selection = Selection::Lucrative(Scaling::Cycles);

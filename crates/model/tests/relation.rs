@@ -74,7 +74,7 @@ fn inputs_given_twice_must_agree() {
         );
         assert!(
             error.allowed.starts_with(
-                "must agree with the rest to a factor of 1.25: 1000 offloads a second"
+                "must agree with the other fields to a factor of 1.25: 1000 offloads a second"
             ),
             "{error}"
         );
@@ -212,7 +212,7 @@ fn ranges_that_contradict_each_other_are_refused() {
     let error = sample(&scenario(), &both, 10, 1).unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "k.cycles_per_byte = a range: must be left out: it follows from offloads_per_s"
+            "k.cycles_per_byte = an uncertain value: must be left out: it follows from offloads_per_s"
         ),
         "{error}"
     );
@@ -220,7 +220,7 @@ fn ranges_that_contradict_each_other_are_refused() {
     let error = sample(&scenario(), &unit, 10, 1).unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "k.complexity_exponent = a range: must be a number, as a range would change the unit"
+            "k.complexity_exponent = an uncertain value: must be a number, as another exponent changes the unit"
         ),
         "{error}"
     );

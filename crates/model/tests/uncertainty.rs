@@ -112,7 +112,9 @@ fn impossible_draws_are_counted_and_refused_if_there_are_no_others() {
     );
     let error = sample(&scenario(), &[all], 10, 1).unwrap_err();
     assert!(
-        error.to_string().starts_with("every draw is impossible"),
+        error
+            .to_string()
+            .starts_with("every random draw is refused, the last one for"),
         "{error}"
     );
     let none = uncertain(Field::Setup, Distribution::Uniform { min: 2.0, max: 1.0 });

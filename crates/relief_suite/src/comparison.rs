@@ -1,4 +1,4 @@
-//! Every application under every orchestrator: what it takes alone, and its throughput by each
+//! The comparison of all orchestrators on every application: latency alone, and throughput by each
 //! definition.
 
 use std::collections::BTreeMap;
@@ -17,68 +17,74 @@ use crate::throughput::{Length, Pattern, bound_per_s, closed_loop, within_deadli
 /// The results of one application under one orchestrator.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SystemRow {
-    /// Time from start to end of a graph alone, in us.
+    /// The time from start to end of a single graph on an idle system, in microseconds.
     pub solo_us: f64,
-    /// Time of the manager for a graph alone, in us.
+    /// The busy time of the manager for that single graph, in microseconds.
     pub manager_us: f64,
-    /// Interrupts of a graph alone.
+    /// The number of interrupts for that single graph.
     pub interrupts: u64,
-    /// Inputs of a graph alone that came from a scratchpad or a queue.
+    /// The number of that graph's inputs that came from a scratchpad or a queue instead of memory.
     pub forwards: u64,
-    /// Graphs per second, one at a time.
+    /// The throughput if each graph starts when the one before has ended, in graphs per second.
     pub one_at_a_time_per_s: f64,
-    /// Graphs per second of a closed loop.
+    /// The throughput of a closed loop with the best number of graphs in flight, in graphs per
+    /// second.
     pub closed_loop_per_s: f64,
-    /// The number of graphs in flight at which the closed loop reaches this throughput.
+    /// The number of graphs in flight at which the closed loop has this throughput.
     pub in_flight: usize,
-    /// The highest periodic rate within the deadline, in graphs per second.
+    /// The highest rate of arrivals at equal intervals at which 99 % of the graphs meet their
+    /// deadline, in graphs per second.
     pub periodic_per_s: f64,
-    /// The highest random rate within the deadline, in graphs per second.
+    /// The highest rate of Poisson arrivals at which 99 % of the graphs meet their deadline, in
+    /// graphs per second.
     pub poisson_per_s: f64,
 }
 
-/// An application, its tasks, and its results.
+/// One application: its tasks, and its results under each orchestrator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApplicationRow {
     /// The application's name.
     pub application: &'static str,
-    /// The number of its tasks.
+    /// The number of tasks of a graph.
     pub tasks: usize,
-    /// The number of inputs that other tasks produce.
+    /// The number of task inputs that other tasks produce.
     pub edges: usize,
-    /// Its deadline in us.
+    /// The time in which a graph must be done, in microseconds.
     pub deadline_us: f64,
-    /// The busiest kind of accelerator.
+    /// The kind of accelerator that works longest for a graph.
     pub bottleneck: &'static str,
-    /// Time that a graph computes on the busiest kind of accelerator, in us.
+    /// The time that this kind works for a graph, in microseconds.
     pub bottleneck_us: f64,
-    /// The bound on graphs per second, at which the busiest kind of accelerator always computes.
+    /// The upper bound of the throughput in graphs per second: the busiest kind of accelerator
+    /// always works.
     pub bound_per_s: f64,
-    /// The results by orchestrator.
+    /// The results under each orchestrator, by its name.
     pub systems: BTreeMap<&'static str, SystemRow>,
-    /// The statistics in RELIEF's release.
+    /// The statistics of the application in the artifact that RELIEF's authors released.
     pub release: ReleaseRow,
 }
 
-/// The statistics in RELIEF's release of an application that runs alone.
+/// The statistics of one application that runs alone, in the artifact that RELIEF's authors
+/// released.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReleaseRow {
-    /// The number of tasks.
+    /// The number of tasks of a graph.
     pub tasks: usize,
-    /// Time under RELIEF, in us.
+    /// The time of a graph under RELIEF, in microseconds.
     pub relief_us: f64,
-    /// Time under FCFS, in us.
+    /// The time of a graph under first come, first served (FCFS), in microseconds.
     pub fcfs_us: f64,
-    /// Computation of the busiest kind of accelerator, in us.
+    /// The time that the busiest kind of accelerator works for a graph, in microseconds.
     pub bottleneck_us: f64,
-    /// Time of the manager, in us.
+    /// The busy time of the manager for a graph, in microseconds.
     pub manager_us: f64,
-    /// Forwarded inputs.
+    /// The number of inputs that were forwarded from a scratchpad instead of memory.
     pub forwards: u64,
 }
 
-/// Simulates the applications `names`, all for an empty list, on `platform` under every
-/// orchestrator. `seed` is that of random arrivals.
+/// Simulates the applications with these names, or all if the list is empty, on `platform` under
+/// every orchestrator. `length` is that of throughput measurements, and `seed` that of random
+/// arrivals.
 ///
 /// # Errors
 /// [`Refusal`] for an unknown name, and the errors of [`simulate`].

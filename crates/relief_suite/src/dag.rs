@@ -1,9 +1,9 @@
-//! Operations, tasks and their graphs.
+//! Applications as graphs of tasks, and the operations of tasks.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::{Bytes, Time};
 
-/// The kinds of accelerator in RELIEF's release.
+/// A kind of accelerator in RELIEF's system-on-chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Canny's non-maximum suppression.
@@ -12,18 +12,18 @@ pub enum Kind {
     Convolution,
     /// Edge tracking by hysteresis.
     EdgeTracking,
-    /// Operations on the elements of one or two matrices.
+    /// Element-wise operations on one or two matrices.
     ElementWise,
-    /// Colour to grey.
+    /// Conversion from colour to grey.
     Grayscale,
     /// Harris's non-maximum suppression.
     HarrisNonMax,
-    /// The image signal processor: raw sensor data to colour.
+    /// The image signal processor, which turns raw sensor data into colour.
     Isp,
 }
 
 impl Kind {
-    /// Number of kinds.
+    /// The number of kinds.
     pub const COUNT: usize = 7;
     /// The kinds of accelerators, in the order of their indices.
     pub const ALL: [Kind; Kind::COUNT] = [
@@ -36,12 +36,12 @@ impl Kind {
         Kind::Isp,
     ];
 
-    /// The position in [`Kind::ALL`].
+    /// The kind's position in [`Kind::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name in results.
+    /// The kind's name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::CannyNonMax => "canny_non_max",
@@ -55,45 +55,45 @@ impl Kind {
     }
 }
 
-/// The computation of a task on an image or matrix of 128 x 128.
+/// The computation that a task does on an image or matrix of 128 x 128 elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Non-maximum suppression of gradients along their direction.
     CannyNonMax,
-    /// Convolution with 3 x 3.
+    /// Convolution with a 3 x 3 kernel.
     Convolution3,
-    /// Convolution with 5 x 5.
+    /// Convolution with a 5 x 5 kernel.
     Convolution5,
     /// Double threshold and edge tracking.
     EdgeTracking,
-    /// Sum of two matrices.
+    /// The sum of two matrices.
     Add,
-    /// Difference of two matrices.
+    /// The difference of two matrices.
     Sub,
-    /// Product of two matrices' elements.
+    /// The element-wise product of two matrices.
     Mul,
-    /// Quotient of two matrices' elements.
+    /// The element-wise quotient of two matrices.
     Div,
-    /// Direction of two matrices' elements.
+    /// The element-wise angle of two matrices, as by `atan2`.
     Atan2,
-    /// Square.
+    /// The square of each element.
     Sqr,
-    /// Square root.
+    /// The square root of each element.
     Sqrt,
-    /// Hyperbolic tangent.
+    /// The hyperbolic tangent of each element.
     Tanh,
-    /// Logistic function.
+    /// The logistic function of each element.
     Sigmoid,
-    /// Colour to grey.
+    /// Conversion from colour to grey.
     Grayscale,
     /// Non-maximum suppression of Harris's response.
     HarrisNonMax,
-    /// Raw sensor data to colour.
+    /// Conversion of raw sensor data to colour.
     Isp,
 }
 
 impl Operation {
-    /// The kind of accelerator that computes it.
+    /// The kind of accelerator that does the operation.
     pub const fn kind(self) -> Kind {
         match self {
             Operation::CannyNonMax => Kind::CannyNonMax,
@@ -106,7 +106,8 @@ impl Operation {
         }
     }
 
-    /// Time to compute it, from RELIEF's release.
+    /// The time that an accelerator computes the operation, from the artifact that RELIEF's authors
+    /// released.
     ///
     /// The release gives the times to the microsecond (637, 1,546, 11 and 8 us), and also the
     /// totals of the bottleneck unit of each application (2,820, 15,456, 1,249, 5,912 and 1,470
@@ -131,7 +132,8 @@ impl Operation {
         Time::from_ns(ns)
     }
 
-    /// Size of the result: one byte per element for masks, three for colour, four otherwise.
+    /// The size of the operation's result: one byte per element for masks, three for colour, four
+    /// otherwise.
     pub const fn output(self) -> Bytes {
         match self {
             Operation::EdgeTracking | Operation::HarrisNonMax => Bytes::from_kib(16),
@@ -141,33 +143,34 @@ impl Operation {
     }
 }
 
-/// The source of a task's input.
+/// Where an input of a task comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Memory: raw data, weights, convolution kernels.
+    /// From memory, with this size: raw data, weights, convolution kernels.
     Memory(Bytes),
-    /// The task with this number.
+    /// From the task with this number, as its result.
     Task(usize),
 }
 
-/// One task.
+/// A task of an application: one operation on one or two inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The computation of the task.
+    /// The operation that the task does.
     pub operation: Operation,
-    /// Its inputs, in the order in which they are loaded.
+    /// Where the task's inputs come from, in the order in which they are loaded.
     pub sources: Vec<Source>,
 }
 
 impl Task {
-    /// The number of its inputs that are other tasks' results.
+    /// The number of the task's inputs that are results of other tasks.
     pub fn parents(&self) -> usize {
         let of_task = |source: &&Source| matches!(source, Source::Task(_));
         self.sources.iter().filter(of_task).count()
     }
 }
 
-/// An application: tasks, each of which may use the results of earlier ones, and a deadline.
+/// An application as a directed acyclic graph of tasks, with a deadline. Tasks use results of
+/// earlier tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dag {
     name: &'static str,
@@ -177,7 +180,7 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// An application without tasks, which must be done `deadline` after it arrived.
+    /// Creates an application without tasks, which must be done within `deadline` after it arrives.
     pub fn new(name: &'static str, deadline: Time) -> Dag {
         Dag {
             name,
@@ -195,14 +198,19 @@ impl Dag {
     pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, Refusal> {
         let number = self.tasks.len();
         if !(1..=2).contains(&sources.len()) {
-            return Err(Refusal::new("sources", sources.len(), "must be 1 or 2"));
+            return Err(Refusal::new(
+                "inputs of a task",
+                sources.len(),
+                "must be 1 or 2",
+            ));
         }
         for source in sources {
             if let Source::Task(from) = *source
                 && from >= number
             {
-                let allowed = format!("must be below {number}, the number of the task itself");
-                return Err(Refusal::new("source", from, allowed));
+                let allowed =
+                    format!("must be below {number}, the number of the task that uses it");
+                return Err(Refusal::new("task that provides an input", from, allowed));
             }
         }
         for source in sources {
@@ -218,32 +226,33 @@ impl Dag {
         Ok(number)
     }
 
-    /// The name of the application.
+    /// The application's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The time from its arrival in which it must be done.
+    /// The time within which the application must be done, counted from its arrival.
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The tasks by number.
+    /// The tasks of the application, in the order of their numbers.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// The tasks that use the result of `task`; a task that uses it twice is listed twice.
+    /// The numbers of the tasks that use the result of `task`; one that uses it twice is listed
+    /// twice.
     pub fn children(&self, task: usize) -> &[usize] {
         &self.children[task]
     }
 
-    /// The number of results that are inputs of other tasks.
+    /// The number of task inputs that are results of other tasks.
     pub fn edges(&self) -> usize {
         self.children.iter().map(Vec::len).sum()
     }
 
-    /// The size of an input.
+    /// The size of the input that `source` provides.
     pub fn bytes(&self, source: Source) -> Bytes {
         match source {
             Source::Memory(bytes) => bytes,
@@ -251,14 +260,14 @@ impl Dag {
         }
     }
 
-    /// The time that all tasks of `kind` compute.
+    /// The total time that accelerators of `kind` compute for the application.
     pub fn compute_of(&self, kind: Kind) -> Time {
         let of_kind = |task: &&Task| task.operation.kind() == kind;
         let tasks = self.tasks.iter().filter(of_kind);
         tasks.map(|task| task.operation.compute()).sum()
     }
 
-    /// The kind of accelerator that computes longest.
+    /// The kind of accelerator that computes longest for the application.
     pub fn bottleneck(&self) -> Kind {
         Kind::ALL
             .into_iter()

@@ -1,34 +1,35 @@
-//! The load: the number of graphs, and their arrival times.
+//! How many graphs of an application run, and when they arrive.
 
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
 
 use accelflow_parameters::Refusal;
 
-/// The arrival process of graphs.
+/// How graphs of an application arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// A closed loop with this many graphs in flight: the next arrives when one completes.
+    /// A closed loop with this many graphs in flight: when one ends, the next arrives.
     Closed(usize),
-    /// At this interval, as frames do.
+    /// At equal intervals of this length, like frames of a video.
     Periodic(Time),
-    /// Poisson arrivals with this mean interval and this seed.
+    /// At random: Poisson arrivals with this mean interval and this seed.
     Poisson(Time, u64),
 }
 
-/// The number of graphs, and their arrivals.
+/// How many graphs of an application run, and how they arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// The arrival process of the application's requests.
+    /// How the graphs arrive.
     pub arrivals: Arrivals,
-    /// The number of graphs.
+    /// The number of graphs, the warm-up included.
     pub graphs: usize,
-    /// Completions at the beginning that do not count in the latencies.
+    /// The number of first completed graphs that do not count in the latencies.
     pub warmup: usize,
 }
 
 impl Load {
-    /// Creates a closed loop of `graphs` graphs, `in_flight` at a time, without a warm-up.
+    /// Creates a closed loop of `graphs` graphs without a warm-up, of which `in_flight` run at a
+    /// time.
     pub fn closed(in_flight: usize, graphs: usize) -> Load {
         Load {
             arrivals: Arrivals::Closed(in_flight),
@@ -41,14 +42,16 @@ impl Load {
     /// [`Refusal`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at once.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.graphs <= self.warmup {
-            let allowed = format!("must be above the graphs of the warm-up, {}", self.warmup);
+            let allowed = format!("must be above {}, the graphs of the warm-up", self.warmup);
             return Err(Refusal::new("graphs", self.graphs, allowed));
         }
         match self.arrivals {
-            Arrivals::Closed(0) => Err(Refusal::new("in flight", 0, "must be at least 1")),
-            Arrivals::Periodic(Time::ZERO) | Arrivals::Poisson(Time::ZERO, _) => {
-                Err(Refusal::new("interval", Time::ZERO, "must be above 0"))
-            }
+            Arrivals::Closed(0) => Err(Refusal::new("graphs in flight", 0, "must be at least 1")),
+            Arrivals::Periodic(Time::ZERO) | Arrivals::Poisson(Time::ZERO, _) => Err(Refusal::new(
+                "interval of arrivals",
+                Time::ZERO,
+                "must be above 0",
+            )),
             _ => Ok(()),
         }
     }

@@ -1,15 +1,16 @@
 //! The systems that are compared.
 
-/// The system that decides which task runs next, and moves its data.
+/// An orchestrator: the system that decides which task runs next, and moves its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orchestrator {
     /// A manager that launches tasks in the order in which they became ready.
     Fcfs,
-    /// A manager that launches the task of least laxity, and promotes tasks whose input is still in
-    /// a scratchpad if no deadline suffers (RELIEF, HPCA 2024).
+    /// A manager that launches the task with the least laxity (time to spare before its deadline).
+    /// It launches tasks whose input is still in a scratchpad earlier, if no deadline suffers
+    /// (RELIEF, HPCA 2024).
     Relief,
-    /// No manager: queues and dispatchers at each accelerator, and entries that wait for all of
-    /// their sources.
+    /// No manager: each accelerator has queues and dispatchers, and a queue entry waits for all
+    /// inputs of its task.
     AccelFlow,
 }
 
@@ -21,7 +22,7 @@ impl Orchestrator {
         Orchestrator::AccelFlow,
     ];
 
-    /// The name in results.
+    /// The orchestrator's name in results.
     pub const fn name(self) -> &'static str {
         match self {
             Orchestrator::Fcfs => "fcfs",

@@ -1,4 +1,4 @@
-//! Results of a run.
+//! The results of a run.
 
 use accelflow_kernel::Samples;
 use accelflow_units::Time;
@@ -6,27 +6,28 @@ use accelflow_units::Time;
 use crate::dag::Kind;
 use crate::load::{Arrivals, Load};
 
-/// The results of a run.
+/// The results of running many graphs of one application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationResult {
-    /// The times from arrival to completion, of the graphs after the warm-up.
+    /// The time from arrival to completion of each graph after the warm-up.
     pub latency: Samples,
-    /// The time at which the last graph completed.
+    /// The simulated time at which the last graph was completed.
     pub makespan: Time,
-    /// Graphs per second over the whole run, including the filling and draining of the system: it
-    /// never exceeds the bound of the bottleneck if all graphs are available from the start.
+    /// The graphs per second over the whole run, in which the system also fills and drains. It
+    /// never exceeds the bound by the busiest kind of accelerator if all graphs are there from the
+    /// start.
     pub throughput_per_s: f64,
-    /// Time that the units of each kind computed, by [`Kind::index`].
+    /// The total time that accelerators of each kind computed, by [`Kind::index`].
     pub compute: [Time; Kind::COUNT],
-    /// Time for which the manager was busy.
+    /// The total time for which the manager was busy.
     pub manager: Time,
-    /// Interrupts that it served.
+    /// The number of interrupts that the manager served.
     pub interrupts: u64,
-    /// Inputs that came from a scratchpad or a queue instead of memory.
+    /// The number of task inputs that came from a scratchpad or a queue instead of memory.
     pub forwards: u64,
-    /// Inputs that came from memory although another task had produced them.
+    /// The number of task inputs that came from memory although another task had produced them.
     pub reloads: u64,
-    /// Entries that found their queue full.
+    /// The number of entries that found their input queue full and went to the overflow area.
     pub overflows: u64,
 }
 

@@ -6,12 +6,12 @@ use accelflow_units::{Bandwidth, Time};
 use crate::dag::Kind as Accelerator;
 use crate::platform::{Order, Payload, Platform, QUEUE_BANDWIDTH};
 
-/// Every value that a result depends on, except the computation times of
-/// [`crate::dag::Operation::compute`].
+/// Every parameter of the simulations with range, default and source, except the computation times
+/// of [`crate::dag::Operation::compute`].
 pub const PARAMETERS: Table<Platform> = Table::new(&[ROWS]);
 
 impl Platform {
-    /// Checks all values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`Refusal`] of the first value that is not allowed.
@@ -19,7 +19,7 @@ impl Platform {
         for kind in Accelerator::ALL {
             let units = self.units[kind.index()];
             if !(1..=64).contains(&units) {
-                let place = format!("units of {}", kind.name());
+                let place = format!("accelerators of kind {}", kind.name());
                 return Err(Refusal::new(place, units, "must be from 1 to 64"));
             }
         }

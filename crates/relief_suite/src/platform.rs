@@ -1,16 +1,18 @@
-//! Accelerators, transfers and managers.
+//! The parameters of the simulated system-on-chip: accelerators, transfers and the manager.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::dag::Kind;
 
-/// The rule by which the manager's time is charged.
+/// How often the manager is busy, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// Once for each interrupt, at the end of a transfer or of a computation (RELIEF's release).
+    /// For this time at each interrupt, which ends a transfer or a computation (as in the artifact
+    /// that RELIEF's authors released).
     PerInterrupt(Time),
-    /// Once for each completed task; transfers are free (AccelFlow's text).
+    /// For this time at each completed task; transfers cost it nothing (as in the text of
+    /// AccelFlow's paper).
     PerTask(Time),
 }
 
@@ -29,7 +31,7 @@ fn manager_time(us: f64) -> Result<Time, Refusal> {
 }
 
 impl Manager {
-    /// A manager that is charged `us` microseconds per interrupt.
+    /// Creates a manager that is busy for `us` microseconds at each interrupt.
     ///
     /// # Errors
     /// [`Refusal`] of a time that is not allowed.
@@ -37,7 +39,7 @@ impl Manager {
         manager_time(us).map(Manager::PerInterrupt)
     }
 
-    /// A manager that is charged `us` microseconds per task.
+    /// Creates a manager that is busy for `us` microseconds at each completed task.
     ///
     /// # Errors
     /// [`Refusal`] of a time that is not allowed.
@@ -61,62 +63,63 @@ impl Manager {
     }
 }
 
-/// The place of AccelFlow's results of 64 KB, which do not fit into a queue entry of 2 KB.
+/// Where AccelFlow keeps results of 64 KB, which do not fit in a queue entry of 2 KB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// In entries as large as RELIEF's scratchpads: A-DMA engines fill them while the processing
-    /// elements compute.
+    /// In queue entries as large as RELIEF's scratchpads: A-DMA engines fill them while the
+    /// processing elements compute.
     InQueue,
-    /// In memory, behind the entry's memory pointer: the input dispatcher fetches them before the
+    /// In memory, where the entry's pointer leads: the input dispatcher fetches them before the
     /// processing element starts.
     ByPointer,
 }
 
 impl Payload {
-    /// All variants. The index of a variant is its number in the table of parameters.
+    /// Both choices. The index of a choice is its number in the table of parameters.
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
-/// The order in which AccelFlow's input dispatchers take ready entries (AccelFlow, section IV.A).
+/// The order in which AccelFlow's input dispatchers take entries whose inputs are all there
+/// (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The order in which they became ready.
+    /// The entry that became ready first.
     Fifo,
-    /// The graph with the earliest deadline first.
+    /// The entry of the graph with the earliest deadline.
     Deadline,
 }
 
 impl Order {
-    /// All variants. The index of a variant is its number in the table of parameters.
+    /// Both orders. The index of an order is its number in the table of parameters.
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 
-/// The simulated system-on-chip.
+/// The parameters of the simulated system-on-chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    /// Accelerators of each kind, by [`Kind::index`].
+    /// The number of accelerators of each kind, by [`Kind::index`].
     pub units: [usize; Kind::COUNT],
-    /// Time of 64 KiB from memory to a scratchpad.
+    /// The time to move 64 KiB from memory to a scratchpad.
     pub load: Time,
-    /// Time of 64 KiB from a scratchpad to memory.
+    /// The time to move 64 KiB from a scratchpad to memory.
     pub store: Time,
-    /// Time of 64 KiB from one scratchpad to another.
+    /// The time to move 64 KiB from one scratchpad to another.
     pub forward: Time,
-    /// RELIEF's manager, and that of FCFS.
+    /// The cost of the manager of RELIEF and FCFS.
     pub manager: Manager,
-    /// The place of AccelFlow's results.
+    /// Where AccelFlow keeps large results.
     pub payload: Payload,
-    /// The order in which AccelFlow takes ready entries.
+    /// The order in which AccelFlow's input dispatchers take ready entries.
     pub order: Order,
-    /// A dispatcher's time for one action on an entry.
+    /// The time of an AccelFlow dispatcher for one action on an entry.
     pub dispatch: Time,
-    /// A-DMA engines of AccelFlow.
+    /// The number of AccelFlow's A-DMA engines.
     pub adma_engines: usize,
-    /// Entries of an input queue.
+    /// The number of entries of an input queue of AccelFlow.
     pub queue_entries: usize,
-    /// Latency between a queue and a processing element's scratchpad.
+    /// The latency between a queue and the scratchpad of a processing element.
     pub queue_latency: Time,
-    /// Bandwidth between a queue and a scratchpad.
+    /// The bandwidth between a queue and the scratchpad of a processing element.
     pub queue_bandwidth: Bandwidth,
 }
 

@@ -1,4 +1,4 @@
-//! Runs of an application under an orchestrator.
+//! The simulation of an application under an orchestrator.
 
 use crate::dag::Dag;
 use crate::load::Load;
@@ -8,7 +8,8 @@ use crate::platform::Platform;
 use crate::{accelflow, managed};
 use accelflow_parameters::Refusal;
 
-/// Runs the graphs of `load`, each an instance of `dag`, on `platform`.
+/// Simulates the graphs of `load`, each a copy of the application `dag`, on `platform` under
+/// `orchestrator`.
 ///
 /// # Errors
 /// [`Refusal`] for a graph without tasks, and for a platform or load with a value out of
@@ -22,7 +23,11 @@ pub fn simulate(
     platform.check()?;
     load.check()?;
     if dag.tasks().is_empty() {
-        return Err(Refusal::new("tasks", 0, "must be at least 1"));
+        return Err(Refusal::new(
+            "tasks of the application",
+            0,
+            "must be at least 1",
+        ));
     }
     Ok(match orchestrator {
         Orchestrator::Fcfs => managed::run(dag, platform, managed::LaunchOrder::Fcfs, load),

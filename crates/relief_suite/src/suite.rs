@@ -27,22 +27,24 @@ const ITERATIONS: usize = 5;
 /// Time steps of the recurrent networks.
 const STEPS: usize = 8;
 
-/// The statistics in RELIEF's release of an application that runs alone.
+/// The statistics of one application that runs alone, in the artifact that RELIEF's authors
+/// released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
-    /// The name of the application.
+    /// The application's name.
     pub name: &'static str,
-    /// The number of its tasks.
+    /// The number of tasks of a graph.
     pub tasks: usize,
-    /// Time from start to end under RELIEF, in microseconds.
+    /// The time of a graph from start to end under RELIEF, in microseconds.
     pub relief_us: f64,
-    /// Time from start to end under FCFS, in microseconds.
+    /// The time of a graph from start to end under first come, first served (FCFS), in
+    /// microseconds.
     pub fcfs_us: f64,
-    /// Computation of the busiest kind of accelerator, in microseconds.
+    /// The time that the busiest kind of accelerator works for a graph, in microseconds.
     pub bottleneck_us: f64,
-    /// Time that the manager served interrupts, in microseconds.
+    /// The time that the manager served interrupts for a graph, in microseconds.
     pub manager_us: f64,
-    /// Inputs that were forwarded under RELIEF.
+    /// The number of inputs that RELIEF forwarded from a scratchpad instead of memory.
     pub forwards: u64,
 }
 
@@ -63,7 +65,8 @@ const fn release(
     }
 }
 
-/// The release's statistics, in the order of [`all`].
+/// The statistics of the five applications in the artifact that RELIEF's authors released, in the
+/// order of [`all`].
 pub const RELEASE: [Release; 5] = [
     release("canny", 12, [3_704.0, 3_707.0, 2_820.0, 71.0], 12),
     release("deblur", 22, [16_082.0, 16_052.0, 15_456.0, 133.0], 26),
@@ -72,12 +75,12 @@ pub const RELEASE: [Release; 5] = [
     release("lstm", 144, [3_850.0, 5_303.0, 1_470.0, 632.0], 119),
 ];
 
-/// Returns the five graphs, in the order of the paper's figures.
+/// Returns the five applications as graphs, in the order of the paper's figures.
 pub fn all() -> [Dag; 5] {
     [canny(), deblur(), gru(), harris(), lstm()]
 }
 
-/// The application called `name`.
+/// Returns the application with this name; `None` for an unknown name.
 pub fn find(name: &str) -> Option<Dag> {
     all().into_iter().find(|dag| dag.name() == name)
 }

@@ -1,4 +1,4 @@
-//! Readings of "maximum throughput", and its bound.
+//! Definitions of "maximum throughput", of which the paper does not name one, and its upper bound.
 
 use accelflow_units::Time;
 
@@ -9,17 +9,17 @@ use crate::platform::Platform;
 use crate::run::simulate;
 use accelflow_parameters::Refusal;
 
-/// Graphs in flight that [`closed_loop`] tries.
+/// The numbers of graphs in flight that [`closed_loop`] tries.
 pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];
 /// Steps of the search for the highest rate: it is found to 1 part in 4,096 of the bound.
 const STEPS: u32 = 12;
 
-/// The length of the measurements.
+/// The length of a throughput measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
-    /// Graphs of a run, the warm-up included.
+    /// The number of graphs of a run, the warm-up included.
     pub graphs: usize,
-    /// Graphs of the warm-up, which do not count.
+    /// The number of first graphs, the warm-up, which do not count.
     pub warmup: usize,
 }
 
@@ -32,8 +32,8 @@ impl Default for Length {
     }
 }
 
-/// The bound in graphs per second, at which the bottleneck's units always compute: no orchestrator
-/// is faster.
+/// The upper bound of the throughput in graphs per second, for any orchestrator: the busiest kind
+/// of accelerator always computes.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()
@@ -65,12 +65,12 @@ pub fn closed_loop(
     Ok(best)
 }
 
-/// The arrivals of graphs in [`within_deadline`].
+/// How graphs arrive in [`within_deadline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// At equal intervals, as frames do.
+    /// At equal intervals, like frames of a video.
     Periodic,
-    /// At random, with this seed.
+    /// At random: Poisson arrivals with this seed.
     Poisson(u64),
 }
 

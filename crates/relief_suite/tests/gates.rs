@@ -205,7 +205,7 @@ fn impossible_settings_are_refused() {
     );
     assert_eq!(
         dag.task(Isp, &[]).unwrap_err().to_string(),
-        "sources = 0: must be 1 or 2"
+        "inputs of a task = 0: must be 1 or 2"
     );
     let run = |dag: &Dag, platform: &Platform, load: &Load| {
         simulate(dag, platform, Orchestrator::Relief, load)
@@ -215,21 +215,21 @@ fn impossible_settings_are_refused() {
     let fine = Platform::default();
     assert_eq!(
         run(&dag, &fine, &Load::closed(1, 1)),
-        "tasks = 0: must be at least 1"
+        "tasks of the application = 0: must be at least 1"
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(0, 1)),
-        "in flight = 0: must be at least 1"
+        "graphs in flight = 0: must be at least 1"
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(1, 0)),
-        "graphs = 0: must be above the graphs of the warm-up, 0"
+        "graphs = 0: must be above 0, the graphs of the warm-up"
     );
     let mut without = Platform::default();
     without.units[Kind::Isp.index()] = 0;
     assert_eq!(
         run(&chain(), &without, &Load::closed(1, 1)),
-        "units of isp = 0: must be from 1 to 64"
+        "accelerators of kind isp = 0: must be from 1 to 64"
     );
 }
 

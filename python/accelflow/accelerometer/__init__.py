@@ -1,4 +1,4 @@
-"""The Accelerometer model of the gain of an accelerator (Sriraman and Dhanotia, ASPLOS 2020).
+"""The Accelerometer model of an accelerator's gain (Sriraman and Dhanotia, ASPLOS 2020).
 
 :func:`read` reads a :class:`Service` from a file, and :func:`evaluate` computes its gain.
 :func:`sweep` and :func:`break_even` compute arrays of values. `docs/accelerometer.md` explains the

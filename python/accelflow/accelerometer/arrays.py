@@ -1,4 +1,4 @@
-"""The equations over arrays: sweeps and heat maps of millions of points."""
+"""The equations of Accelerometer over arrays: sweeps and heat maps of millions of points."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +13,7 @@ from accelflow.errors import AccelflowError, InputError, one_of, refused
 
 #: A number for all points, or an array that broadcasts against the other arrays.
 Values = npt.ArrayLike
+#: An array of results.
 Floats = npt.NDArray[np.float64]
 
 #: The number of points in a call of the engine.
@@ -23,7 +24,7 @@ _GOALS: Final = ("speedup", "latency")
 
 @dataclass(frozen=True)
 class Sweep:
-    """Results of a sweep, in the broadcast shape of its arguments.
+    """The results of a sweep, as arrays in the broadcast shape of its arguments.
 
     `speedup_ratio` is C / C_S, the host's throughput over that without offloading.
     `latency_reduction_ratio` is C / C_L, the latency without offloading over that with it.
@@ -35,9 +36,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class BreakEven:
-    """The sizes of offloads that pay: those above `above_bytes` and below `below_bytes`.
+    """The sizes for which an offload saves cycles: from `above_bytes` up to `below_bytes`.
 
-    Both are infinite if no size pays. If there is no upper bound, `below_bytes` is infinite.
+    Both are arrays in the broadcast shape of the arguments. Both are infinite where no size saves
+    cycles; `below_bytes` is infinite where there is no upper bound.
     """
 
     above_bytes: Floats
@@ -103,9 +105,10 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     queue_cycles: Values = 0.0,
     thread_switch_cycles: Values = 0.0,
 ) -> BreakEven:
-    """Solve equations (2), (4) and (7) for the smallest and largest offload that pays.
+    """Return the sizes between which an offload saves cycles: equations (2), (4) and (7).
 
-    `goal` is speedup or latency. `transfer_cycles` is the part of L that does not depend on the
+    `goal` is ``speedup`` (of the host's throughput) or ``latency`` (of a request).
+    `transfer_cycles` is the part of L, the cycles to move one offload, that does not depend on the
     size, as with a pipelined interface. `transfer_cycles_per_byte` is the part that grows with it.
     Raises as :func:`sweep` does.
     """

@@ -1,4 +1,4 @@
-"""Micro-benchmarks of the nine software bodies, and of offloads to them.
+"""Micro-benchmarks of the nine accelerators in software, and of offloads to them.
 
 The accelerators are those of the runtime's ensemble: threads on another core, with the same code
 for the work as the host's core. So A is about 1 by construction, and it is measured. Where the
@@ -45,7 +45,7 @@ _INSTRUCTIONS: Final = (
 
 
 def measure_bodies(*, rounds: int = 15, calls: int = 60) -> dict[str, Any]:
-    """Measure the software bodies on this machine; takes about half a minute.
+    """Measure the nine accelerators in software on this machine; takes about half a minute.
 
     Returns an object of schema ``accelflow.accelerometer-measured/2``, like
     :func:`accelflow.accelerometer.measured.measure`. Its `kernels` are the nine accelerators, and

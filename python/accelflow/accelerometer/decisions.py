@@ -1,4 +1,4 @@
-"""Decisions from the equations: alternatives, SLOs, and required parameters of an accelerator."""
+"""Decisions by the equations: alternatives, SLOs, and what an accelerator must achieve."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ SOUGHT: Final = (
     "offloads_per_s",
 )
 
-#: Ratios of a result, by the names that a goal has.
+#: The ratio in a result that each kind of goal is about.
 GOALS: Final = {"speedup": "speedup_ratio", "latency": "latency_reduction_ratio"}
 
 #: The bounds of a sought value agree to this share of it.
@@ -29,7 +29,10 @@ _EXACT: Final = 1e-9
 
 @dataclass(frozen=True)
 class Goal:
-    """A gain to reach: at least this ratio of `speedup` or `latency`, such as 1.08 for 8 %."""
+    """A gain to reach: `of` is ``speedup`` or ``latency``, and `ratio` the least ratio.
+
+    A ratio of 1.08 is a gain of 8 %.
+    """
 
     of: str
     ratio: float
@@ -37,10 +40,11 @@ class Goal:
 
 @dataclass(frozen=True)
 class Found:
-    """The limit that a parameter must keep so that a service reaches a goal.
+    """The limit of a parameter up to which, or from which on, a service reaches a goal.
 
-    `value` is the least (`at_least`) or the largest value that reaches it. None means that no value
-    reaches it or, with `always`, that every value does.
+    `value` is the least value of `parameter` that reaches the goal if `at_least` is true, and
+    otherwise the largest. None means that no value reaches it or, with `always`, that every value
+    does.
     """
 
     parameter: str
@@ -67,13 +71,16 @@ def parse_goal(text: str) -> Goal:
 def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = None) -> Found:
     """Find the least or largest value of `parameter` with which `service` reaches `goal`.
 
-    The parameter belongs to `kernel`, which may be omitted if the service has one kernel. All other
-    inputs keep their values, ranges their central value. A value with which the service cannot run,
-    for example because an accelerator is overloaded, does not reach the goal. Raises InputError for
-    an unknown parameter or kernel, for a number of offloads from which another input of the service
-    is computed, for a cost of a kernel that rides on another, and for a cost per byte without
-    sizes. Where offloads are selected (``lucrative``), the limit ends the values that reach the
-    goal next to the best one; raises InputError if only values with fewer offloads reach it.
+    The parameter, one of :data:`SOUGHT`, belongs to `kernel`, which may be omitted if the service
+    has one kernel. All other inputs keep their values, ranges their central value. A value with
+    which the service cannot run, for example because an accelerator is overloaded, does not reach
+    the goal. Where only the offloads that pay are made (selection ``lucrative``), the limit ends
+    the values that reach the goal next to the best one.
+
+    Raises InputError for an unknown parameter or kernel, for a number of offloads from which
+    another input of the service is computed, for a cost of a kernel whose work another kernel's
+    offloads carry (`rides_on`), for a cost per byte without sizes, and if only values with fewer
+    offloads reach the goal.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)
@@ -164,7 +171,7 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
         raise refused(
             "parameter",
             parameter,
-            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: it rides on "
+            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: it rides_on "
             f"{kernel.rides_on}",
         )
     elif parameter == "transfer_cycles_per_byte" and kernel.sizes is None:
@@ -263,9 +270,11 @@ def _row(name: str, service: Service, slo: Slo | None) -> dict[str, Any]:
 
 
 def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str, Any]:
-    """Check a request against `slo`, and find the least acceleration of each kernel that meets it.
+    """Check a service's latency against `slo`, and find what each accelerator must achieve.
 
-    `met` is None if the latency depends on an acceleration that is not known.
+    Returns an object: `met` is true if the mean latency is within the limit, or None if it depends
+    on an acceleration that is not known. Unless the limit is met, `met_from_acceleration_ratio` has
+    the least acceleration of each kernel with which it is, if the others stay as they are.
     """
     ratio = outcome["latency_reduction_ratio"]
     needed = slo.latency_us / slo.limit_us

@@ -143,7 +143,10 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """A limit for the mean latency of a request, `latency_us` without offloading."""
+    """A limit, `limit_us`, of a request's mean latency.
+
+    `latency_us` is the request's mean latency without offloading.
+    """
 
     latency_us: float
     limit_us: float
@@ -151,7 +154,7 @@ class Slo:
 
 @dataclass(frozen=True)
 class Question:
-    """A service's file: the service, other ways to offload from it, and its SLO."""
+    """What a service's file asks: the service, alternatives to it by name, and its SLO or None."""
 
     service: Service
     alternatives: Mapping[str, Service]

@@ -27,7 +27,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Costs:
-    """The price, lifetime and power of a server, or of a device in it."""
+    """The price, the lifetime in years and the power in watts of a server, or of a device in it."""
 
     price: float = 0.0
     lifetime_years: float = 4.0
@@ -36,7 +36,7 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the datacentre's power over that of its servers (PUE)."""
+    """The price of a kilowatt-hour, and the PUE: the datacentre's power over its servers' power."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0
@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """Services with their servers, and the costs of these."""
+    """Services with their servers, and the costs of a server, a device in it, and electricity."""
 
     members: Sequence[Member]
     server: Costs = Costs()

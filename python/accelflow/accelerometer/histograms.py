@@ -20,7 +20,10 @@ _BIN: Final = re.compile(
 
 @dataclass(frozen=True)
 class Histogram:
-    """Counted sizes in bytes: their distribution, their number, and the number of sizes of 0."""
+    """A histogram of sizes: its name, their distribution, and their number.
+
+    `count` is the number of counted sizes above 0 bytes, and `empty` that of 0 bytes.
+    """
 
     name: str
     sizes: Sizes

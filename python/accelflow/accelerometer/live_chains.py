@@ -1,4 +1,4 @@
-"""T-chains of a live server, compared with the equations.
+"""Calls of a live server whose traces are offloaded, compared with the equations.
 
 `benches/serve/chains` measures a server with TLS whose threads execute the traces of a call
 themselves, or have the runtime's ensemble do it: the threads spin (Sync) or sleep (Sync-OS). Each
@@ -33,8 +33,8 @@ class _Form:
     time: str
 
 
-#: The comparisons, by name. A host with several calls at once saves processor time by Sync-OS; Sync
-#: has one thread a core, and all responses are those of single calls.
+#: What is compared, by name. A host with several calls at once saves processor time by Sync-OS;
+#: Sync has one thread a core, and all response times are those of single calls.
 FORMS: Final[Mapping[str, _Form]] = {
     "sync, host's time": _Form("sync", "speedup_ratio", "host_ns"),
     "sync, response": _Form("sync", "latency_reduction_ratio", "response_ns"),

@@ -121,7 +121,7 @@ def _in_turn(name: str, rounds: int, seconds: float) -> tuple[list[list[float]],
 
 
 def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Fit a line through `points` by least squares of relative errors: intercept and slope.
+    """Fit a line through `points` (x, y) by least relative squares; return intercept and slope.
 
     Times of large inputs have larger errors, so each point has the weight 1 / y^2.
     """
@@ -245,7 +245,10 @@ def library() -> ctypes.CDLL:
 
 
 def kernel_call(crypto: ctypes.CDLL, name: str, size: int) -> Callable[[], object]:
-    """Return a function that runs the kernel once on `size` bytes. It owns the kernel's context."""
+    """Return a function that runs the kernel `name` of OpenSSL once on `size` bytes.
+
+    `name` is a key of :data:`WITHOUT`. The function owns the kernel's context.
+    """
     data = ctypes.create_string_buffer(size)
     out = ctypes.create_string_buffer(size + 32)
     length = ctypes.c_int(0)

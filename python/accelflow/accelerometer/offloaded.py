@@ -1,4 +1,4 @@
-"""Measured offloads of the runtime's ensemble, compared with the equations.
+"""Measured offloads to accelerators in software, compared with the equations.
 
 `benches/ensemble/offload` measures the inputs of the equations by micro-benchmarks, and the speed
 of a host under every form of offload. :func:`beside` evaluates the equations with these inputs. A
@@ -22,7 +22,8 @@ SCHEMA: Final = "accelflow.ensemble-offload/1"
 
 _NS_PER_S: Final = 1e9
 
-#: The forms of the benchmark: the threading, and whether its latency is compared, on an idle host.
+#: The forms of offload in the benchmark: the threading design, and whether latency on an idle host
+#: is compared.
 FORMS: Final = {
     "sync": ("sync", False),
     "sync_os": ("sync_os", False),
@@ -205,6 +206,9 @@ def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[st
 
 
 def worst(rows: Sequence[Mapping[str, Any]], chosen: Callable[[Mapping[str, Any]], bool]) -> float:
-    """Return the largest absolute median error of the `chosen` rows, in points; 0 without rows."""
+    """Return the largest absolute median error of the `chosen` rows, in percentage points.
+
+    It is 0 without rows.
+    """
     errors = (abs(float(row["error_points"]["median"])) for row in rows if chosen(row))
     return max(errors, default=0.0)

@@ -33,12 +33,12 @@ _LOSSES: Final = {
     "thread_switches_ratio": "thread switches (o1)",
 }
 
-#: The variation of inputs without a range in the picture of sensitivities.
+#: The share by which inputs without a range are varied in the picture of sensitivities.
 AROUND_RATIO: Final = 0.2
 
-#: The axes of a heat map reach this factor above and below the given point.
+#: The factor above and below the given values that the axes of a heat map reach.
 AROUND_POINT: Final = 4.0
-#: The acceleration in the middle of a heat map of an ideal accelerator, which has no place on it.
+#: The acceleration in the middle of a heat map if the given one is infinite.
 IDEAL_AROUND: Final = 25.0
 
 

@@ -28,11 +28,11 @@ APPLICATION_RATIO: Final = float(printed_figures()["accelflow.breakdown_nonacc.A
 
 @dataclass(frozen=True)
 class Measured:
-    """The recorded operations of one accelerator in a request of a service.
+    """The operations of one accelerator in a recorded request, with their cost on a core.
 
-    `cost_ns` is the total time of the operations, `cost_sd_ns` its standard error, and `sizes`
-    their bytes and number. `fixed_ns` and `ns_per_byte` are the line through costs over sizes (o0
-    and C_b of the software body). They are None if all sizes are equal.
+    `operations` is their number, `cost_ns` their total time, `cost_sd_ns` its standard error, and
+    `sizes` pairs of bytes and number. `fixed_ns` and `ns_per_byte` (C_b) are the line through costs
+    over sizes of the software that does the operation; None if all sizes are equal.
     """
 
     accelerator: str
@@ -46,10 +46,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded service: its operations, and the rest of its core time.
+    """A recorded service: its operations, and the remaining core time of a request, `rest_ns`.
 
-    `assumed_application` is true if the recording has no time of application logic. The paper's
-    share is then used.
+    `machine` describes the processor. `assumed_application` is true if the recording lacks the time
+    of application logic; the share that AccelFlow's paper states is then used.
     """
 
     name: str
@@ -60,12 +60,12 @@ class Recorded:
 
     @property
     def request_ns(self) -> float:
-        """The core time of a request."""
+        """The core time of a request in nanoseconds."""
         return self.rest_ns + math.fsum(each.cost_ns for each in self.operations)
 
     @property
     def request_sd_ns(self) -> float:
-        """The standard error of the core time, from those of all costs; the rest has none."""
+        """The standard error of the core time in ns, from those of the operations' costs."""
         return math.sqrt(math.fsum(each.cost_sd_ns**2 for each in self.operations))
 
 

@@ -1,4 +1,4 @@
-"""Values over rounds on a machine that others use too: medians, and intervals for any distribution.
+"""Medians over repeated rounds of a measurement, with intervals for any distribution.
 
 What interrupts a measurement only makes it longer, and may be much longer than what is measured. A
 mean over rounds is then that of the interruptions, so values are medians. Things that are compared
@@ -19,7 +19,7 @@ _BESIDE: Final = 0.025
 #: Half of an interval of 95 % over the standard error of a normal law.
 _HALVES: Final = 1.96
 
-#: A value over rounds: `median`, the ends `low` and `high` of its interval, `standard_error`.
+#: A median over rounds: `median`, `low` and `high` (the ends of its interval), `standard_error`.
 Over = dict[str, float | None]
 
 

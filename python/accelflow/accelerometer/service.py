@@ -1,4 +1,4 @@
-"""A service with its accelerators, and its evaluation by the model."""
+"""A service with its accelerators, and its evaluation by the Accelerometer model."""
 
 import json
 import math
@@ -17,21 +17,23 @@ _CHOICES: Final = {name: tuple(known) for name, known in _native.accelerometer_c
 
 #: Names of the threading designs of offloads.
 THREADINGS: Final = _CHOICES["threading"]
-#: Names of the places of an accelerator.
+#: Names of the placements of an accelerator: on the chip, off the chip or remote.
 PLACEMENTS: Final = _CHOICES["placement"]
 
-#: The thread switches in the latency of Sync-OS in the paper's Fig. 20.
+#: The number of thread switches in a request's latency with Sync-OS that the paper's Fig. 20
+#: implies.
 FIG_20_SWITCHES: Final = 2
 
+#: The largest number of random draws of uncertain inputs.
 MAX_DRAWS: Final = 10_000_000
 
 
 @dataclass(frozen=True)
 class Range:
-    """An uncertain input.
+    """An input that is not known exactly, as a probability distribution.
 
-    It is uniform with `min` and `max`, triangular with a `mode` as well, or normal with `mean` and
-    `sd`.
+    With `min` and `max` it is uniform, with a `mode` as well triangular, and with `mean` and `sd`
+    (standard deviation) normal.
     """
 
     min: float | None = None
@@ -50,12 +52,13 @@ class Range:
         return ((self.min or 0.0) + (self.max or 0.0)) / 2
 
 
+#: An input: a number, or a range if it is not known exactly.
 Number = float | Range
 
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """An accelerator modelled as an M/G/k queue, which determines Q.
+    """A queue (M/G/k) in front of an accelerator, from which Q, the wait of an offload, follows.
 
     `hosts` with equal load share `servers` processing elements. `service_cycles` is the mean
     service time, by default the host's time for the offload over the acceleration.
@@ -75,9 +78,11 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """The cumulative distribution of offload sizes: the share with at most so many bytes.
+    """The cumulative distribution of the sizes of a kernel's offloads.
 
-    Between two points, sizes are spread evenly (`linear`) or do not occur (`step`).
+    `bytes` are sizes in increasing order, and `cumulative_ratio` the share of offloads up to each
+    size. Between two points, sizes are spread evenly (`interpolation` ``linear``) or do not occur
+    (``step``).
     """
 
     bytes: Sequence[float]
@@ -124,9 +129,10 @@ class Kernel:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service on one host, which spends `host_cycles_per_s` (C) on all its work.
+    """A service on one host, which has `host_cycles_per_s` (C) cycles a second for all its work.
 
-    `draws` and `seed` apply to inputs that are a :class:`Range`.
+    `kernels` are the functions that are offloaded. For inputs that are a :class:`Range`, the model
+    is evaluated for `draws` random draws with the seed `seed`.
     """
 
     host_cycles_per_s: Number
@@ -270,9 +276,9 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
     carriers = [k.name for k in by_name.values() if k.rides_on is None]
     if kernel.rides_on not in carriers:
         others = [name for name in carriers if name != kernel.name]
-        allowed = f"must be a kernel that rides on no other: {', '.join(others)}"
+        allowed = f"must be another kernel, which itself has no rides_on: {', '.join(others)}"
         if not others:
-            allowed = "must be left out: no kernel can carry it"
+            allowed = "must be left out: there is no other kernel without rides_on"
         raise refused(place, kernel.rides_on, allowed)
     carrier = by_name[kernel.rides_on]
     for name in _OVERHEADS:
@@ -280,11 +286,13 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
             raise refused(
                 f"{kernel.name}.{name}",
                 getattr(kernel, name),
-                f"must be left out: the offload of {carrier.name} pays for it",
+                f"must be left out: the offload is that of {carrier.name}, which has this cost",
             )
     if "lucrative" in (kernel.selection, carrier.selection):
         raise refused(
-            f"{kernel.name}.selection", "lucrative", "must be all for kernels that share an offload"
+            f"{kernel.name}.selection",
+            "lucrative",
+            "must be all, where one kernel rides_on another",
         )
     for name in ("threading", "placement", "driver_waits", "offloads_per_s"):
         if getattr(kernel, name) != getattr(carrier, name):
@@ -298,9 +306,9 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
 
 
 def kernel_requests(service: Service) -> tuple[float, list[dict[str, Any]]]:
-    """Return C and the kernels for the engine, with ranges at their central value.
+    """Return C, in cycles per second, and the kernels as the native model takes them.
 
-    Raises InputError for a value of the wrong type.
+    Ranges are at their central value. Raises InputError for a value of the wrong type.
     """
     ignored: list[dict[str, Any]] = []
     host = _number(service.host_cycles_per_s, "host_cycles_per_s", 0, ignored, None)
@@ -309,12 +317,12 @@ def kernel_requests(service: Service) -> tuple[float, list[dict[str, Any]]]:
 
 
 def carried(service: Service) -> Service:
-    """Return the service with one kernel for each offload: a carrier and the kernels riding on it.
+    """Return the service with kernels that share an offload (`rides_on`) merged into one.
 
-    Such a kernel has the sum of the shares, and the acceleration of the whole: the time of all
-    parts on the host over that on the accelerator. Its sizes are those of the carrier; the cost of
-    a byte is not known. Ranges are at their central value. Raises InputError for parts that have
-    different numbers in `all_offloads_per_s`, as these are not one offload.
+    The merged kernel has the sum of the shares, and the acceleration of the whole: the time of all
+    parts on the host over that on the accelerator. Its sizes are those of the kernel whose offload
+    it is; the cost of a byte is not known. Ranges are at their central value. Raises InputError for
+    parts that have different numbers in `all_offloads_per_s`, as these are not one offload.
     """
     service = central(_with_riders(service))
     found = []

@@ -29,7 +29,7 @@ SCHEMA: Final = "accelflow.accelerometer-simulation/2"
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Settings of a service's simulation.
+    """The settings of a simulation of a service's offloads.
 
     `hosts` of one core each share the accelerator, unless the kernel's queue sets their number. A
     host works on `threads` requests at a time (Sync: on one). A request has `kernels_per_request`,

@@ -33,8 +33,9 @@ from accelflow.accelerometer.service import Kernel, Service, evaluate
 #: The name and version of the object that :func:`case_studies` returns.
 SCHEMA: Final = "accelflow.accelerometer-trial/2"
 
-#: Bytes of a request's kernel: not one of the sizes that the micro-benchmarks measure.
+#: The bytes that a request encrypts: not one of the sizes that the micro-benchmarks measure.
 KERNEL_BYTES: Final = 6_000
+#: The bytes of which a request computes the CRC-32C.
 CHECKSUM_BYTES: Final = 60_000
 
 _KERNEL: Final = "aes_128_gcm"

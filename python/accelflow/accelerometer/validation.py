@@ -33,7 +33,10 @@ _PER_BYTE: Final = 5.62
 
 @dataclass(frozen=True)
 class Size:
-    """The length of a simulation: requests of a run, seeds, and the stride through the rows."""
+    """The length of the validation: requests in a run, seeds, and which rows are computed.
+
+    With `every` above 1, only each `every`-th row of a section is computed.
+    """
 
     requests: int = 20_000
     seeds: int = 5
@@ -66,10 +69,12 @@ def _even(size: Size, **changed: Any) -> Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One row of a section: the varied input, the kernel, the run, and the figure to compare.
+    """One row of a section: the service to evaluate and simulate, and the ratio to compare.
 
-    `others` are the service's other kernels. In a picture, the row is the point at `at` of the
-    curve `line`; rows without a `line` are in no picture.
+    `varied` is the varied input in words, `kernel` the offloaded kernel, `others` the service's
+    other kernels, `run` the simulation's settings and `figure` the compared ratio. In a picture,
+    the row is the point of the curve `line` at the x value `at`; rows without a `line` are in no
+    picture.
     """
 
     varied: str
@@ -267,7 +272,7 @@ def _selection(size: Size) -> Iterator[Case]:
             yield Case(f"{threading}, scaled by {scaling}", kernel, run, "speedup_ratio")
 
 
-#: The sections: name, compared figure, and rows.
+#: The sections of the validation by name: each makes its rows for a :class:`Size`.
 SECTIONS: Final = {
     "nothing_waits": _nothing_waits,
     "varied_inputs": _varied_inputs,
@@ -363,5 +368,5 @@ def _row(case: Case) -> dict[str, Any]:
 
 
 def worst(rows: list[Mapping[str, Any]]) -> float:
-    """Return the largest absolute error of `rows`, in points."""
+    """Return the largest absolute error of `rows`, in percentage points."""
     return max(abs(float(row["error_points"])) for row in rows)

@@ -38,7 +38,7 @@ from accelflow.trace import kind
 
 __all__ = ["TAX_CALLS", "Offloaded", "Operation", "Proposal", "Recording", "offload"]
 
-#: Recordings that are kept of a function, the latest.
+#: The largest number of recordings kept of a function; the latest are kept.
 MAX_RECORDINGS: Final = 1_000
 
 _Given = ParamSpec("_Given")
@@ -89,12 +89,12 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def operations(self) -> list[Operation]:
-        """The operations of the last call, in order; empty before the first call."""
+        """The tax operations of the last call, in order; empty before the first call."""
         return list(self._recordings[-1].operations) if self._recordings else []
 
     @property
     def recordings(self) -> list[Recording]:
-        """The latest recordings, at most :data:`MAX_RECORDINGS`."""
+        """The recordings of the latest calls, at most :data:`MAX_RECORDINGS`."""
         return list(self._recordings)
 
     def propose(self, *, rate_rps: float = 1_000.0) -> Proposal:

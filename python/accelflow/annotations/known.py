@@ -10,10 +10,10 @@ from accelflow.parameters import accelerators
 
 __all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
 
-#: The paper's accelerators.
+#: The names of the paper's nine accelerators.
 NINE: Final = accelerators()
 
-#: Custom accelerators that the table below names.
+#: The names of custom accelerators that the table below uses.
 OWN: Final = ("CRC32", "Adler32", "MD5", "SHA1", "SHA256", "SHA512", "BLAKE2")
 
 #: The accelerator of each call, by the names of :func:`names_of`.
@@ -88,7 +88,7 @@ def names_of(function: object) -> Iterator[str]:
 
 
 def carries_over(function: object) -> bool:
-    """Return whether the result of `function` has the content of its first argument."""
+    """Return whether the result of `function` has the same content as its first argument."""
     return any(name in _CARRIES_OVER for name in names_of(function))
 
 

@@ -20,8 +20,8 @@ from accelflow.workload import write_workload
 
 __all__ = ["Proposal", "propose"]
 
-#: The core time of TCP: assumed, as in workloads without costs (docs/workloads.md). The function
-#: does not call it.
+#: The core time of TCP for a message in ns: assumed, as in workloads without costs
+#: (docs/workloads.md), since the function does not call TCP.
 TCP_NS: Final = 7_000.0
 
 _Result = TypeVar("_Result")
@@ -29,10 +29,11 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Proposal:
-    """Traces of a function's tax operations, and a workload whose one service calls them.
+    """Proposed traces of a function's tax operations, and a workload whose one service uses them.
 
-    `traces` maps each trace's name to its accelerators. `notes` list assumed values that the
-    recordings lack, and omitted operations.
+    `name` is the function's name. `traces` maps each trace's name to its accelerators. `workload`
+    is the content of a workload's file. `notes` list the values that had to be assumed, and the
+    operations that were left out.
     """
 
     name: str
@@ -56,10 +57,11 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run the function's operations on its argument, on real bytes and without TCP.
+        """Run the operations on the function's argument, on real bytes; return the run's record.
 
-        `cpu_fallback`, such as the function itself, receives the payload if it has no operations,
-        or if the runtime's accelerators refuse it.
+        `payload` is the function's argument; TCP is left out. If the function has no operations, or
+        if the accelerators refuse the payload, the result of ``cpu_fallback(payload)`` is returned;
+        it may be the function itself.
         """
         first = next(iter(self.traces.values()))
         calls = [call for call in first if call != "TCP"]

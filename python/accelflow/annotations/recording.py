@@ -19,11 +19,12 @@ _DATA: Final = (bytes, bytearray, memoryview, str)
 
 @dataclass(frozen=True)
 class Operation:
-    """A call that is an operation of the datacenter tax.
+    """A call that is an operation of the datacenter tax, with its sizes in bytes and its time.
 
-    `follows` is the index of the operation whose output is this one's input; None for other data.
-    `of_argument` is true if the input is an argument of the function, and `is_result` if the output
-    is the function's result. Sizes are 0 for values without bytes, such as a dict.
+    `accelerator` is the one that could do it, `call` the called function's name, and `time_ns` the
+    call's time. `follows` is the index of the operation whose output is this one's input; None for
+    other data. `of_argument` is true if the input is an argument of the recorded function, and
+    `is_result` if the output is its result. Sizes are 0 for values without bytes, such as a dict.
     """
 
     accelerator: str
@@ -37,13 +38,16 @@ class Operation:
 
     @property
     def message_bytes(self) -> int:
-        """The size of the message, before compression."""
+        """The size of the operation's message in bytes, before compression."""
         return max(self.input_bytes, self.output_bytes)
 
 
 @dataclass
 class Recording:
-    """The operations of one call of a function, and the call's total time."""
+    """The tax operations of one call of a function, and the call's total time in ns.
+
+    `marks` maps functions that the user named to their accelerators.
+    """
 
     marks: Mapping[Callable[..., object], str]
     operations: list[Operation] = field(default_factory=list)
@@ -67,7 +71,7 @@ class Recording:
         self._origins.clear()
 
     def called(self, function: object, arguments: tuple[Any, ...], result: object, ns: int) -> None:
-        """Record a call that the function makes."""
+        """Record that the function called `function`, with its arguments, result and time in ns."""
         gets = arguments[0] if arguments else getattr(function, "__self__", None)
         if carries_over(function):
             owner = getattr(function, "__self__", None)

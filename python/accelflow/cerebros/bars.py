@@ -11,6 +11,7 @@ from accelflow.cerebros.rows import MODULES, software
 
 __all__ = ["bars"]
 
+#: A bar of a figure as an object for JSON.
 Bar = dict[str, Any]
 
 #: The parts of Fig. 9's bars, and the results that they show.
@@ -18,7 +19,7 @@ _STALLED: Final = {"execution": "execute_cycles", "instruction misses": "stall_c
 
 
 def bars(runs: Runs, services: Sequence[Mapping[str, Any]]) -> list[Bar]:
-    """Return all bars: each with its figure, its group, its name and the parts stacked in it."""
+    """Return all bars of the figures: each with its figure, group, name and stacked parts."""
     layers = [software(service) for service in services]
     mean = {module: math.fsum(layer[module] for layer in layers) / 5 for module in MODULES}
     return [

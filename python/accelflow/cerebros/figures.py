@@ -29,18 +29,19 @@ __all__ = [
 #: The name and version of the object that :meth:`Figures.to_dict` returns.
 SCHEMA: Final = "accelflow.cerebros-figures/2"
 
-#: Seeds that each number is the mean over.
+#: The number of seeds that each number is the mean over.
 REPLICATIONS: Final = 10
-#: Requests of each service; those of USR are ten times as many.
+#: The number of requests of each service in a run; those of USR are ten times as many.
 REQUESTS: Final = 6_000
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Our figures compared with the paper's: means over the seeds from `seed` on.
+    """The paper's figures and ours: means over `replications` seeds from `seed` on.
 
-    `bars` are the figures themselves, which the paper's text does not have: for each figure, group
-    of bars and bar, the parts that it is stacked of.
+    `requests` is the number of each service in a run. `findings` are our numbers beside those that
+    the paper's text prints. `bars` are the bars of the figures, which the text does not give: for
+    each figure, group and bar, the parts that it is stacked of.
     """
 
     requests: int
@@ -63,7 +64,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Seed:
-    """Our values and bars of one seed."""
+    """Our values and bars from the simulations with one seed."""
 
     values: tuple[Value, ...]
     bars: tuple[dict[str, Any], ...]
@@ -84,14 +85,20 @@ def figures(
 
 
 def one_seed(seed: int, *, requests: int = REQUESTS) -> Seed:
-    """Run the simulations of one seed. Raises InputError as :func:`figures` does."""
+    """Run the simulations of all figures with one seed.
+
+    Raises InputError as :func:`figures` does.
+    """
     described = services()
     runs = run_all(requests, seed)
     return Seed(tuple(values(runs, described)), tuple(bars(runs, described)))
 
 
 def combined(seeds: Sequence[Seed], *, requests: int = REQUESTS, seed: int = 1) -> Figures:
-    """Combine the results of `seeds`, at least one; the first is that of `seed`."""
+    """Combine the results of several seeds: means, and half their 95 % intervals.
+
+    `seeds` has at least one; the first is that of the seed `seed`.
+    """
     by_figure = zip(*(found.values for found in seeds), strict=True)
     return Figures(
         requests=requests,

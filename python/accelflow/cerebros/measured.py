@@ -1,4 +1,4 @@
-"""The runs behind the paper's figures, for one seed."""
+"""The simulations behind the Cerebros paper's figures, for one seed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _CAPACITY_TIMES: Final = 3
 #: Requests of F0, and of F1, on cores of their own: they differ only until the caches are warm.
 _DEDICATED_REQUESTS: Final = 300
 
-#: Requests in progress at a core that waits, and at one that continues with another (section 5).
+#: The processing models of section 5: how many requests a core has in progress. With one it waits
+#: for nested calls; with more it continues with another request.
 MODELS: Final[Mapping[str, int]] = {"synchronous": 1, "asynchronous": 8}
 #: The time of a called service; the paper's respond at once, which leaves nothing to wait for.
 _NESTED_LATENCY_NS: Final = 20_000.0
@@ -32,12 +33,13 @@ _LEAST: Final = 2_000
 #: Senders for each request in progress: enough that no core is ever without a request.
 _SENDERS: Final = 4
 
+#: The results of a service under one design, as :func:`accelflow.cerebros.simulate` has them.
 Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The results of one seed.
+    """The results of all simulations behind the figures, for one seed.
 
     `loaded` has each service under the designs None, P-Only, P+H and Full, and `alone` UID under
     all designs, one request at a time. `plain` and `affinity` are USR under Full with more
@@ -54,7 +56,10 @@ class Runs:
 
 
 def run_all(requests: int, seed: int) -> Runs:
-    """Simulate all figures with `seed`. Raises InputError if a function of USR is never called."""
+    """Simulate everything that the figures need with `seed`.
+
+    Raises InputError if a function of USR is never called.
+    """
     load = Load(load_ratio=LOAD_RATIO, requests=requests, seed=seed)
     designs = ("None", "OP: P-Only", "P+H", "Full")
     loaded = {name: _by_design(simulate(name, load, designs=designs)) for name in SERVICES}

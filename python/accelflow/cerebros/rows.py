@@ -1,4 +1,4 @@
-"""Our values of the figures that the paper's text prints, from the runs of one seed."""
+"""Our values of the numbers that the Cerebros paper's text prints, for one seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ _Services = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Value:
-    """Our value of the figure `key`; `also` has values by other definitions, with their names."""
+    """Our value of one number of the paper.
+
+    `key` names the number, `figure` is the paper's figure, and `label` says what it is. `also` has
+    our values by other definitions, each with its name.
+    """
 
     key: str
     figure: str
@@ -34,7 +38,10 @@ class Value:
 
 
 def values(runs: Runs, services: _Services) -> list[Value]:
-    """Return all values, in the order of the figures. `services` describes the five services."""
+    """Return our values of all numbers, in the order of the paper's figures.
+
+    `runs` are the simulations, and `services` describes the five services.
+    """
     makers: tuple[Callable[[Runs, _Services], Iterator[Value]], ...] = (
         _inputs,
         _figure2,
@@ -50,7 +57,10 @@ def values(runs: Runs, services: _Services) -> list[Value]:
 
 
 def software(service: Mapping[str, Any]) -> dict[str, float]:
-    """Return a request's mean cycles in the layer on a core, by module and for nested calls."""
+    """Return the mean cycles of the RPC layer in software per request, by module.
+
+    `nested` has the part that nested calls cause. Functions count by their popularity.
+    """
     functions = service["functions"]
     return {
         part: math.fsum(f["popularity_ratio"] * f["software_cycles"][part] for f in functions)

@@ -31,7 +31,7 @@ SERVICES: Final = tuple(_NAMES[0])
 #: The largest number that can be passed to the engine; the engine checks the allowed range.
 _MOST: Final = 2**64 - 1
 
-#: The bars of Fig. 6, and the case that section 6.1 adds.
+#: The designs of the RPC layer: the bars of Fig. 6, and the one that section 6.1 adds.
 DESIGNS: Final = tuple(_NAMES[1])
 
 
@@ -49,7 +49,7 @@ def services() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class OwnService:
-    """A service of the user's own, instead of one of the five.
+    """A user-defined service, instead of one of the paper's five.
 
     `interface` is its ``.thrift`` or ``.proto`` file. Included files are looked up in its folder
     and in `include_dirs`. `recording` is a recording of a server (docs/recording-format.md) whose
@@ -65,11 +65,14 @@ class OwnService:
 
     @property
     def name(self) -> str:
-        """Return the name in results, that of the interface's file."""
+        """The service's name in results, which is that of the interface's file."""
         return Path(self.interface).stem
 
     def request(self) -> dict[str, Any]:
-        """Return the files for the engine. Raises InputError for a value that is not a path."""
+        """Return the files as the native simulator takes them.
+
+        Raises InputError for a value that is not a path.
+        """
         (interface,) = texts("interface", [self.interface])
         (recording,) = texts("recording", [self.recording])
         dirs = texts("include_dirs", self.include_dirs)
@@ -78,7 +81,7 @@ class OwnService:
 
 @dataclass(frozen=True)
 class Load:
-    """The requests of a simulation: their number, arrivals and kinds.
+    """The requests of a simulation: their number, their arrivals and their kinds.
 
     Requests come from `senders` closed-loop senders, or at random: at `rate_rps` per second, or at
     `load_ratio` of the capacity of the design's cores. The default is one sender, without queueing.
@@ -97,7 +100,10 @@ class Load:
     malformed_ratio: float = 0.0
 
     def request(self) -> dict[str, Any]:
-        """Return the load for the engine. Raises InputError for a value that is not allowed."""
+        """Return the load as the native simulator takes it.
+
+        Raises InputError for a value that is not allowed.
+        """
         given = {n: getattr(self, n) for n in ("senders", "rate_rps", "load_ratio")}
         arrivals = {name: value for name, value in given.items() if value is not None}
         if len(arrivals) > 1:
@@ -132,7 +138,7 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     functions: Sequence[str] | None = None,
     parameters: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Serve the same requests of `service` under each of `designs`.
+    """Simulate a server that gets the same requests of `service` under each of `designs`.
 
     `service` is one of :data:`SERVICES`, or an :class:`OwnService`.
 

@@ -1,4 +1,4 @@
-"""The papers of Accelerometer, Cerebros and ARCUS: their reported figures and ours.
+"""The papers of Accelerometer, Cerebros and ARCUS: their reported numbers beside ours.
 
 :func:`run` computes everything for one of the three, :func:`write` makes the page, the pictures and
 the JSON of it, which :func:`read` reads back. :mod:`accelflow.companions.together` runs them on one

@@ -66,7 +66,10 @@ _SIZES: Final[Mapping[str, tuple[str, str, float, str]]] = {
 
 
 def figures(results: Mapping[str, Any]) -> Mapping[str, Figure]:
-    """Draw all figures from the `results` of the paper's outcome, by name."""
+    """Draw all figures of the Accelerometer paper; return them by name.
+
+    `results` are those of :attr:`accelflow.companions.outcome.PaperResult.results`.
+    """
     studies, bars = results["studies"], results["recommendations"]
     sizes = results["live_server"]["sizes"]
     return {

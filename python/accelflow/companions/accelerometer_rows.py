@@ -59,7 +59,7 @@ def _finding(key: str, value: float, by_measurement: float | None) -> Finding:
 
 
 def accelerometer_results() -> Mapping[str, Any]:
-    """Return what the page and the pictures show beside the rows."""
+    """Return what the page and the pictures show in addition to the findings."""
     return {
         "studies": case_studies.studies(),
         "recommendations": case_studies.recommendations(),

@@ -36,7 +36,7 @@ _TENANTS: Final = ("#0072B2", "#E69F00")
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """Draw the figures from the reports of the experiments, by name."""
+    """Draw the figures of ARCUS from the reports of its experiments; return them by name."""
     reports = results["reports"]
     drawn: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
         "fig3": _fig3,

@@ -14,9 +14,9 @@ _Report = Mapping[str, Any]
 
 
 def arcus_findings(runs: Sequence[_Report]) -> list[Finding]:
-    """Return the rows of an experiment's `runs`, each a mean with its interval.
+    """Return the findings of an experiment's `runs`: means with their intervals.
 
-    A row that a run lacks is left out: its mean would be that of the other runs.
+    A number that a run lacks is left out: its mean would be that of the other runs.
     """
     values = [{row["key"]: row["ours"] for row in run["rows"]} for run in runs]
     found = []
@@ -38,7 +38,7 @@ def _finding(experiment: str, row: Mapping[str, Any], ours: Estimate) -> Finding
 
 
 def merged_report(runs: Sequence[_Report]) -> dict[str, Any]:
-    """Return the report of several runs: means of rows and curves, with half their intervals."""
+    """Return one report of several runs: means of numbers and curves, with half their intervals."""
     findings = {finding.key: finding for finding in arcus_findings(runs)}
     rows = []
     for row in runs[0]["rows"]:

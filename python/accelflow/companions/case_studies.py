@@ -8,7 +8,7 @@ from accelflow.accelerometer import Kernel, Service, break_even, evaluate
 from accelflow.accelerometer.service import FIG_20_SWITCHES
 from accelflow.findings import targets
 
-#: The case studies that Table 6 has production measurements of.
+#: The case studies for which Table 6 has measurements from production.
 MEASURED: Final = ("aes_ni_cache1", "encryption_cache3", "inference_ads1")
 
 #: The parts of a host's time after offloading, by the losses of an outcome.
@@ -20,9 +20,11 @@ LOSSES: Final = {
     "queue_ratio": "queue (Q)",
     "thread_switches_ratio": "thread switches (o1)",
 }
-#: Other parts of a host's time.
+#: The name of the part of a host's time that is not offloaded.
 REST: Final = "rest of the service"
+#: The name of the part of a host's time that offloads add.
 OVERHEAD: Final = "offload overhead"
+#: The name of the part of a host's time that offloads save.
 FREED: Final = "freed"
 
 #: All of Feed1's compressions in a second (Table 7, on-chip). The off-chip rows offload those that
@@ -208,10 +210,11 @@ def _before_after() -> dict[str, float]:
 
 
 def by_measured_speedup() -> dict[str, float]:
-    """Return the figures ``before_after`` by the measured speedups instead of the estimates.
+    """Return the shares of cycles that each case study freed, by its measured speedup.
 
-    A profile shows what was measured: the cycles that the speedup of Table 6's last column frees,
-    as a share of all (``cycles_freed``) and of the kernel's (``secure_io_reduction``).
+    The speedup is that of Table 6's last column. Of each case there are two:
+    ``before_after.CASE_cycles_freed``, a share of all cycles, and
+    ``before_after.CASE_secure_io_reduction``, a share of the kernel's.
     """
     found = {}
     for case, study in studies().items():

@@ -192,7 +192,10 @@ def _modules(bars: _Bars, axes: Axes) -> None:
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """Draw the figures from :meth:`accelflow.cerebros.Figures.to_dict`, by name."""
+    """Draw the figures of Cerebros; return them by name.
+
+    `results` is what :meth:`accelflow.cerebros.Figures.to_dict` returns.
+    """
     figures = results["figures"]
     bars = {
         name: [bar for bar in figures["bars"] if bar["figure"] == name]

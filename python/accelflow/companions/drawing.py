@@ -22,7 +22,7 @@ _PAPER: Final[dict[str, Any]] = {
 }
 _PAPER_NAME: Final = "paper"
 
-#: Each system of ARCUS's evaluation in one colour and line throughout.
+#: The colour and the line style of each system of ARCUS's evaluation, the same in all figures.
 SYSTEMS: Final = {
     "Host_noTS": ("#999999", ":"),
     "Host_TS_reflex": ("#56B4E9", "--"),
@@ -43,7 +43,10 @@ def panels_figure(
     height: float = 2.7,
     own_legends: bool = False,
 ) -> Figure:
-    """Draw panels side by side, with one legend, or with one each for different curves."""
+    """Draw panels side by side, with one legend for all or one for each.
+
+    `width` is that of the figure, and `height` that of a row of panels, in inches.
+    """
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(width, 0.35 + height * rows), layout="constrained")
     FigureCanvasAgg(figure)
@@ -74,7 +77,7 @@ def panels_figure(
 
 
 def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
-    """Mark `of` times the paper's figure with the key `key`, if there is one.
+    """Mark the paper's number with the key `key`, times `of`, at the place `at`, if there is one.
 
     A number is a line; a range is two lines with a bar between them; a bound is a line with an
     arrow to the allowed side.
@@ -93,7 +96,7 @@ def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
 
 
 def paper_range(axes: Axes, at: float, low: float, high: float) -> None:
-    """Mark a range of the paper."""
+    """Mark a range that the paper states at the place `at` of the x axis."""
     axes.errorbar(
         at,
         (low + high) / 2,
@@ -106,24 +109,24 @@ def paper_range(axes: Axes, at: float, low: float, high: float) -> None:
 
 
 def paper_line(axes: Axes, at: float, height: float) -> None:
-    """Mark a number of the paper with a short dash."""
+    """Mark a number of the paper with a short dash at the place `at` of the x axis."""
     axes.plot([at], [height], label=_PAPER_NAME, markeredgewidth=1.8, **_PAPER)
 
 
 def interval_mark(axes: Axes, at: float, mean: float, half_width: float | None) -> None:
-    """Draw our 95 % interval, if there are several seeds with different values."""
+    """Draw our 95 % interval at the place `at`, if several seeds gave different values."""
     if half_width:
         axes.errorbar(at, mean, yerr=half_width, color="#555555", capsize=2, linewidth=0.8)
 
 
-#: Name, points and half intervals of a curve; none of a single seed.
+#: A curve: its name, its points, and half its intervals (empty for a single seed).
 Curve = tuple[str, Sequence[Sequence[float]], Sequence[float]]
 
 
 def draw_lines(
     curves: Iterable[Curve], axes: Axes, *, x: str, y: str, color: str | None = None
 ) -> None:
-    """Draw curves with bands for their intervals, each system in its own colour, or all in one."""
+    """Draw curves with bands for their intervals, each system in its colour, or all in one."""
     for number, (name, points, half_widths) in enumerate(curves):
         other = (PALETTE[(0, 5, 2, 4)[number % 4]], ("-", "--", "-.", ":")[number % 4])
         own, line = SYSTEMS.get(name, other) if color is None else (color, "-")

@@ -10,15 +10,18 @@ from accelflow.findings.statistics import estimate
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.cerebros-ensemble/2"
 
-#: Cerebros's pipeline for a header and its function: 12.4 cycles of 2 GHz (docs/cerebros.md).
+#: The time of Cerebros's pipeline for a header and its function, in ns: 12.4 cycles of 2 GHz
+#: (docs/cerebros.md).
 CEREBROS_MESSAGE_NS: Final = 6.1875
 _HEADERS: Final = {"accelerator.rpc_message_ns": CEREBROS_MESSAGE_NS}
-#: Headers and payloads on its seven pipelines, without a movement between them.
+#: The parameters of Cerebros with headers and payloads on its seven pipelines, without a movement
+#: between them.
 WHOLE: Final = {**_HEADERS, "accelerator.rpc_processor": 1.0, "pes.RPC": 7.0}
-#: What a core's cache loses to another service's code: 24 KB at 2 cycles of 2 GHz a block.
+#: The time that a core loses when another service's code displaced its own from the cache, in ns:
+#: 24 KB at 2 cycles of 2 GHz a block.
 COLD_CODE_NS: Final = 384.0
 _COLD: Final = {"core.cold_code_ns": COLD_CODE_NS}
-#: Memory of the NIC for messages that now and then is all in use.
+#: A size of the NIC's memory for messages that is sometimes used up, in bytes.
 SCARCE_BYTES: Final = 131_072.0
 #: By the number of a policy in ``core.balancing``, that of Cerebros's section 4.3.
 _AFFINITY: Final = 5.0
@@ -43,16 +46,19 @@ _PLACES: Final[Mapping[str, Mapping[str, float]]] = {
 
 #: The two readings of TCP's cost on a core (docs/results/readings.md), in microseconds.
 READINGS_US: Final = (7.0, 20.0)
+#: The number of seeds that each number is the mean over.
 REPLICATIONS: Final = 3
+#: The number of requests in a simulation.
 REQUESTS: Final = 3_000
 
 
 def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dict[str, Any]:
-    """Run SocialNetwork's eight services on one server, for each RPC processor and cost of TCP.
+    """Compare AccelFlow's RPC accelerator with Cerebros in SocialNetwork, by simulation.
 
-    Each figure is the mean over the seeds from `seed` on, with half its 95 % interval. Latencies
-    (mean, P99) are means over the services, throughput is their sum, and utilisation is that of the
-    RPC accelerator.
+    The eight services run on one server, for each RPC processor and each cost of TCP. Each number
+    is the mean over the seeds from `seed` on, with half its 95 % interval. Latencies (mean, P99)
+    are means over the services, throughput is their sum, and utilisation is that of the RPC
+    accelerator.
     """
     rows = []
     for reading in READINGS_US:
@@ -78,7 +84,7 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
 def run_one(
     tcp_cost_us: float, config: Mapping[str, float], *, seed: int, threads: int, requests: int
 ) -> dict[str, float | None]:
-    """Run one seed with one cost of TCP and one RPC processor, by its parameters."""
+    """Simulate one seed with one cost of TCP; `config` has the parameters of the RPC processor."""
     experiment = simulation.Scenario(
         orchestrators=("accelflow",),
         profile="paper",

@@ -1,4 +1,4 @@
-"""Outcomes of papers as files: the page, its pictures, and everything as JSON."""
+"""The results of a paper as files: the page, its pictures, and everything as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA: Final = "accelflow.companions/2"
 
 
 def to_json(outcome: PaperResult) -> dict[str, Any]:
-    """Convert an outcome to one object for JSON."""
+    """Convert the results of a paper to one object for JSON."""
     return {
         "schema": SCHEMA,
         "paper": outcome.paper,
@@ -37,7 +37,7 @@ def to_json(outcome: PaperResult) -> dict[str, Any]:
 
 
 def read(path: Path) -> PaperResult:
-    """Read a file that :func:`write` wrote, and compare its figures with today's targets.
+    """Read a file of :func:`write`, and compare its numbers with the paper's as they stand today.
 
     Raises InputError for a file that cannot be read or is something else.
     """

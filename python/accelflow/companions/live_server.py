@@ -23,7 +23,8 @@ SCHEMA: Final = "accelflow.live-server/1"
 #: The share of a category that the page shows at least.
 _LEAST: Final = 0.01
 
-#: The IPC of a category at least; below, the emulator does not see what its cycles execute.
+#: The lowest instructions per cycle of a category that are shown; below, the emulator does not see
+#: what the cycles execute.
 LEAST_IPC: Final = 0.005
 
 #: Where the paper states the IPC of leaf functions.
@@ -61,7 +62,7 @@ def live_server() -> Mapping[str, Any]:
 
 
 def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]:
-    """Return the section of the page on the live server; `pictures` has the files by name."""
+    """Return the page's section on the live server; `pictures` maps figures to files."""
     lines = [
         "## The live server, characterised alike",
         "",
@@ -84,7 +85,7 @@ def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) 
 
 
 def beside_the_paper(measured: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the server's shares and IPC beside the paper's, which are of other services."""
+    """Return rows of the server's shares and IPC beside those of the paper's services."""
     before = measured["profiles"]["before"]
     rows: list[tuple[str, ...]] = []
     for row in compared(before):

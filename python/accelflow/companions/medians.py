@@ -25,7 +25,10 @@ class Median:
     high: float
 
     def text(self, digits: int, scale: float = 1.0) -> str:
-        """Return the median and its interval, such as ``1.20 (1.10 to 1.31)``."""
+        """Return the median and its interval in words, such as ``1.20 (1.10 to 1.31)``.
+
+        Values are multiplied by `scale` and have `digits` decimals.
+        """
         middle, low, high = (
             f"{value * scale:,.{digits}f}" for value in (self.median, self.low, self.high)
         )

@@ -1,4 +1,4 @@
-"""The reported figures of each of the three papers, and ours."""
+"""The reported numbers of each of the three papers, and ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PAPERS", "PaperResult", "run"]
 
 @dataclass(frozen=True)
 class PaperResult:
-    """All findings of a paper, with the figures and tables of the engines.
+    """All findings for one paper, with what its page and pictures show in addition.
 
     `sections` has the seeds and the precision of each section of simulations, by experiment.
     """
@@ -36,7 +36,7 @@ class PaperResult:
 def run(
     paper: str, *, seed: int = 1, threads: int = 1, precision: Precision | None = None
 ) -> PaperResult:
-    """Compute all reported figures of `paper`, one of :data:`PAPERS`.
+    """Compute our values of all reported numbers of `paper`, one of :data:`PAPERS`.
 
     With a `precision`, simulations get seeds until their figures are as precise. Equal seeds give
     equal outcomes for any number of threads. Raises InputError for another paper.
@@ -169,7 +169,7 @@ PAPERS: Final[Mapping[str, Callable[[int, int, Precision], _Found]]] = {
 
 
 def sections(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Return the findings by experiment, in their order."""
+    """Return the findings grouped by experiment, in their order."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.experiment, []).append(finding)

@@ -48,7 +48,7 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
-    """Return the page of `outcome`; `pictures` has the files by figure name."""
+    """Return the page of a paper's results; `pictures` maps figures to files."""
     about = [
         f"Written by `accelflow companions {outcome.paper}`; not edited by hand. "
         f"docs/{outcome.paper}.md introduces the model, and says which parameters were chosen by "

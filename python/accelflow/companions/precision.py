@@ -1,4 +1,4 @@
-"""Replications of simulations until each figure is known to a stated precision."""
+"""Repeats simulations with more seeds until each number is known to a stated precision."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ __all__ = [
     "scale_of",
 ]
 
-#: The largest number of seeds of a section, unless a precision states another.
+#: The largest number of seeds of a section of simulations, unless a precision states another.
 MOST_SEEDS: Final = 100
 
+#: The type of one run's results.
 Run = TypeVar("Run")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The requested precision: half of each figure's 95 % interval, as a share of the figure.
+    """The requested precision: half of each number's 95 % interval, as a share of the number.
 
     With a `share`, a section gets seeds until all its figures are as precise, at most
     `most_seeds`. Without one it gets its own number of seeds.
@@ -58,7 +59,7 @@ def parse_share(text: str) -> float:
 
 
 def scale_of(finding: Finding) -> float:
-    """Return the figure that the interval of `finding` is compared with.
+    """Return the number with which the interval of `finding` is compared.
 
     It is the larger of ours and the paper's. Where the paper has 0, it is at least 1, since such
     figures are shares of 1.
@@ -72,7 +73,7 @@ def scale_of(finding: Finding) -> float:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds of a section, and the precision of its figures.
+    """The seeds that a section of simulations had, and the precision of its numbers.
 
     `reached` is the widest half interval over its figure; None if no figure depends on the seed.
     `beyond` has those that are wider than the asked precision, by key.
@@ -84,13 +85,13 @@ class Seeds:
     beyond: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to an object for JSON."""
+        """Convert the seeds to an object for JSON."""
         return {**asdict(self), "beyond": dict(self.beyond)}
 
 
 @dataclass(frozen=True)
 class Replicated(Generic[Run]):
-    """The runs of a section with successive seeds."""
+    """The runs of a section of simulations, with successive seeds."""
 
     runs: tuple[Run, ...]
     seeds: Seeds
@@ -104,7 +105,7 @@ def replicate(
     precision: Precision,
     threads: int = 1,
 ) -> Replicated[Run]:
-    """Run `run` with successive seeds until its figures are precise enough.
+    """Call `run` with successive seeds until its numbers are precise enough.
 
     `seeds` has the first seed, and the number of seeds that are enough without a stated precision.
     With a precision, the number is doubled, or raised to what the widest interval needs if that is

@@ -44,7 +44,11 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings: the `top` services by invocations, the sampled share of call graphs, and a name."""
+    """Settings of the import of Alibaba's traces.
+
+    `name` is the workload's name, `top` the number of services to keep, those with the most
+    invocations, and `sampled_share` the share of all call graphs that the table has.
+    """
 
     name: str = "alibaba"
     top: int = 20
@@ -52,7 +56,7 @@ class Options:
 
 
 def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Read MSCallGraph, with or without MSRTQps, and build a workload.
+    """Build a workload from the tables MSCallGraph and, if it is among `paths`, MSRTQps.
 
     A service is an interface of a microservice that others call by RPC or HTTP. Its path is its
     most common sequence of calls. Raises InputError for other tables, and for tables without a
@@ -195,9 +199,15 @@ class _Builder:
 
     def _say_what_a_call_is(self, call: Call, times: int) -> None:
         meanings = {
-            "mc": ("calls of a cache (mc)", "reads that hit, T4 and T5"),
-            "db": ("calls of a database (db)", "T8 and T7, the same operations as a read's"),
-            "mq": ("messages to a queue (mq)", "T8 and T7; rt is not the sender's wait"),
+            "mc": ("calls of a cache (mc)", "traces T4 and T5, as reads that hit"),
+            "db": (
+                "calls of a database (db)",
+                "traces T8 and T7; a read's have the same operations",
+            ),
+            "mq": (
+                "messages to a queue (mq)",
+                "traces T8 and T7; rt is the consumer's time",
+            ),
         }
         if call.kind in meanings:
             what, done = meanings[call.kind]

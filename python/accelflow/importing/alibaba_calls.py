@@ -14,12 +14,13 @@ from accelflow.importing.workloads import CALLS
 
 __all__ = ["Call", "Graphs", "Shape"]
 
-#: Rows of traces that are not yet evaluated. In the files, rows of some thousand traces alternate.
+#: The rows of call graphs that are kept until their graph is complete. In the files, rows of some
+#: thousand graphs alternate.
 OPEN_ROWS: Final = 100_000
-#: Limits of the counters, so that memory is bounded.
+#: The largest numbers of services and of shapes that are counted, so that memory is bounded.
 MOST_SERVICES: Final = 100_000
 MOST_SHAPES: Final = 200_000
-#: A workload's paths have at most 1,000 phases.
+#: The largest number of calls of a service; a workload's paths have at most 1,000 phases.
 MOST_CALLS: Final = 400
 
 #: The most rows of a call graph; real ones have at most a few thousand.
@@ -28,21 +29,22 @@ MOST_TRACE_ROWS: Final = 20_000
 #: Names of microservices that were lost.
 _LOST: Final = frozenset({"", "(?)", "nan", "null", "none", "unknown", "unavailable"})
 
-#: The longest time of a workload.
+#: The longest time that a workload may have, in ms.
 MOST_MS: Final = 1e6
 
-#: The duration assumed for a time of 0 ms.
+#: The duration in ms that a time of 0 ms, which is rounded down, is assumed to be.
 UNDER_1_MS: Final = 0.5
 
 
 class Call(NamedTuple):
-    """A call in a shape: its kind (a key of `CALLS`) and the microservice that answers."""
+    """A call by a service: its kind, such as ``rpc``, and the called microservice."""
 
     kind: str
     callee: str
 
 
-#: The calls of an invocation: groups one after another, in each the calls that overlap.
+#: The calls of one invocation of a service: groups that run one after another; in each, calls that
+#: overlap, with their number.
 Shape = tuple[tuple[tuple[Call, int], ...], ...]
 
 
@@ -76,7 +78,11 @@ class _Seen:
 
 @dataclass
 class Service:
-    """Invocations of one interface of one microservice."""
+    """The invocations of one interface of one microservice: number, calls and own time.
+
+    `shapes` counts how often each :data:`Shape` of calls occurred. `own_ms` has the times without
+    those of calls.
+    """
 
     count: int = 0
     shapes: Counter[Shape] = field(default_factory=Counter)
@@ -84,7 +90,7 @@ class Service:
 
 
 class Graphs:
-    """The services and calls of all traces that were added."""
+    """The services and calls of all traces that were read so far."""
 
     def __init__(self, report: Report) -> None:
         """Begin without traces."""
@@ -109,7 +115,7 @@ class Graphs:
             self._add(row, [row.cells[column].strip() for column in columns])
 
     def end(self) -> None:
-        """Evaluate the traces that are still open."""
+        """Evaluate the traces of which further rows might have come."""
         while self._traces:
             self._evaluate_oldest()
 
@@ -180,7 +186,7 @@ class Graphs:
         service.own_ms.add(max((own or 0.0) - spent, 0.0) or UNDER_1_MS)
         if len(calls) > MOST_CALLS:
             what = f"invocations with more than {MOST_CALLS} calls"
-            self.report.dropped(what, "their shape is not counted")
+            self.report.dropped(what, "left out of the choice of the path")
             return
         shape = tuple(
             tuple(sorted(Counter(Call(c.record.kind, c.record.callee) for c in group).items()))
@@ -188,8 +194,8 @@ class Graphs:
         )
         if shape not in service.shapes:
             if self._shapes >= MOST_SHAPES:
-                what = f"invocations with a shape beyond the first {MOST_SHAPES}"
-                self.report.dropped(what, "their shape is not counted")
+                what = f"invocations with calls that differ from {MOST_SHAPES} earlier combinations"
+                self.report.dropped(what, "left out of the choice of the path")
                 return
             self._shapes += 1
         service.shapes[shape] += 1

@@ -61,7 +61,7 @@ class Rates:
                 )
 
     def any(self) -> bool:
-        """Return whether there is a rate of any microservice."""
+        """Return whether any microservice has a rate."""
         return bool(self._rates)
 
     def mean_rps(self, name: str) -> float | None:
@@ -70,7 +70,7 @@ class Rates:
         return sum(rates.values()) / len(rates) if rates else None
 
     def lines(self, name: str, share: float) -> Iterator[str]:
-        """Return the lines of a file of rates: `share` of the rates of `name`, then their mean.
+        """Yield the lines of a file of rates: `share` of the rates of `name`, then their mean.
 
         There must be rates at several times; see :meth:`varies`.
         """
@@ -81,5 +81,5 @@ class Rates:
         return rate_lines(pairs, (end_ns, sum(rates.values()) / len(times) * share))
 
     def varies(self, name: str) -> bool:
-        """Return whether there are rates of several times."""
+        """Return whether the microservice `name` has rates at several times."""
         return len(self._rates.get(name, {})) > 1

@@ -61,7 +61,7 @@ class Options:
 
 
 class Arrivals:
-    """Arrivals of one service: times, or rates that hold until the next.
+    """The arrivals of one service: times of requests, or rates that each hold until the next.
 
     Use it in a ``with`` statement, which deletes its temporary files.
     """
@@ -137,7 +137,7 @@ class Arrivals:
             last = time_ns
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the companion file: times or rates, the first at 0."""
+        """Yield the lines of the file beside the workload: times or rates, the first at time 0."""
         shifted = ((time_ns - self._first, value) for time_ns, value in self._records)
         if self.process == "rates":
             yield from rate_lines(shifted, self._end)
@@ -149,13 +149,16 @@ class Arrivals:
             yield microseconds(time_ns)
 
     def place(self, service: Tree, companion: str) -> None:
-        """Set the arrivals and the rate of `service`; `companion` names the file of `lines`."""
+        """Set the arrivals and the rate of `service` in a workload's tree.
+
+        `companion` is the name of the file with the :meth:`lines`.
+        """
         service["arrivals"] = {"process": self.process, "file": companion}
         service["rate_rps"] = rounded(self.mean_rps)
 
 
 def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Arrivals:
-    """Read one table, or several parts of one table.
+    """Read the arrivals of one service from a table, or from several parts of one table.
 
     A table has a column of times, and may have a column of counts or rates. The column's name
     declares the unit of times (``time_ms``). Times may be in any order. Raises InputError for

@@ -28,7 +28,7 @@ from accelflow.importing.workloads import (
 
 __all__ = ["DURATIONS", "Options", "import_azure"]
 
-#: The statistics that may summarise a function's durations.
+#: The statistics of which one stands for a function's durations.
 DURATIONS: Final = ("median", "mean")
 
 _MINUTE_NS: Final = 60 * 10**9
@@ -46,7 +46,12 @@ _TABLES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """`top` functions by invocations; one of `DURATIONS`; a name for the workload."""
+    """Settings of the import of Azure's traces.
+
+    `name` is the workload's name, `top` the number of functions to keep, those with the most
+    invocations, and `duration` the statistic that stands for a function's durations, one of
+    :data:`DURATIONS`.
+    """
 
     name: str = "functions"
     top: int = 20
@@ -54,10 +59,10 @@ class Options:
 
 
 class Functions(Protocol):
-    """The data on functions that both traces have."""
+    """What the importer needs of either trace: invocations by minute, and durations."""
 
     def totals(self) -> Mapping[str, int]:
-        """Return the number of invocations of each function that can be chosen."""
+        """Return the number of invocations of each function that may become a service."""
 
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the invocations of `function` by minute, counted from 0, without empty minutes."""
@@ -66,11 +71,14 @@ class Functions(Protocol):
         """Return the length of the trace in minutes."""
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function`; None if it is not known."""
+        """Return the median or mean duration of `function` in ms; None if it is not known.
+
+        `kind` is one of :data:`DURATIONS`.
+        """
 
 
 def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Read tables of 2019 or of 2021 and build a workload of functions.
+    """Build a workload of functions from Azure's tables of 2019 or of 2021.
 
     A function receives a request, computes for its median or mean duration, and answers. It has a
     rate for each minute. Raises InputError for other tables, for tables of both years, and if no

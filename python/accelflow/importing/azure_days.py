@@ -24,7 +24,7 @@ _FEWEST: Final = 64
 
 
 class Days:
-    """Functions of one day or of consecutive days.
+    """The functions of one day or of consecutive days, with invocations by minute and durations.
 
     The minutes of the most invoked functions are kept, and only totals of the others, so that
     memory does not grow with the number of minutes.
@@ -41,7 +41,7 @@ class Days:
         self._length = 0
 
     def read_invocations(self, table: CsvTable) -> None:
-        """Add a day, with a column for each minute, called ``1`` or ``minute_1`` and so on."""
+        """Add one day's table, with a column per minute, called ``1`` or ``minute_1`` and so on."""
         function = table.index("invocations", "HashFunction")
         columns = [
             (int(name.removeprefix("minute_")) - 1, index)
@@ -140,7 +140,7 @@ class Days:
             )
 
     def read_memory(self, table: CsvTable) -> None:
-        """Count the rows of a table of memory use as left out: workloads do not use them."""
+        """Report the rows of a table of memory use as not used: workloads have no memory use."""
         for row in table.rows():
             self.report.dropped("rows of memory", "left out: not part of a workload", row.place)
 
@@ -167,6 +167,6 @@ class Days:
         return self._length
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function`; None if it is not known."""
+        """Return the median or mean duration of `function` in ms; None if it is not known."""
         weight, mean, median = self._durations.get(function, (0.0, 0.0, 0.0))
         return (median if kind == "median" else mean) / weight if weight else None

@@ -25,7 +25,7 @@ _NEVER: Final = 1 << 62
 
 
 class Invocations:
-    """Functions, with the minutes in which their invocations began."""
+    """The functions of the table of 2021, with the minutes in which invocations began."""
 
     def __init__(self, report: Report) -> None:
         """Begin without rows."""
@@ -97,6 +97,6 @@ class Invocations:
         return self._last - self._first + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function`."""
+        """Return the median or mean duration of `function` in ms."""
         durations = self._durations[function]
         return durations.at(0.5) if kind == "median" else durations.mean

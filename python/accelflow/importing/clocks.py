@@ -16,7 +16,7 @@ __all__ = ["NO_TIME", "UNITS", "Clock", "declared_unit", "unit_of"]
 #: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
 
-#: The report's word for a text that is not a time.
+#: What the report says of a text that is not a time.
 NO_TIME: Final = "values that are not times"
 
 #: A date as a number has the digits of the year, the month and the day: 20260329.
@@ -56,7 +56,7 @@ class Clock:
         self._before: int | None = None
 
     def read(self, text: str, place: str) -> int | None:
-        """Return the time in `text`, or None, which is counted as dropped."""
+        """Return the time in `text` in ns; None, which the report counts, if it is no time."""
         time_ns = self._read(text.strip(), place)
         if time_ns is None or abs(time_ns) > _LIMIT_NS:
             self._report.dropped(NO_TIME, "their rows are left out", place)

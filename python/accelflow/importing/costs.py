@@ -33,7 +33,7 @@ _MOST_APP_US: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of :func:`import_costs`: the service, and facts that the profile lacks.
+    """Settings of the import of costs: the service, and what the profile does not state.
 
     The costs replace those of `service` in the workload's file `into`. `requests` is the number of
     requests served during profiling, or `rate_rps` their rate over `duration_s` seconds. `cores` is
@@ -51,11 +51,11 @@ class Options:
 
 
 def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Options) -> Imported:
-    """Read profiles and set costs and application time of a service of a workload.
+    """Read profiles, and set the costs and the application time of a workload's service.
 
-    The cost of an operation is its share of the time, times cores and duration, over the number of
-    requests and of operations per request. Raises InputError for invalid files
-    and options, and for a path without operations.
+    `kind` is one of :data:`accelflow.importing.sampled.KINDS`. The cost of an operation is its
+    share of the profile, times cores and duration, over the number of requests and of operations in
+    a request. Raises InputError for invalid files and options, and for a path without operations.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)
@@ -135,7 +135,7 @@ class _Parts:
         either = " or ".join(names)
         if not used:
             self.report.guessed(
-                f"samples of {either}, which the path does not have",
+                f"samples of {either}, which the service's path does not have",
                 "counted as application time",
                 count=samples,
             )
@@ -168,8 +168,8 @@ class _Parts:
             weight, samples = self.weights[name], self.samples[name]
             if not weight:
                 self.report.guessed(
-                    f"samples of {name}, which has none",
-                    "one sample: it costs at most about that",
+                    f"operations without a sample: {name}",
+                    "the cost is that of one sample, which is about the most",
                 )
                 weight, samples = lightest, 1.0
             tables[name] = {

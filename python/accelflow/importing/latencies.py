@@ -35,7 +35,10 @@ _MOST: Final = 10_000
 
 @dataclass
 class Measured:
-    """Response times of one run or one kind of request, in microseconds."""
+    """Response times that a load generator measured, in microseconds.
+
+    `name` is that of the run or of the kind of request. `failed` of the `requests` failed.
+    """
 
     name: str
     mean_us: float | None = None
@@ -46,7 +49,7 @@ class Measured:
     rate_rps: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the response times as a JSON object."""
+        """Return the response times as an object for JSON."""
         return {
             "name": self.name,
             "requests": self.requests,
@@ -58,7 +61,7 @@ class Measured:
 
 
 def read_latencies(paths: Sequence[Path], report: Report) -> list[Measured]:
-    """Read files of wrk2 and of locust.
+    """Read response times from the output of wrk2 and the statistics of locust.
 
     Raises InputError for other files, and for files without response times.
     """

@@ -18,7 +18,7 @@ _EXACT: Final = 1_000
 #: Below the bucket of every number above 0.
 _ZERO: Final = -1_000_000
 
-#: The shares of a workload's quantile tables.
+#: The shares of values for which a workload's tables of quantiles have a row.
 SHARES: Final = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 

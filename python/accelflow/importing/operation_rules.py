@@ -1,4 +1,4 @@
-"""Rules that sort stacks into the nine operations."""
+"""Rules that assign call stacks to the nine operations of the datacenter tax."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["APPLICATION", "DEFAULT", "PAIRS", "OperationRules"]
 #: The category of application functions.
 APPLICATION: Final = "application"
 
-#: Operations that a function may be, joined by +, whose time is then split.
+#: Pairs of operations, joined by +, between which a function's time is split.
 PAIRS: Final = {
     "Encr+Decr": ("Encr", "Decr"),
     "Ser+Dser": ("Ser", "Dser"),
     "Cmp+Dcmp": ("Cmp", "Dcmp"),
 }
 
-#: The built-in rules, in the form of a file.
+#: The built-in rules, as the text of a rules file.
 DEFAULT: Final = (Path(__file__).parent / "operations.toml").read_text(encoding="utf-8")
 
 _TABLES: Final = {
@@ -34,7 +34,7 @@ _TABLES: Final = {
 
 
 class OperationRules:
-    """Regular expressions for each operation, in the order in which they are tried."""
+    """Regular expressions for each operation, in the order of their use."""
 
     def __init__(self, text: str, place: str) -> None:
         """Read TOML with the tables [operation] and [dispatcher]; `place` is for messages.
@@ -71,9 +71,9 @@ class OperationRules:
             raise unreadable("--rules", path, error) from error
 
     def sort(self, stack: tuple[str, ...]) -> Functional:
-        """Return the category of `stack`, whose last frame is the innermost, and the function.
+        """Return the category of the call stack `stack`, and the function that decided.
 
-        The category is an operation, a key of `PAIRS`, `APPLICATION`, or `OTHER` if no rule
-        matches.
+        The last frame is the innermost. The category is an operation, a key of `PAIRS`,
+        `APPLICATION`, or `OTHER` if no rule matches.
         """
         return self.of(stack)

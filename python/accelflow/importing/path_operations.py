@@ -32,15 +32,16 @@ _USUAL: Final = {"hit": 1, "found": 1}
 #: Facts have 64 bits.
 _WIDE: Final = 2**63
 
+#: For each trace by name, the facts about the payload that its branches test.
 Facts = Mapping[str, Mapping[str, int]]
 
 
 def operations_of(service: Tree, place: str) -> dict[str, float]:
     """Return the mean number of each operation in a request to `service`, without zeros.
 
-    Fields with odds count by their probability. Raises InputError, beginning with `place`, for a
-    path that is not a list of phases, for traces other than the templates, and for facts with which
-    a trace cannot proceed.
+    `service` is that of a workload's tree, and `place` names it in errors. Fields with odds count
+    by their probability. Raises InputError for a path that is not a list of phases, for traces
+    other than the templates, and for facts with which a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)
@@ -51,7 +52,7 @@ def operations_of(service: Tree, place: str) -> dict[str, float]:
 
 
 def has_own_traces(service: Tree, place: str) -> bool:
-    """Return whether a chain of `service` begins with a trace that is no template of the paper.
+    """Return whether a chain of `service` begins with a trace that is not one of the paper's.
 
     Raises InputError, beginning with `place`, for a path that is not a list of phases.
     """
@@ -100,7 +101,7 @@ def _chains(path: Any, place: str) -> Iterator[tuple[Tree, str]]:
     for index, phase in enumerate(path):
         where = f"{place}[{index}]"
         if not isinstance(phase, dict):
-            raise refused(where, phase, "must be a phase")
+            raise refused(where, phase, "must be a phase: a table with cpu, trace or parallel")
         if "parallel" in phase:
             yield from _chains(phase["parallel"], f"{where}.parallel")
         elif "trace" in phase:

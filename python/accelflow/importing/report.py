@@ -1,4 +1,4 @@
-"""Reports of imports: what was understood, guessed and dropped, with counts and places."""
+"""Reports of imports: what was read, guessed and dropped, with counts and places."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["SCHEMA", "Remark", "Report", "Source"]
 #: The name and version of the object that :meth:`Report.as_json` returns.
 SCHEMA: Final = "accelflow.import/1"
 
-#: The number of places that a remark names.
+#: The number of places in the input that a remark lists.
 PLACES: Final = 3
 
 
 @dataclass
 class Remark:
-    """A remark on the imported data: text, number of cases, first places, and the action taken."""
+    """A remark on imported data: what was found, what was done, how often, and the first places."""
 
     what: str
     done: str = ""
@@ -27,13 +27,13 @@ class Remark:
     places: list[str] = field(default_factory=list)
 
     def add(self, count: int, place: str) -> None:
-        """Add `count`; keep `place` if it is one of the first."""
+        """Add `count` cases; keep `place` if it is one of the first."""
         self.count += count
         if place and len(self.places) < PLACES:
             self.places.append(place)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the remark as a JSON object."""
+        """Return the remark as an object for JSON."""
         return {"what": self.what, "count": self.count, "done": self.done, "places": self.places}
 
 
@@ -47,7 +47,7 @@ class Source:
 
 
 class Report:
-    """Collects an importer's remarks on its input.
+    """Collects the remarks of one import on its input files.
 
     With `strict` it refuses the first guess and the first drop with an InputError instead of
     counting it. Data that the user asked to leave out (:meth:`left_out`), and values that no file
@@ -66,18 +66,18 @@ class Report:
         }
 
     def understood(self, what: str, count: int = 1) -> None:
-        """Count a record that was read as intended."""
+        """Count records of the kind `what` that were read as intended."""
         self._add("understood", what, "", "", count)
 
     def convention(self, what: str, done: str, count: int = 1) -> None:
-        """Count a value that this kind of file lacks; `done` is what all imports assume.
+        """Count values that this kind of file never has; `done` is what all imports assume.
 
         It is listed as understood, since it depends on the kind of data and not on this file.
         """
         self._add("understood", what, f"by convention: {done}", "", count)
 
     def guessed(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count a value that the file lacks; `done` is the assumption made instead.
+        """Count values that the file lacks; `done` is the assumption made instead.
 
         Raises InputError if the import is strict.
         """
@@ -85,7 +85,7 @@ class Report:
         self._add("guessed", what, done, place, count)
 
     def dropped(self, what: str, done: str, place: str = "", count: int = 1) -> None:
-        """Count a record that could not be used; `done` is the action taken.
+        """Count records that could not be used; `done` is what was done with them.
 
         Raises InputError if the import is strict.
         """
@@ -93,11 +93,14 @@ class Report:
         self._add("dropped", what, done, place, count)
 
     def left_out(self, what: str, why: str, count: int = 1) -> None:
-        """Count something that an option left out."""
+        """Count what the user's options left out; `why` names the option."""
         self._add("dropped", what, why, "", count)
 
     def remarks(self, section: str) -> Sequence[Remark]:
-        """Return the remarks of ``understood``, ``guessed`` or ``dropped``, as they were found."""
+        """Return the remarks of a section: ``understood``, ``guessed`` or ``dropped``.
+
+        They are in the order in which they were found.
+        """
         return list(self._remarks[section].values())
 
     def count(self, section: str, what: str) -> int:
@@ -106,7 +109,7 @@ class Report:
         return remark.count if remark else 0
 
     def drops(self) -> str:
-        """Return what was dropped, as the end of an error's text; empty if nothing was."""
+        """Return what was dropped, to end an error's text; empty if nothing was."""
         remarks = self._remarks["dropped"].values()
         return "".join(f"; {remark.count} {remark.what}: {remark.done}" for remark in remarks)
 
@@ -123,7 +126,7 @@ class Report:
         return {"schema": SCHEMA, "kind": self.kind, "files": files, **sections}
 
     def origin(self) -> dict[str, Any]:
-        """Return the table ``origin`` of a workload: kind, files, and counts by text."""
+        """Return the table ``origin`` of a workload's file: kind, files, and counts of remarks."""
         files = [{"name": source.name, "sha256": source.sha256} for source in self.sources]
         counts = {
             name: {remark.what: remark.count for remark in remarks.values()}

@@ -1,4 +1,4 @@
-"""Sort any number of records in bounded memory, with temporary files."""
+"""Sorting of any number of records in bounded memory, with temporary files."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _RECORD: Final = struct.Struct("<qd")
 
 _BLOCK: Final = _RECORD.size << 10
 
+#: A pair of an integer to sort by and a value.
 Record = tuple[int, float]
 
 
@@ -34,7 +35,7 @@ class Sorted:
         self.count = 0
 
     def add(self, key: int, value: float = 0.0) -> None:
-        """Add the pair of `key`, which has at most 63 bits, and `value`."""
+        """Add the pair of the integer `key`, of at most 63 bits, and `value`."""
         self._records.append((key, value))
         self.count += 1
         if len(self._records) >= self._held:
@@ -46,7 +47,7 @@ class Sorted:
         return heapq.merge(self._records, *map(self._run, self._runs))
 
     def replace(self, records: Iterator[Record]) -> None:
-        """Replace all pairs by `records`, which may be computed from the current pairs."""
+        """Replace all pairs by `records`, which may be computed from the present pairs."""
         made = Sorted(self._held)
         try:
             for key, value in records:

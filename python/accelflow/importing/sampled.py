@@ -1,4 +1,4 @@
-"""Samples of profiles, sorted into operations while they are read."""
+"""Samples of profiles, assigned to operations while they are read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accelflow.profiles.stacks import MAX_BYTES, folded
 
 __all__ = ["KINDS", "Asked", "Tally", "read_profiles"]
 
-#: The kinds of profiles.
+#: The kinds of profile that can be read.
 KINDS: Final = ("perf", "pprof", "folded")
 
 #: perf's name of the idle task, whose samples belong to no service.
@@ -36,10 +36,10 @@ _MOST_NAMES: Final = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Selects the samples of a profile.
+    """Which samples of a profile are read; None for all.
 
-    `process` is perf's command, or the first frame of folded stacks. `label` is a key and a text of
-    pprof. `sample_type` is an event of perf or a sample type of pprof.
+    `process` is perf's command, or the first frame of folded stacks. `label` is the key and the
+    text of a label of pprof. `sample_type` is an event of perf or a sample type of pprof.
     """
 
     process: str | None = None
@@ -49,7 +49,7 @@ class Asked:
 
 @dataclass
 class Tally:
-    """Weights of the samples of each category, and their number."""
+    """The weight and the number of the samples of each category."""
 
     weights: Counter[str] = field(default_factory=Counter)
     samples: Counter[str] = field(default_factory=Counter)
@@ -60,7 +60,7 @@ class Tally:
     unweighed: bool = False
 
     def add(self, rules: OperationRules, stack: tuple[str, ...], weight: int, samples: int) -> None:
-        """Count `samples` of `stack`, together of `weight`."""
+        """Count `samples` samples of `stack`, which together have the weight `weight`."""
         sorted_to = rules.sort(stack)
         self.weights[sorted_to.category] += weight
         self.samples[sorted_to.category] += samples
@@ -71,7 +71,10 @@ class Tally:
             self.unknown[name] += weight
 
     def merge(self, other: Tally, place: str) -> None:
-        """Add `other`. Raises InputError if its weights are of another kind."""
+        """Add the counts of `other`, which was read from the file `place`.
+
+        Raises InputError if its weights have another unit.
+        """
         if self.weights and self.unit_ns != other.unit_ns:
             raise refused("FILE", place, "must have weights of the same unit as the other files")
         self.unit_ns = other.unit_ns

@@ -1,4 +1,4 @@
-"""Text of any size, line by line: gzipped or not, hashed, with bounded lines."""
+"""Reading of text files of any size: gzipped or not, hashed, with lines of bounded length."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from accelflow.importing.report import Report, Source
 
 __all__ = ["LONGEST_NAME", "CsvRow", "CsvTable", "bytes_of", "each_table", "lines_of", "table_of"]
 
-#: The longest line that is read. Rows of Azure's tables have some ten thousand characters.
+#: The longest line that is read, in bytes. Rows of Azure's tables have some ten thousand
+#: characters.
 MAX_LINE: Final = 1 << 20
 
-#: The longest name of a service, a function or a call that is kept.
+#: The most characters of a name of a service, function or call that are kept.
 LONGEST_NAME: Final = 400
 
 _GZIP: Final = b"\x1f\x8b"
@@ -155,13 +156,13 @@ class CsvTable:
 
     @property
     def place(self) -> str:
-        """The file and the line that was read last."""
+        """The file and the number of the line that was read last, as errors name it."""
         return f"{self.path}:{self._number}"
 
     def index(self, what: str, *names: str) -> int:
         """Return the index of the first of `names` that is a column, ignoring case.
 
-        Raises InputError if none is.
+        Raises InputError if none does; `what` says in the message what the column is for.
         """
         found = self.find(*names)
         if found is None:
@@ -171,12 +172,15 @@ class CsvTable:
         return found
 
     def find(self, *names: str) -> int | None:
-        """Return the index of the first of `names` that is a column, or None."""
+        """Return the index of the first of `names` that is a column; None if none is."""
         lower = [column.lower() for column in self.columns]
         return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
 
     def named(self, option: str, name: str) -> int:
-        """The index of the column `name`. Raises InputError, for `option`, if it is not there."""
+        """Return the index of the column `name`, which the user gave with `option`.
+
+        Raises InputError, naming `option`, if there is no such column.
+        """
         if name not in self.columns:
             raise refused(option, name, known=self.columns)
         return self.columns.index(name)
@@ -206,9 +210,10 @@ def table_of(path: Path, report: Report) -> Iterator[CsvTable]:
 def each_table(
     paths: Sequence[Path], report: Report, readers: Mapping[str, tuple[str, ...]], what: str
 ) -> Iterator[tuple[str, CsvTable]]:
-    """Open each of `paths` and yield its table with the first of `readers` whose columns match.
+    """Open each of `paths`; yield its table, and which kind of table it is.
 
-    Raises InputError if no reader matches; `what` is the requirement in the message.
+    `readers` maps each kind to the columns that it needs; the first that matches is taken. Raises
+    InputError if none does; `what` is the requirement in the message.
     """
     for path in paths:
         with table_of(path, report) as table:

@@ -1,4 +1,4 @@
-"""Workload trees (``accelflow.workload/1``): their parts, and reading one that is to be updated."""
+"""Workloads as trees (the contents of ``accelflow.workload/1`` files): reading and building."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ __all__ = [
 #: The name and version of workload files.
 SCHEMA: Final = "accelflow.workload/1"
 
+#: The content of a workload's file, or a part of it, as objects for JSON.
 Tree: TypeAlias = dict[str, Any]
 
-#: Lines of a workload's companion files, by name.
+#: The lines of the files beside a workload, by the file's name.
 Companions: TypeAlias = Mapping[str, Iterable[str]]
 
 #: Facts of the templates on the path without compression, misses and exceptions.
@@ -55,7 +56,8 @@ FACTS: Final[Mapping[str, Mapping[str, int]]] = {
     "T12": {"compressed": 0},
 }
 
-#: Limits of a workload: services, parallel chains, times in us, and rates.
+#: The limits of a workload: services, parallel chains, times in us, and rates in requests per
+#: second.
 MOST_SERVICES: Final = 1_000
 MOST_PARALLEL: Final = 64
 MOST_TIME_US: Final = 1e12
@@ -64,7 +66,7 @@ MOST_RATE_RPS: Final = 1e9
 
 _MOST_DEPTH: Final = 64
 
-#: Placeholder for the name of the workload's file, at the beginning of a companion's name.
+#: What stands for the name of the workload's file at the beginning of a companion file's name.
 OWNER: Final = "*"
 
 #: Kinds of calls, and the templates that send the request and receive the answer.
@@ -79,7 +81,7 @@ CALLS: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True)
 class Imported:
-    """A workload and its companion files.
+    """An imported workload: the tree of its file, and its companion files with arrivals.
 
     The tree refers to companions by keys that begin with :data:`OWNER`. Writing replaces it by the
     name of the workload's file.
@@ -91,9 +93,9 @@ class Imported:
 
 
 def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
-    """Return the chain of `times` equal parallel calls of `kind`, a key of :data:`CALLS`.
+    """Return the chain of `times` equal calls at the same time; `kind` is a key of :data:`CALLS`.
 
-    `waits_us` is the wait for the answer, by default the workload's.
+    `waits_us` is the distribution of waits for the answers in us, by default the workload's.
     """
     sends, receives = CALLS[kind]
     built: Tree = {"trace": sends, "facts": {receives: dict(FACTS[receives])}}
@@ -104,8 +106,9 @@ def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
     return built
 
 
-#: The first and the last phase of a path: the request's arrival and the answer.
+#: The first phase of a service's path: the arrival of the request.
 RECEIVE: Final[Tree] = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
+#: The last phase of a service's path: the answer.
 SEND: Final[Tree] = {"trace": "T2"}
 
 
@@ -146,7 +149,7 @@ def plain_name(text: str, otherwise: str = "imported") -> str:
 
 
 def distinct(names: Iterable[str]) -> dict[str, str]:
-    """Return distinct plain names of at least eight characters for `names`.
+    """Return for each of `names` a plain name of at least eight characters, all distinct.
 
     Long identifiers such as hashes are shortened as far as they stay distinct.
     """
@@ -206,7 +209,10 @@ def _check_depth(tree: Any) -> None:
 
 
 def service_of(tree: Tree, name: str) -> Tree:
-    """Return the service `name` of `tree`, to be changed. Raises InputError for an unknown name."""
+    """Return the service `name` of the workload `tree`; changes to it change the tree.
+
+    Raises InputError for an unknown name.
+    """
     known = [service["name"] for service in tree["services"]]
     if name not in known:
         raise refused("--service", name, known=known)

@@ -27,7 +27,7 @@ def check_out(out: Path) -> None:
 
 
 def text_of(tree: dict[str, Any], out: Path) -> str:
-    """Return the text of the workload file `out`: TOML, or JSON by its ending.
+    """Return the text of a workload's file: TOML, or JSON if `out` ends in ``.json``.
 
     Raises InputError for a tree that is not a workload.
     """

@@ -1,7 +1,8 @@
-"""The errors of forecasts of a service's response times on this machine.
+"""Forecasts of a service's response times on this machine, and their errors.
 
-One recorded workload, three rungs: the closed form of :mod:`accelflow.sizing`, the simulator, and
-the live server. docs/prediction.md describes the inputs of each rung. ::
+One recorded workload is forecast in three ways (rungs): by the closed form of
+:mod:`accelflow.sizing`, by the simulator with medians, and by the simulator with distributions.
+They are compared with the live server. docs/prediction.md describes the inputs of each. ::
 
     from accelflow import prediction
 

@@ -15,7 +15,7 @@ from accelflow.sizing.plan import Plan, demands
 
 __all__ = ["RUNGS", "Forecast", "Workload", "forecast"]
 
-#: The forecasting methods, with the part of the recording that each uses.
+#: The forecasting methods, and which part of the recorded times each uses.
 RUNGS: Final[Mapping[str, str]] = {
     "closed_form": "distribution",
     "medians": "median",
@@ -29,10 +29,11 @@ _OUTSIDE: Final = {"core.context_switch_ns": 0.0, "core.wake_ns": 0.0}
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """The recorded service of a workload, on a server with `cores`.
+    """A recorded service of a workload, on a server with `cores` cores.
 
-    `workload` is a suite's name or the tree of a workload's file, and `config` sets parameters of
-    the simulated server.
+    `recording` is the text of the recording, and `service` the service's name. `workload` is a
+    suite's name or the tree of a workload's file, and `config` sets parameters of the simulated
+    server.
     """
 
     recording: str
@@ -44,7 +45,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """Forecast response times in us; infinite for a server that cannot take the load."""
+    """Forecast response times in microseconds; infinite for a server that cannot take the load."""
 
     mean_us: float
     p99_us: float

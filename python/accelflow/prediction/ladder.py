@@ -1,4 +1,4 @@
-"""Forecasts of a recorded workload by several methods, compared with the live server."""
+"""Forecasts of a recorded service by each method, compared with the live server."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from accelflow.prediction.live import (
 
 __all__ = ["GOAL_MEAN_RATIO", "GOAL_P99_RATIO", "MOST_LOAD", "SCHEMA", "Options", "predict"]
 
+#: The name and version of the object that :func:`predict` returns.
 SCHEMA: Final = "accelflow.prediction/1"
 
-#: A forecast is good if its mean is off by at most this share of the measured one.
+#: The goal for a forecast's mean: the largest error, as a share of the measured mean.
 GOAL_MEAN_RATIO: Final = 0.10
-#: The same for its 99th percentile.
+#: The goal for a forecast's P99: the largest error, as a share of the measured P99.
 GOAL_P99_RATIO: Final = 0.25
 
 _MOST_S: Final = 3_600.0
-#: The greatest load. Beyond it, queues grow for minutes.
+#: The greatest load to measure, as a share of the capacity. Beyond it, queues grow for minutes.
 MOST_LOAD: Final = 0.95
 #: Seed offset of the recording's arrivals; those of the runs are lower.
 _OF_RECORDING: Final = 0xFFFF
@@ -81,7 +82,7 @@ def predict(
     options: Options,
     progress: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Record `subject`, forecast its response times, measure them, and compare.
+    """Record `subject`, forecast its response times, measure them, and compare both.
 
     If there are two cores, the server has one to itself. `progress` is called with the name of each
     stage. Returns an object for JSON with the schema ``accelflow.prediction/1``: the machine, the

@@ -1,4 +1,4 @@
-"""The live server, a process on its own core, and the load on it."""
+"""The live server that forecasts are compared with, and the load on it."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ _PATIENCE_S: Final = 20.0
 _START_S: Final = 60.0
 _US_PER_S: Final = 1e6
 
+#: A function that is called with the numbers of finished calls and of all.
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How the server that is measured executes traces, and what holds one tenant back.
+    """How the measured server executes traces, and how one tenant is limited.
 
     With `workers` each accelerator has that many threads of its own, and with `rpc` parts of
     Cerebros's processor are in the place of the RPC accelerator. The server listens on `host`.
@@ -70,7 +71,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """The server that is measured, and the calls of one of its functions.
+    """The server to measure, and the calls to one of its functions.
 
     `handlers` is ``MODULE:FUNCTION``, which receives an :class:`accelflow.Server` and registers its
     handlers. `interface` is its ``.thrift`` file, and `certificate` and `key` are PEM files for
@@ -90,10 +91,11 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Driven:
-    """The calls at one load: response times from their due times, in us, without the warm-up.
+    """Calls at one load, the warm-up excluded, with their response times in microseconds.
 
-    `late_us` is the mean delay of sending after the due time. `core_us` is the server's processor
-    time per call, warm-up included. `errors` counts calls without a result.
+    `response_us` are times from when a call was due until its answer. `late_us` is the mean time
+    from when a call was due until it was sent. `core_us` is the server's processor time per call,
+    warm-up included. `errors` counts calls without a result.
     """
 
     response_us: Sequence[float]
@@ -103,24 +105,24 @@ class Driven:
 
     @property
     def mean_us(self) -> float:
-        """The mean response time."""
+        """The mean response time in microseconds."""
         return statistics.fmean(self.response_us)
 
     @property
     def p99_us(self) -> float:
-        """The 99th percentile of response times, by nearest rank."""
+        """The 99th percentile of response times in microseconds, by nearest rank."""
         return quantile(self.response_us, 0.99)
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of `values` that at least `share` of them do not exceed."""
+    """Return the smallest of `values` which at least the share `share` of them do not exceed."""
     ordered = sorted(values)
     rank = max(1, -int(-share * len(ordered) // 1))
     return ordered[rank - 1]
 
 
 class Live:
-    """A server process; use it in a ``with`` statement."""
+    """A running process of the measured server; use it in a ``with`` statement."""
 
     def __init__(self, subject: Subject, *, core: int | None, record: bool) -> None:
         """Start the process on `core` and wait until it serves. Raises AccelflowError."""
@@ -171,13 +173,16 @@ class Live:
         self.stop()
 
     def recording(self) -> str:
-        """Return the recording of the calls so far. Raises AccelflowError if there are none."""
+        """Return the recording of the calls so far, as text.
+
+        Raises AccelflowError if there were none.
+        """
         self._ask("recording")
         text: str = self._answer()["recording"]
         return text
 
     def core_s(self) -> float:
-        """Return the processor time of the process so far, in seconds."""
+        """Return the processor time of the server's process so far, in seconds."""
         text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
         # The name before the last parenthesis may have spaces; user and system time are the 12th
         # and 13th word behind it (proc_pid_stat(5)).
@@ -185,7 +190,7 @@ class Live:
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
-        """End the process."""
+        """End the server's process."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -214,7 +219,7 @@ class Live:
 
 @contextmanager
 def kept_off(core: int | None) -> Iterator[None]:
-    """Keep this process off `core` in this context, if it has another core."""
+    """Keep this process from running on `core` in this context, if it may use another core."""
     before = os.sched_getaffinity(0)
     others = before - {core}
     if core is None or not others:
@@ -236,9 +241,10 @@ def drive(  # noqa: PLR0913 (by name)
     seed: int,
     progress: Progress | None = None,
 ) -> Driven:
-    """Call `subject` in a Poisson process of `rate_rps` for `seconds`, after a warm-up.
+    """Call the function of `subject` at random times, `rate_rps` a second, for `seconds`.
 
-    Raises AccelflowError if no call is answered.
+    The times are a Poisson process with the seed `seed`, after a warm-up. `progress` is called with
+    the number of finished calls and of all. Raises AccelflowError if no call is answered.
     """
     whole_s = seconds / (1.0 - _WARM_UP_RATIO)
     stream = random.Random(seed)  # noqa: S311 (arrivals, not secrets)
@@ -249,7 +255,7 @@ def drive(  # noqa: PLR0913 (by name)
 
 
 def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
-    """Return the maximum requests per second of closed-loop callers."""
+    """Measure the most requests per second that closed-loop callers of `subject` reach."""
     # Calls that are due at once show how many the server answers in the time.
     count, spent_s = 64, 0.0
     while True:
@@ -311,7 +317,7 @@ def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
 
 
 def server_draws_us(service: Mapping[str, Any], count: int) -> list[float]:
-    """Draw the server's times in us for `count` requests from a service's tables."""
+    """Draw the server's times in us for `count` requests from a recording's tables."""
     stream, tables = random.Random(count), _tables(service)  # noqa: S311 (times, not secrets)
     return [sum(_draw(table, stream.random()) for table in tables) * 1e-3 for _ in range(count)]
 
@@ -336,7 +342,7 @@ def _tables(service: Mapping[str, Any]) -> list[Sequence[Sequence[float]]]:
 
 
 def server_us(service: Mapping[str, Any]) -> float:
-    """Return a request's mean time at the server in us, from a recorded service's tables."""
+    """Return a request's mean time at the server in us, from a recording's tables of it."""
     return sum(map(_mean, _tables(service))) * 1e-3
 
 

@@ -17,7 +17,7 @@ _LATENCIES: Final = ("mean", "p99")
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """Return the table for a terminal, with a heading and the forecasts within the goal."""
+    """Return the table of forecasts for a terminal, with how many are within the goal."""
     head = ["load", "req/s", "", "live us", "spread"]
     for name in _NAMES.values():
         head += [f"{name} us", "off"]
@@ -86,7 +86,10 @@ def _spread(row: Mapping[str, Any], latency: str) -> float:
 
 
 def within(answers: Sequence[Mapping[str, Any]], rung: str, latency: str) -> tuple[int, int]:
-    """Count the forecasts of `rung`: those within the goal for mean or p99 `latency`, and all."""
+    """Count forecasts by the method `rung`: those within the goal, and all.
+
+    `latency` is ``mean`` or ``p99``.
+    """
     found = [
         (row["rungs"][rung][f"{latency}_error_ratio"], answer["goal"][f"{latency}_ratio"])
         for answer in answers

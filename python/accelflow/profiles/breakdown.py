@@ -19,12 +19,13 @@ from accelflow.profiles.frames import function_name
 from accelflow.profiles.rules import Functional, Rules
 from accelflow.profiles.stacks import Profile
 
+#: The frames of a call stack, from the root to the leaf.
 Stack = tuple[str, ...]
 
 #: The name and version of the object that :func:`breakdown` returns.
 SCHEMA: Final = "accelflow.profile/1"
 
-#: Number of functions without a category that are listed.
+#: The number of functions listed in the row of stacks without a category.
 LISTED: Final = 10
 
 
@@ -82,10 +83,11 @@ def breakdown(
 
 
 def leaves_by_part(profile: Profile, rules: Rules) -> dict[str, Any]:
-    """Divide each leaf category by part (Figs. 3, 5 to 7) and by functionality (Fig. 4 for copies).
+    """Divide each category of leaf functions by part and by functionality.
 
+    Parts are those of Figs. 3 and 5 to 7; `copies` are memory copies by functionality (Fig. 4).
     Shares are of the category. Only categories, parts and functionalities with weight are included,
-    heaviest first. `copies` are memory copies by functionality.
+    heaviest first.
     """
     parts: dict[str, Counter[str]] = {}
     purposes: dict[str, Counter[str]] = {}

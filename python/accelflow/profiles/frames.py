@@ -20,7 +20,7 @@ _CLOSING: Final = {"<": ">", "(": ")"}
 
 
 def marked(symbol: str, binary: str) -> str:
-    """Return `symbol`, with ``_[k]`` appended if its `binary` belongs to the kernel."""
+    """Return the name `symbol`, ending in ``_[k]`` if its `binary` belongs to the kernel."""
     in_kernel = any(part in binary for part in _KERNEL_OBJECTS)
     return f"{symbol}_[k]" if in_kernel and symbol != UNKNOWN else symbol
 

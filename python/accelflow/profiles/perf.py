@@ -9,6 +9,7 @@ from typing import Final
 from accelflow.errors import LEFT_OUT, refused
 from accelflow.profiles.frames import UNKNOWN, marked
 
+#: The frames of a call stack, from the root to the leaf.
 Stack = tuple[str, ...]
 
 #: command, pid, [cpu], time, the period if there is one, the event, and the frame if only one.
@@ -24,7 +25,7 @@ _INSTRUCTIONS: Final = ("instructions",)
 
 @dataclass(frozen=True)
 class Weighed:
-    """The stacks of a profile, weighed by one of its events."""
+    """The stacks of a profile by `perf`, each weighed by the counts of one event."""
 
     event: str
     #: All events of the profile, in order of appearance.
@@ -86,7 +87,7 @@ def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[
 
 
 def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
-    """Return the event to weigh by, and the events whose counts are added for it.
+    """Return the event that weighs samples, and the events whose counts are added for it.
 
     `asked` is the user's choice. Raises InputError, beginning with `place`, for an event that is
     not one of `events`, and for several events without a choice.
@@ -112,7 +113,10 @@ def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str,
 
 @dataclass(frozen=True)
 class Sample:
-    """One sample: the first frame of its stack is the command."""
+    """One sample of `perf`: its event, its stack, its weight, and whether perf printed a period.
+
+    The first frame of the stack is the command.
+    """
 
     event: str
     stack: Stack

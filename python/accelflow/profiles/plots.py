@@ -56,7 +56,7 @@ class Drawing:
     draw: Callable[[FigureBase, Axes], None]
 
     def alone(self) -> Figure:
-        """Return the picture as a figure of its own."""
+        """Return the picture as a figure of its own, not as a part of another."""
         figure, axes = plot(_WIDTH_IN, self.height_in)
         self.draw(figure, axes)
         return figure
@@ -98,7 +98,7 @@ def figures(
 def characterised(
     breakdowns: Mapping[str, Mapping[str, Any]], *, least_ipc: float = 0.0
 ) -> dict[str, Drawing]:
-    """Draw `breakdowns` as the paper's Figs. 1 to 10 do its services; by the names of `figures`.
+    """Draw `breakdowns` as the paper's Figs. 1 to 10 do its services; return pictures by name.
 
     Other than in :func:`figures`, each profile has shares of its own cycles in all pictures, as
     different services do. Categories whose IPC is below `least_ipc` in each profile are left out,

@@ -16,16 +16,17 @@ from accelflow.profiles.categories import Functionality, Leaf
 #: The section of the paper's figures with the references.
 _SECTION: Final = "accelerometer.characterisation"
 
-#: The view of core work and orchestration (Fig. 1).
+#: The name of the division into core work and orchestration (Fig. 1).
 ORCHESTRATION: Final = "orchestration"
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A figure stated for a category, with its subject and its place in the paper.
+    """A share that the Accelerometer paper states for a category, and where it does.
 
-    `key` is that of the figure among the reported ones. `parts` are the parts of the leaf category
-    that it counts, all if empty. With `at_most`, the paper has it as the largest of several.
+    `key` names the number, `subject` whose cycles they are, and `place` the section. `parts` are
+    the parts of the leaf category that it counts, all if empty. With `at_most`, the paper states it
+    as the largest share of several services.
     """
 
     category: str
@@ -37,18 +38,18 @@ class Reference:
 
     @property
     def ratio(self) -> tuple[float, float]:
-        """The least and the largest share; equal for a single figure."""
+        """The least and the largest share of cycles, from 0 to 1; equal for a single number."""
         figure = targets()[f"{_SECTION}.{self.key}"].figure
         return float(figure.low), float(figure.high)
 
     @property
     def text(self) -> str:
-        """The share in words."""
+        """The share in words, such as for a table."""
         low, high = (f"{100 * end:.0f}" for end in self.ratio)
         return f"{'up to ' if self.at_most else ''}{low}{'' if low == high else f' to {high}'} %"
 
 
-#: All of them, by view.
+#: The paper's shares, by how the profile is divided (`leaf`, `functionality` and so on).
 REFERENCES: Final[Mapping[str, tuple[Reference, ...]]] = {
     "leaf": (
         Reference(

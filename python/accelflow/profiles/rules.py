@@ -12,7 +12,7 @@ from accelflow.files import parse_toml, read_text
 from accelflow.profiles.categories import OTHER, PARTS, Functionality, Leaf
 from accelflow.profiles.frames import function_name
 
-#: The category in [dispatcher] of functions that a dispatcher calls for its own work.
+#: The category of functions that a dispatcher, such as a server's loop, calls for its own work.
 RUNTIME: Final = "runtime"
 
 #: The tables of a file, and the keys of each.
@@ -23,15 +23,16 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     **{str(leaf): parts for leaf, parts in PARTS.items()},
 }
 
-#: The built-in rules, in the form of a file.
+#: The built-in rules, as the text of a rules file.
 DEFAULT: Final = (Path(__file__).parent / "rules.toml").read_text(encoding="utf-8")
 
+#: Pairs of a category and a regular expression for function names, in the order of their use.
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 
 @dataclass(frozen=True)
 class Functional:
-    """The purpose of a stack."""
+    """The purpose of a call stack: its category, and the function that decided it."""
 
     category: str
     #: The function that the innermost dispatcher called, or the leaf. It is the name shown in
@@ -41,7 +42,7 @@ class Functional:
 
 @dataclass(frozen=True)
 class Rules:
-    """Patterns for each category, in the order in which they are tried."""
+    """Regular expressions that assign functions to categories, in the order of their use."""
 
     leaf: Patterns
     functionality: Patterns

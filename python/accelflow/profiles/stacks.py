@@ -24,7 +24,7 @@ _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True)
 class Profile:
-    """The weight (samples, cycles, ...) of each stack; frames go from the root to the leaf."""
+    """The weight (samples, cycles, ...) of each call stack; frames go from the root to the leaf."""
 
     stacks: dict[tuple[str, ...], int]
     #: The type of the weights, and all types of the profile: sample types of pprof
@@ -116,9 +116,10 @@ def _bytes(path: Path) -> bytes:
 
 
 def folded(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield frames and weight of each of the numbered `lines` of folded stacks.
+    """Yield the frames and the weight of each line of folded stacks.
 
-    Raises InputError for other lines.
+    `lines` are pairs of a line's number and its text. Raises InputError for other lines, naming
+    `place`.
     """
     for number, line in lines:
         if not line.strip() or line.startswith("#"):

@@ -25,6 +25,7 @@ from accelflow.sizing.simulated import Measured, Searched, measure, search
 
 __all__ = ["SCHEMA", "recording_of", "size"]
 
+#: The name and version of the object that :func:`size` returns.
 SCHEMA: Final = "accelflow.size/1"
 
 #: The system whose servers have no chip; break-even prices refer to it.
@@ -113,7 +114,7 @@ def _workload_name(plan: Plan) -> str:
 
 
 def recording_of(plan: Plan) -> str | None:
-    """Return this machine's recording if the plan uses its costs; else None."""
+    """Return the text of this machine's recording if the plan uses its costs; else None."""
     asked = plan.scenario_of(small_share(plan), system=plan.systems[0], seed=1)
     costs = resolved(asked)["costs"]
     return calibrated()[0] if costs == "measured" and asked.recording is None else None

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 
 def elements_of(accelerator: str) -> str:
-    """Return the name of a resource: the processing elements of `accelerator`."""
+    """Return the name in results of a resource: the processing elements of `accelerator`."""
     return f"{accelerator} elements"
 
 
 @dataclass(frozen=True)
 class Binding:
-    """The limit that determines a server's capacity.
+    """What limits a server's capacity.
 
     `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
     `slo_us`), ``saturated`` (the resource `name`) or ``idle``: the SLO of the service `name` is

@@ -35,7 +35,7 @@ _OfService = Callable[[Mapping[str, Any]], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Overheads:
-    """The orchestration of a system, in ns.
+    """The times that a system's orchestration adds, in ns.
 
     `core_ns` is the core time per operation, received message, sent message, phase of application
     logic, started chain, and request. `hand_over_ns` is the latency between two operations.
@@ -47,7 +47,10 @@ class Overheads:
     manager_ns: float = 0.0
 
     def of(self, row: Mapping[str, Any]) -> float:
-        """Return the core time in ns of one request with the demands `row`."""
+        """Return the core time in ns that orchestration adds to a request.
+
+        `row` has the request's demands, as :func:`accelflow.sizing.plan.demands` returns them.
+        """
         sent = row["operations"].get("TCP", {}).get("count", 0) - row["received"]
         counts = {
             "operation": _operations(row),
@@ -62,7 +65,7 @@ class Overheads:
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedForm:
-    """A server under one system, without a simulation.
+    """The model of a server under one system in closed form, without a simulation.
 
     For a request of each service, `serial_ns` is its response time on an idle server, and `visits`
     is how often it waits for a core. A *resource* is the cores, an accelerator's elements or the
@@ -83,7 +86,7 @@ class ClosedForm:
     speedup_ratio: float
 
     def utilization(self, load: float) -> dict[str, float]:
-        """Return the utilisation of each resource at the share `load` of all rates."""
+        """Return each resource's utilisation if the server has the share `load` of all rates."""
         total_rps = math.fsum(self.rates_rps.values()) * load
         return {
             name: total_rps * busy * 1e-9 / self.servers[name]
@@ -91,9 +94,10 @@ class ClosedForm:
         }
 
     def p99_us(self, service: str, load: float) -> float:
-        """Return P99 of the response time of `service`; infinite beyond saturation.
+        """Return the P99 of the response time of `service` in us; infinite if overloaded.
 
-        One of its visits to a core has the P99 wait, and the others the mean wait.
+        `load` is the server's share of all rates. One of the request's visits to a core has the P99
+        wait, and the others the mean wait.
         """
         share = self.utilization(load)["cores"]
         if share >= 1.0:
@@ -106,7 +110,10 @@ class ClosedForm:
         return (self.serial_ns[service] + others * mean_ns + longest_ns) * 1e-3
 
     def mean_us(self, service: str, load: float) -> float:
-        """Return the mean response time of `service`; infinite beyond saturation."""
+        """Return the mean response time of `service` in us; infinite if overloaded.
+
+        `load` is the server's share of all rates.
+        """
         share = self.utilization(load)["cores"]
         if share >= 1.0:
             return math.inf
@@ -115,7 +122,10 @@ class ClosedForm:
         return (self.serial_ns[service] + self.visits[service] * wait_ns) * 1e-3
 
     def capacity(self, limit: float) -> Capacity:
-        """Return the largest load that keeps `limit` and all SLOs, and the limiting factor."""
+        """Return the largest load within all limits, and the limit that binds.
+
+        The limits are the utilisation `limit` of each resource, and the SLO of each service.
+        """
         at_one = self.utilization(1.0)
         name, most = max(at_one.items(), key=lambda item: item[1])
         best = Capacity(limit / most, Binding("utilization", name)) if most > 0 else None
@@ -145,7 +155,7 @@ def _last(late: Callable[[float], bool], most: float) -> float:
 
 
 def overheads(plan: Plan, system: str) -> Overheads | None:
-    """Return the orchestration costs of `system`; None if it has no closed form.
+    """Return the times that the orchestration of `system` adds; None if it has no closed form.
 
     Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
     with an interrupt, which submits the next. RELIEF's manager hands operations over, but a core
@@ -205,7 +215,7 @@ def closed_form(
     slo_us: Mapping[str, float],
     factors: Mapping[str, float] | None = None,
 ) -> ClosedForm | None:
-    """Return the server of `plan` under `system`; None if the system has no closed form.
+    """Return the closed form of a server under `system`; None if the system has none.
 
     `demands` are those of :func:`accelflow.sizing.plan.demands`. `factors` multiply the costs of an
     accelerator's operations, of all custom accelerators (``own``) without a factor of their own, or

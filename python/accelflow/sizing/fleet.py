@@ -12,7 +12,7 @@ _HOURS_PER_YEAR = 8_766.0
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """The servers of one system, with their power and cost.
+    """The servers that one system needs, with their power and cost.
 
     `servers_low` and `servers_high` are the ends of the 95 % interval. `headroom_ratio` is the
     additional load that the servers could take, without the spare servers. `watts` is measured at
@@ -29,14 +29,14 @@ class Fleet:
 
 
 def servers_for(plan: Plan, load: float) -> int:
-    """Return the number of servers for all rates, at the share `load` each, plus spare servers."""
+    """Return the number of servers if each takes the share `load` of all rates, spares included."""
     return max(1, math.ceil(1.0 / load - 1e-9)) + plan.limits.spare_servers
 
 
 def server_w(
     plan: Plan, *, accelerated: bool, model_w: float, core: float, elements: float
 ) -> float:
-    """Return the power of one server in W.
+    """Return the power of one server in watts.
 
     If the plan has power at rest and peak, it grows with the utilisation of cores (`core`) and
     elements (`elements`). Otherwise it is `model_w`, from the power model.
@@ -51,7 +51,7 @@ def server_w(
 
 
 def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> float:
-    """Return the cost of one server in a year."""
+    """Return the cost of one server in a year, in the plan's currency."""
     energy = watts * 1e-3 * _HOURS_PER_YEAR * plan.electricity.pue_ratio
     price = (plan.server.price + chip_price) / plan.server.lifetime_years
     return price + plan.server.overhead_per_year + energy * plan.electricity.price_per_kwh
@@ -60,7 +60,7 @@ def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> floa
 def break_even_price(
     plan: Plan, *, servers: int, watts: float, baseline_servers: int, baseline_watts: float
 ) -> float:
-    """Return the break-even price of a chip, at which its servers cost as much as the baseline.
+    """Return the price of a chip at which its servers cost as much as those without it.
 
     It is negative if the chip would not pay even for free. `watts` are per server.
     """

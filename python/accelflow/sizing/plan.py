@@ -1,4 +1,4 @@
-"""The plan: services with their rates, limits, and the costs of servers and chips."""
+"""The plan of a fleet: services with their rates, limits, and the costs of servers and chips."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from accelflow.simulation import services
 from accelflow.simulation import systems as known_systems
 from accelflow.workload import is_file, load_workload
 
+#: The name and version of plan files.
 SCHEMA: Final = "accelflow.plan/1"
 
-#: The default systems of a plan: without accelerators, the strongest rival of the paper, and
-#: AccelFlow.
+#: The systems that a plan compares by default: without accelerators, RELIEF (the paper's strongest
+#: rival), and AccelFlow.
 DEFAULT_SYSTEMS: Final = ("non_acc", "relief", "accelflow")
 
 #: The fields of a scenario that the plan itself sets.
@@ -40,20 +41,20 @@ _MOST_YEARS: Final = 50.0
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The growth of all rates: `per_year_ratio` for `years`."""
+    """The growth of all rates, by the share `per_year_ratio` each year, for `years` years."""
 
     per_year_ratio: float = 0.0
     years: float = 0.0
 
     @property
     def factor(self) -> float:
-        """Return the rates at the end over today's rates."""
+        """Return the rates after all years over today's rates."""
         return float((1.0 + self.per_year_ratio) ** self.years)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits of each server, and the servers in reserve.
+    """The limits that each server keeps, and the number of servers in reserve.
 
     `utilization_ratio` is the highest allowed utilisation of cores, an accelerator's elements, or a
     manager. `spare_servers` are added to the servers that the load needs.
@@ -80,8 +81,9 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """The additional price, and power at rest and at peak, of a server's accelerators.
+    """The accelerators of a server: their parameters, their price, and their power in watts.
 
+    `price` and `rest_w` and `peak_w` (power at rest and at peak) are in addition to the server's.
     `config` has the parameters of the simulated server that the chip sets (`docs/chips.md`); in a
     plan's file ``file`` names the chip's file, or one of those in the package.
     """
@@ -94,7 +96,7 @@ class Chip:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kWh, and the power of a datacentre over that of its servers (PUE)."""
+    """The price of a kilowatt-hour, and the PUE: the datacentre's power over its servers' power."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0
@@ -102,7 +104,7 @@ class Electricity:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The services of a fleet and what they need.
+    """A plan: the services of a fleet, what they need, and the systems to compare.
 
     `workload` is a suite's name or the tree of a workload's file. `rates_rps` has today's rate of
     every service over the whole fleet, in requests per second. `p99_us` has the limits of services'
@@ -137,7 +139,7 @@ class Plan:
 
     @property
     def effective_rps(self) -> dict[str, float]:
-        """Return the rate of each service, including requests from the other services."""
+        """Return the rate of each service, with the requests that other services send it."""
         rates = self.needed_rps
         added = dict(rates)
         # A workload has no circles of calls, so at some point there is nothing to add.
@@ -153,11 +155,11 @@ class Plan:
         return rates
 
     def calls_of(self, name: str) -> list[list[str]]:
-        """Return the services called by the service `name`, phase by phase."""
+        """Return the services that the service `name` calls, a list for each phase of its path."""
         return [[callee for callee, _ in phase] for phase in self._calls_of(name)]
 
     def waited_calls_of(self, name: str) -> list[list[str]]:
-        """Return the services that the service `name` calls and waits for, phase by phase."""
+        """Return the services that `name` calls and waits for, a list for each phase."""
         return [[callee for callee, waited in phase if waited] for phase in self._calls_of(name)]
 
     def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:
@@ -490,16 +492,17 @@ def _services_of(plan: Plan) -> Iterable[str]:
 
 
 def small_share(plan: Plan) -> float:
-    """Return a share of the rates that any server may be asked for."""
+    """Return a share of all rates that is small enough for any server."""
     rates_rps = plan.needed_rps.values()
     return max(1.0 / max(rates_rps), 2.0 * _LEAST_RPS / min(rates_rps))
 
 
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
-    """Return the core and accelerator time of a request of each service, and the server's parts.
+    """Return the time of each service's requests on cores and accelerators, without waits.
 
-    Costs are those of `recording`; if it is None, those of the plan's own recording or profile.
-    Raises AccelflowError for a recording that does not fit.
+    The result also has the parts of the server. Costs are those of `recording`, the text of a
+    recording; if it is None, those of the plan's own recording or profile. Raises AccelflowError
+    for a recording that does not fit.
     """
     asked = plan.scenario_of(small_share(plan), system="accelflow", seed=1)
     recorded = asked.recording if recording is None else recording

@@ -17,7 +17,7 @@ _PRECISION: Final = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class CoreQueues:
-    """The queues of a server's cores.
+    """The queues in front of a server's cores, and the waits in them by queueing theory.
 
     Each core has its own queue. With `balancing` random, Poisson arrivals remain Poisson at each
     core: M/M/1. With round_robin, a core receives every `cores`-th request, so interarrival times
@@ -40,7 +40,7 @@ class CoreQueues:
     visit_variation: float = 1.0
 
     def wait(self, busy_ratio: float) -> tuple[float, float]:
-        """Return the probability that a visit waits, and the mean of such waits.
+        """Return the probability that a visit to a core waits, and the mean of such waits.
 
         Waits are in units of a visit's time, and exponentially distributed. `busy_ratio`, below 1,
         is the utilisation of the cores.

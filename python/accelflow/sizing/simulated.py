@@ -1,4 +1,4 @@
-"""The second answer: a server's capacity by simulation.
+"""A server's capacity by simulation: the second answer to a plan.
 
 For each seed, a search finds the largest load at which the simulated server keeps every limit. All
 loads use the same requests, so a search with one seed has one answer. The spread over the seeds is
@@ -30,7 +30,7 @@ _LEAST_SHARE: Final = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One simulated server at one load.
+    """What the simulation of one server at one load measured.
 
     `utilization` is by resource; `p99_us` and `slo_us` are by service. `power_w` is the whole
     server's power by the power model. `chip_utilization` is the elements' mean utilisation.
@@ -55,7 +55,10 @@ class Measured:
         return max(shares, default=0.0)
 
     def broken(self, limit: float) -> Binding | None:
-        """Return the limit that this server exceeds most; None if it keeps all."""
+        """Return the limit that this server exceeds most; None if it keeps all limits.
+
+        `limit` is the highest allowed utilisation of a resource.
+        """
         if self.saturated is not None:
             return Binding("saturated", self.saturated)
         worst = max(self.utilization.items(), key=lambda item: item[1])
@@ -71,7 +74,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """The capacities that the simulations of one system found, one for each seed."""
+    """The capacities of one server under one system, one found for each seed."""
 
     system: str
     capacities: tuple[Capacity, ...]
@@ -81,7 +84,7 @@ class Searched:
 
     @property
     def binding(self) -> Binding:
-        """Return the limit that most seeds reach; the first if several are equal."""
+        """Return the limit that sets the capacity for most seeds; the first of equals."""
         texts = [capacity.binding.text for capacity in self.capacities]
         common = max(texts, key=texts.count)
         return next(
@@ -128,9 +131,9 @@ def search(
     recording: str | None,
     progress: Callable[[], object] | None = None,
 ) -> Searched:
-    """Search the capacity of one server for each seed, from the load `guess` on.
+    """Find by simulation the largest load of one server within all limits, for each seed.
 
-    `progress` is called after each simulation.
+    The search begins at the load `guess`. `progress` is called after each simulation.
     """
     count = [0]
     tried: list[tuple[float, float]] = []

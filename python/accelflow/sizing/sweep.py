@@ -1,4 +1,4 @@
-"""P99 over SLO of a server's slowest service against its load, for pages."""
+"""The P99 over the SLO of a server's slowest service, against the server's load."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MOST_SLOS: Final = 3.0
 def sweep(
     plan: Plan, slo_us: Mapping[str, float], searches: Iterable[Searched]
 ) -> list[tuple[str, str, float, float]]:
-    """Return points by load: in closed form, and those that `searches` have simulated.
+    """Return points of P99 over SLO by load: in closed form, and those that were simulated.
 
     A point has the system, ``closed form`` or ``simulated``, a server's share of all rates, and the
-    largest P99 of a service over its SLO. Points beyond three SLOs are omitted. Raises
-    AccelflowError if a point cannot be computed.
+    largest P99 of a service over its SLO. Points above 3 are omitted. `searches` have the simulated
+    ones. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

@@ -12,7 +12,7 @@ _SYSTEM_WIDTH: Final = 13
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """Return the table of all systems' fleets, how to read it, and where answers disagree."""
+    """Return the answer for a terminal: all systems' fleets, and where the two methods disagree."""
     return "\n".join(
         [*_table(answer), "", *_reading(answer), *_idle(answer), *_differences(answer)]
     )

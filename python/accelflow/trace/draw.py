@@ -49,7 +49,7 @@ def write_picture(pipeline: Sequence[Node], name: str, path: Path) -> None:
 
 
 def draw(pipeline: Sequence[Node], name: str) -> Figure:
-    """Return a figure of the trace, as large as necessary."""
+    """Return a figure of the trace, as large as its boxes need."""
     layout = lay_out(pipeline)
     left, right = -_MARGIN, layout.width + _MARGIN
     top, bottom = -0.72, (layout.lanes - 1) * LANE + HEIGHT / 2 + _MARGIN

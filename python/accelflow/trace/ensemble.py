@@ -1,4 +1,4 @@
-"""Run traces on accelerators that pass work to each other: the paper's `Enqueue`.
+"""Runs traces on accelerators, as threads, that pass work to each other: the paper's `Enqueue`.
 
 >>> from accelflow.trace import demo_request, enqueue_trace
 >>> handle = enqueue_trace("T1", demo_request("Login"))
@@ -21,7 +21,7 @@ from accelflow.tenants import Priority
 from accelflow.trace.run import Arrival, Run, memory
 from accelflow.trace.traces import LIBRARY, Library
 
-#: How a thread that waits learns of the end of a trace.
+#: How a thread that waits for a trace learns of its end.
 Notification: TypeAlias = Literal["wake", "poll", "check"]
 
 #: LdB balances over the 36 cores of the paper's Table III.
@@ -40,7 +40,7 @@ class _Terms:
 
 
 class Handle:
-    """A trace that runs in the ensemble. Dropping it does not stop the trace."""
+    """A running trace, to wait for its end. Dropping the handle does not stop the trace."""
 
     def __init__(self, handle: _native.TraceHandle) -> None:
         """Wrap a native handle; :meth:`Ensemble.enqueue` and :func:`enqueue_trace` do so."""
@@ -145,16 +145,16 @@ class Ensemble:
         self.close()
 
     def close(self) -> None:
-        """Finish the runs and stop the workers. Runs that wait for a response fail."""
+        """Finish the runs and stop the worker threads. Runs that wait for a response fail."""
         self._engine.close()
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Return the counters of each accelerator by name: steps `done` and so on."""
+        """Return the counters of each accelerator by name, such as the steps `done`."""
         return {name: dict(counted) for name, counted in self._engine.counters}
 
     @property
     def small(self) -> int:
-        """Return the number of traces that stayed on calling threads because of small payloads."""
+        """Return the number of traces that ran on calling threads because of small payloads."""
         return self._engine.small
 
     def enqueue(  # noqa: PLR0913

@@ -9,18 +9,19 @@ from accelflow import _native
 from accelflow.errors import refused
 from accelflow.trace.nodes import Node
 
-#: The directions of the messages that an accelerator processes.
+#: Which messages an accelerator processes: received ones, sent ones, or both.
 Directions: TypeAlias = Literal["both", "receives", "sends"]
-#: The type of a fact.
+#: The type of a fact, which is a value that branches can test.
 FactType: TypeAlias = Literal["number", "text"]
-#: The second argument of a body: the facts from the accelerators before it.
+#: The facts that the accelerators before a body have found, by name: its second argument.
 Facts: TypeAlias = dict[str, "int | str"]
-#: The result of a body: a payload or None, or a pair of that and the facts.
+#: The result of a body: a new payload or None, or a pair of this and the facts that it found.
 Made: TypeAlias = "bytes | tuple[bytes | None, Mapping[str, int | str]] | None"
-#: The body of an accelerator.
+#: The function that does the work of a custom accelerator, given the payload and the facts.
 Body: TypeAlias = Callable[[bytes, Facts], Made]
 
-#: LdB balances over the 36 cores of the paper's Table III.
+#: The executor of this process's runs, whose LdB balances over the 36 cores of the paper's Table
+#: III.
 EXECUTOR: Final = _native.TraceExecutor(cores=36)
 
 
@@ -42,13 +43,13 @@ def kind(
 
 
 def register_body(accelerator: Node, body: Body) -> None:
-    """Register `body` as the body of `accelerator`, made by :func:`kind`, for runs and ensembles.
+    """Register the function `body`, which does the work of a custom accelerator.
 
-    `body` receives the payload and a dict of facts. It returns the new payload, or None to keep it.
-    An accelerator that yields facts returns a pair of the payload and a dict of exactly these
-    facts. The new body replaces an earlier one. If it raises, or returns anything else, the run
-    fails: the message is then unchanged, and `cpu_fallback` receives it. A body cannot run traces,
-    nor wait for one.
+    `accelerator` is made by :func:`kind`; runs and ensembles call the function. `body` receives the
+    payload and a dict of facts. It returns the new payload, or None to keep it. An accelerator that
+    yields facts returns a pair of the payload and a dict of exactly these facts. The new body
+    replaces an earlier one. If it raises, or returns anything else, the run fails: the message is
+    then unchanged, and `cpu_fallback` receives it. A body cannot run traces, nor wait for one.
 
     Raises InputError for a body that cannot be called, TraceError for one of the paper's nine.
     """

@@ -13,7 +13,9 @@ from typing import Literal, TypeAlias
 
 from accelflow.trace.nodes import Node
 
+#: The kind of a box in a trace's picture.
 StepKind: TypeAlias = Literal["accelerator", "trans", "branch", "fork", "tail", "core"]
+#: A point of a picture: x and y, in columns of text.
 Point: TypeAlias = tuple[float, float]
 
 #: Widths in columns.
@@ -41,7 +43,10 @@ _CLEAR = 0.15
 
 @dataclass(frozen=True)
 class Box:
-    """A box on a lane; `x` and `y` are its centre in columns, `y` grows downwards."""
+    """A box on a lane of the picture: an accelerator or another step of the trace.
+
+    `x` and `y` are its centre and `width` its width, in columns of text; `y` grows downwards.
+    """
 
     kind: StepKind
     label: str
@@ -51,12 +56,12 @@ class Box:
 
     @property
     def left(self) -> Point:
-        """The point where arrows enter."""
+        """The point at the left edge, where arrows enter."""
         return self.x - self.width / 2, self.y
 
     @property
     def right(self) -> Point:
-        """The point where arrows leave."""
+        """The point at the right edge, where arrows leave."""
         return self.x + self.width / 2, self.y
 
 
@@ -82,7 +87,7 @@ class Layout:
 
     @property
     def width(self) -> float:
-        """The right end of the rightmost box."""
+        """The right end of the rightmost box, in columns of text."""
         return max((box.right[0] for box in self.boxes), default=0.0)
 
     @property
@@ -105,14 +110,14 @@ class _Out:
 
 
 def lay_out(pipeline: Sequence[Node]) -> Layout:
-    """Return the layout of a trace."""
+    """Return the positions of a trace's boxes and arrows."""
     placer = _Placer()
     placer.end(placer.sequence(pipeline, None, 0), 0)
     return placer.layout
 
 
 def short(condition: str) -> str:
-    """Return a condition for a picture: bare field names, at most two lines."""
+    """Return a condition as the picture shows it: bare field names, at most two lines."""
     text = re.sub(r"out\['(\w+)'\]", r"\1", condition)
     lines = textwrap.wrap(text, _LABEL_CHARS, max_lines=2, placeholder=" ...")
     return "\n".join(lines)

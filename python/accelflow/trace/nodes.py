@@ -72,7 +72,7 @@ def trans(src: str, dst: str) -> Node:
 
 
 def transform(src: str, dst: str) -> Node:
-    """Return the same as :func:`trans`; the paper uses both names."""
+    """Return a change of the format, as :func:`trans` does; the paper uses both names."""
     return trans(src, dst)
 
 

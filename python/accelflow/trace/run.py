@@ -12,10 +12,10 @@ from accelflow.errors import TraceError
 from accelflow.trace.kinds import EXECUTOR
 from accelflow.trace.traces import LIBRARY, Library
 
-#: The record of a run: arrivals at cores, visits, accelerator calls, messages sent.
+#: The record of a run: what arrived at cores, the accelerators passed, the messages sent.
 Run: TypeAlias = _native.TraceRun
 
-#: The end of one execution: the data that the notified core finds.
+#: What a notified core finds at the end of a trace: data and facts.
 Arrival: TypeAlias = _native.TraceArrival
 
 #: One end of a connection with a client or a service, used by runs.
@@ -84,7 +84,10 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
 
 
 def memory(library: Library, name: str) -> _native.TraceImage:
-    """Return the trace memory for `name`; other traces that cannot be linked are ignored."""
+    """Return the trace memory with the trace `name` and those that it leads to.
+
+    Other traces that cannot be linked are ignored.
+    """
     if library.service_name is not None and name not in library:
         # Says so if the trace is another service's.
         library.link_from(name)

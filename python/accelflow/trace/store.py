@@ -9,7 +9,7 @@ from accelflow.errors import TraceError
 from accelflow.files import write_whole
 from accelflow.trace.traces import LIBRARY, Library
 
-#: A linked trace memory: words, names and predicates.
+#: A linked trace memory: its words, the names of traces, and the conditions that branches test.
 Image: TypeAlias = _native.TraceImage
 
 #: Size limit, above the largest trace memory: 4096 words with the longest names and predicates.

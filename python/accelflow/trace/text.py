@@ -6,7 +6,7 @@ from accelflow import _native
 from accelflow.trace.nodes import Node
 from accelflow.trace.view import View, Word
 
-#: Replacements for terminals that cannot show the characters of a graph.
+#: Replacements for the characters of a graph, for terminals that cannot show them.
 ASCII = str.maketrans(
     {"→": ">", "⇢": "~", "◇": "?", "●": "*", "↩": "<", "├": "|", "└": "`", "│": "|", "─": "-"}
 )
@@ -21,6 +21,7 @@ _IN_WORDS: Mapping[str, str] = {
     "end": "end: notify the core",
 }
 
+#: The explanation of the characters in a graph.
 LEGEND = (
     "→ then   ⇢ next trace, from the trace memory   ● core is notified   "
     "↩ continues below the branch"
@@ -48,7 +49,10 @@ def show(view: View) -> str:
 
 
 def graph(nodes: Sequence[Node]) -> list[str]:
-    """Return the nodes as lines of a tree: continuing paths below, ending or merging arms right."""
+    """Return a trace as lines of a tree, drawn with characters.
+
+    Paths that continue are below; arms that end or merge are to the right.
+    """
     return list(_graph(nodes, "→ ●"))
 
 
@@ -155,7 +159,10 @@ def _used(line: Word) -> int:
 
 
 def describe(instruction: _native.TraceInstruction, names: Mapping[int, str]) -> str:
-    """Describe an instruction in words; `names` are the names of addresses."""
+    """Describe an instruction of a trace word in words.
+
+    `names` are the names of the traces by address.
+    """
     if instruction.operation in _IN_WORDS:
         return _IN_WORDS[instruction.operation].format(
             target=instruction.target, predicate=f"{instruction.predicate or 0:x}"

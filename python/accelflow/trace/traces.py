@@ -21,7 +21,7 @@ class TraceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Template:
-    """A trace of the paper's Table II, or one of the error subtraces."""
+    """A trace of the paper's Table II, or one of the error subtraces: `about` describes it."""
 
     name: str
     about: str
@@ -56,12 +56,12 @@ class Trace:
 
     @property
     def name(self) -> str | None:
-        """The name of the last registration, or None."""
+        """The name under which the trace was registered last; None if it never was."""
         return self._name
 
     @property
     def pipeline(self) -> Pipeline:
-        """The built pipeline; empty before :meth:`build`."""
+        """The nodes that were built; empty before :meth:`build`."""
         return self._pipeline
 
     @property

@@ -1,4 +1,4 @@
-"""A trace with all of its words and reachable traces, for display."""
+"""A trace with all of its words and the traces that it can reach, for display."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from accelflow.trace.nodes import Node, Pipeline, branch, fork, join
 from accelflow.trace.store import Image
 from accelflow.trace.traces import Library, templates
 
-#: The name of the schema of :meth:`View.to_dict`.
+#: The name and version of the object that :meth:`View.to_dict` returns.
 SCHEMA: Final = "accelflow.trace/1"
 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the trace memory."""
+    """A word of the trace memory: its address, its trace's name, its 8 bytes and instructions."""
 
     address: int
     name: str

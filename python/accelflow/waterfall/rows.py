@@ -7,13 +7,16 @@ from typing import Any, Final
 
 __all__ = ["Piece", "WaterfallRow", "rows_of", "totals"]
 
-#: The name of a row without a trace.
+#: The name of a row that shows application logic and no trace.
 APPLICATION: Final = "application"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A piece of a request's time, in ns from its arrival."""
+    """A piece of a request's time, in ns from the request's arrival.
+
+    `waits` is whether the request waits in it, and `critical` whether the response waited for it.
+    """
 
     from_ns: float
     until_ns: float
@@ -36,7 +39,7 @@ _ROUNDING_NS: Final = 0.0005
 
 @dataclass
 class WaterfallRow:
-    """The pieces of one execution of a trace, or of application logic, in the order of time."""
+    """The pieces of one execution of a trace, or of application logic, ordered by time."""
 
     name: str
     pieces: list[Piece] = field(default_factory=list)
@@ -75,7 +78,10 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
 
 
 def totals(rows: list[WaterfallRow]) -> list[tuple[str, bool, float]]:
-    """Return the critical time by place: name, whether it is a wait, ns; the longest first."""
+    """Return the time on the critical path by place: name, whether it is a wait, ns.
+
+    The longest comes first.
+    """
     spent: defaultdict[tuple[str, bool], float] = defaultdict(float)
     for row in rows:
         for piece in row.pieces:

@@ -14,20 +14,21 @@ _MARKS: Final = {
     (False, False): "░",
     (False, True): "·",
 }
-#: The same marks for terminals without Unicode.
+#: Replacements for the characters of bars, for terminals without Unicode.
 ASCII: Final = str.maketrans({"█": "#", "░": "=", "·": "."})
 
 _PLACES: Final = 8
 _LEAST_BAR, _MOST_NAME = 20, 24
 
-#: Makes a text bold.
+#: A function that returns a text in bold.
 Bold = Callable[[str], str]
 
 
 def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: text) -> str:
-    """Show an object of schema ``accelflow.waterfall/1`` as lines of at most `width` columns.
+    """Show a request's time as lines of at most `width` columns, one for each trace.
 
-    Each row is a trace, or application logic. `bold` marks what is critical, for terminals.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. `bold` marks what is on the
+    critical path, for terminals.
     """
     rows = rows_of(waterfall)
     response_us = waterfall["response_us"]

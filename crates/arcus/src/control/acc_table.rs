@@ -4,16 +4,17 @@ use super::request::AdmissionRequest;
 use super::route::RouteEntry;
 use crate::{Platform, PlatformError};
 
-/// An entry of the AccTable: an accelerator by name, and where it is.
+/// A row of ARCUS's AccTable: the name of an accelerator, and the numbers of its instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccEntry {
-    /// The name that requests use.
+    /// The accelerator's name in admission requests.
     pub name: String,
-    /// The numbers of its instances on the platform; empty for the storage.
+    /// The platform's accelerators of this name, as indices of `Platform::accelerators`; empty for
+    /// the storage.
     pub instances: Vec<usize>,
 }
 
-/// The name that a request gives to go straight to the storage, through no accelerator.
+/// The accelerator name for a flow that uses only the SSDs, and no accelerator.
 pub const STORAGE: &str = "storage";
 
 /// The entries for every accelerator of the platform by name. Accelerators of the same name are

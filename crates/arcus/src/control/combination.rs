@@ -1,39 +1,40 @@
-//! Combinations of flows at their SLOs, with their tags.
+//! Combinations of flows that may run together, and whether all their SLOs fit.
 
 use super::profile::{ProfileTable, Tag};
 use super::route::Traffic;
 use crate::PlatformError;
 
-/// A flow on one of its routes, as a candidate for combinations.
+/// A flow on one of its possible routes, to be combined with other flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// The flow's number; two routes of one flow are not combined.
+    /// The flow's number. A combination has at most one candidate of each flow.
     pub flow: usize,
-    /// Its traffic at its SLO.
+    /// What the flow sends at its SLO: one entry for each size of message or segment.
     pub traffic: Vec<Traffic>,
-    /// The load up to which its class is admitted.
+    /// The largest load at which the flow's service class is admitted, as a share of the capacity.
     pub share: f64,
 }
 
-/// A combination of flows on their routes.
+/// Several flows, each on one of its routes, that share the platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
-    /// The indices of its candidates.
+    /// The combined candidates, as indices of the list given to [`combinations`].
     pub members: Vec<usize>,
-    /// The traffic of its flows.
+    /// What all flows of the combination send together at their SLOs.
     pub traffic: Vec<Traffic>,
     /// The sum of its flows' SLOs, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The capacity of the platform for this combination, in gigabits per second.
+    /// The total rate that the platform delivers when its flows send in the proportions of their
+    /// SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// Whether all its flows can be promised their SLOs.
+    /// The combination's tag: SLO-Friendly if all its flows get their SLOs.
     pub tag: Tag,
 }
 
 /// The largest number of combinations, including the empty one.
 const MOST_COMBINATIONS: usize = 2_000;
 
-/// Classifies every combination of up to `most` flows.
+/// Tags every combination of up to `most` of the candidates, those of one flow excluded.
 ///
 /// # Errors
 /// [`PlatformError::OutOfRange`] for more than 2,000 combinations, and the errors of
@@ -56,7 +57,12 @@ pub fn combinations(
         next += 1;
         let count = chosen.len() as f64;
         let good = chosen.len() <= MOST_COMBINATIONS;
-        PlatformError::unless(good, "combinations", count, "at most 2000: lower --most")?;
+        PlatformError::unless(
+            good,
+            "combinations of flows",
+            count,
+            "at most 2000: lower --most",
+        )?;
     }
     let combined = chosen.into_iter().skip(1);
     combined

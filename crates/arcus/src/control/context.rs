@@ -1,4 +1,5 @@
-//! Contexts: the flows that share a platform, by route, size and share of the traffic.
+//! Contexts: the mixes of flows that share a platform, by route, size and share of the traffic.
+//! Capacities are profiled by context.
 
 use accelflow_units::Bytes;
 
@@ -6,26 +7,27 @@ use super::route::{RouteEntry, Traffic};
 use super::thresholds::LEAST_PERMILLE;
 use crate::{Arrivals, Flow, Path};
 
-/// A flow in a context.
+/// One flow of a [`Context`]: its route, its size and its share of the traffic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
-    /// Its route.
+    /// The route of the flow's messages.
     pub route: RouteEntry,
-    /// The size of the units that reach the accelerators: messages or segments.
+    /// The size of each message or, if messages are cut, of each segment.
     pub size: Bytes,
-    /// Its part of the traffic of the context, in thousandths. At least 10, since smaller parts
-    /// take long to measure and have little effect.
+    /// The flow's share of all bytes that the context's flows send, in thousandths. At least 10,
+    /// since smaller shares take long to simulate and have little effect.
     pub permille: u32,
 }
 
-/// A context: all flows that share the platform.
+/// A mix of flows that share the platform (section 4.3). The capacity of the platform depends on
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
     patterns: Vec<Pattern>,
 }
 
 impl Context {
-    /// The context of this traffic, in the proportions of its rates.
+    /// Creates the context of `flows`, with shares in proportion to their rates.
     pub fn new(flows: &[Traffic]) -> Context {
         let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
         let pattern = |flow: &Traffic| Pattern {
@@ -36,7 +38,7 @@ impl Context {
         Context::of(flows.iter().map(pattern).collect())
     }
 
-    /// The context of these patterns.
+    /// Creates a context of these flows.
     pub fn of(mut patterns: Vec<Pattern>) -> Context {
         patterns.sort();
         Context { patterns }
@@ -94,17 +96,17 @@ impl Context {
         self.patterns.iter().enumerate().map(flow).collect()
     }
 
-    /// The flows, sorted.
+    /// The flows of the context, sorted.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }
 }
 
-/// The capacity of a context.
+/// The capacity of a platform in one [`Context`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// The total rate of all flows in the proportions of the context, each with a backlog, in
-    /// gigabits per second.
+    /// The total rate of all flows in gigabits per second. The flows always have messages to send,
+    /// and share the platform in the proportions of the context.
     pub gbit_per_s: f64,
 }
 

@@ -11,18 +11,19 @@ use super::shaping::{Shaping, output, shapings};
 use super::status::{FlowStatus, parts, promised};
 use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
-/// A route that a flow could take instead of its own, classified beside all present promises.
+/// Another route that a flow could take, tagged together with the promises to all flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
-    /// The route.
+    /// The other route.
     pub route: RouteEntry,
-    /// Whether all promises can be kept if the flow takes it.
+    /// The tag: SLO-Friendly if all promises can be kept with the flow on this route.
     pub tag: Tag,
-    /// The largest promise that the flow could have there, in gigabits per second.
+    /// The largest rate that could be promised to the flow on this route, in gigabits per second.
     pub left_gbit_per_s: f64,
 }
 
-/// The control plane of one server.
+/// The control plane of one server: admits flows, plans the registers of their shapers and chooses
+/// their routes.
 #[derive(Clone, Debug)]
 pub struct Manager {
     profiles: ProfileTable,
@@ -40,9 +41,9 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Creates a control plane without flows. The AccTable has every accelerator of the platform by
-    /// name; every DMA engine reaches each. The platform's storage is in the table as
-    /// [`super::STORAGE`].
+    /// Creates a control plane without flows. Its AccTable has every accelerator of the platform by
+    /// name, and [`super::STORAGE`] for the platform's storage. Every DMA engine reaches each
+    /// accelerator.
     pub fn new(platform: Platform) -> Manager {
         Manager {
             accelerators: entries(&platform),
@@ -55,7 +56,8 @@ impl Manager {
         }
     }
 
-    /// Leaves out the second shapers of the inline mode, to measure what they are worth.
+    /// Omits the second shaper, which flows through accelerators to the storage have
+    /// ([`FlowStatus::results`]), to measure its effect.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -64,14 +66,14 @@ impl Manager {
         }
     }
 
-    /// Uses existing profiles of an equal platform.
+    /// Uses existing profiles, which must be of an equal platform.
     #[must_use]
     pub fn with_profiles(self, profiles: ProfileTable) -> Manager {
         Manager { profiles, ..self }
     }
 
-    /// Allows promises that add up to `factor` times the capacity, from 1 to 100. If flows use more
-    /// than the capacity, those of the lowest priority get less than promised.
+    /// Allows promised rates that add up to `factor` times the capacity, from 1 to 100. If flows
+    /// use more than the capacity, those of the lowest priority get less than promised.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for another factor.
@@ -84,17 +86,17 @@ impl Manager {
         })
     }
 
-    /// The factor of over-subscription: promises may add up to this multiple of the capacity.
+    /// The factor of over-subscription: promised rates may add up to this multiple of the capacity.
     pub fn oversubscription(&self) -> f64 {
         self.oversubscription
     }
 
-    /// The accelerators of the platform by name: ARCUS's AccTable.
+    /// The accelerators of the platform by name, which are ARCUS's AccTable.
     pub fn accelerators(&self) -> &[AccEntry] {
         &self.accelerators
     }
 
-    /// The registered flows in order of registration: ARCUS's PerFlowStatusTable.
+    /// The registered flows in order of registration, which are ARCUS's PerFlowStatusTable.
     pub fn flows(&self) -> &[FlowStatus] {
         &self.flows
     }
@@ -103,17 +105,17 @@ impl Manager {
         &mut self.flows
     }
 
-    /// The capacities of contexts: ARCUS's ProfileTable.
+    /// The capacities of the contexts known so far, which are ARCUS's ProfileTable.
     pub fn profiles(&mut self) -> &mut ProfileTable {
         &mut self.profiles
     }
 
-    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). Contexts
-    /// that are tagged [`Tag::SloViolating`] are avoided; of the others, the one with the most
-    /// remaining capacity is chosen. On each route messages are cut to the smallest segments that
-    /// cost no accelerator more than 3 % of its rate. If no route is then SLO-Friendly, messages
-    /// stay whole: the accelerators then lose none of their rate. All flows get new tags for their
-    /// routes.
+    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). It avoids
+    /// routes on which promises would be broken ([`Tag::SloViolating`]); of the others it chooses
+    /// the one with the most remaining capacity. On each route messages are cut to the smallest
+    /// segments that cost no accelerator more than 3 % of its rate. If no route is then
+    /// SLO-Friendly, messages stay whole: the accelerators then lose none of their rate. The routes
+    /// of all flows get new tags.
     ///
     /// # Errors
     /// [`PlatformError::NotAdmitted`], with the remaining capacity, for an SLO that does not fit;
@@ -142,7 +144,7 @@ impl Manager {
         Ok(&self.flows[self.flows.len() - 1])
     }
 
-    /// Removes a flow and frees its share.
+    /// Removes the flow of this name, frees its share of the capacity and returns its row.
     ///
     /// # Errors
     /// [`PlatformError::UnknownFlow`] if no flow of this name is registered.
@@ -156,8 +158,8 @@ impl Manager {
         Ok(released)
     }
 
-    /// Returns the largest SLO with which this flow could be admitted on any route, in gigabits per
-    /// second. It does not depend on the requested SLO.
+    /// Returns the largest SLO with which this flow could be admitted on any of its routes, in
+    /// gigabits per second. It does not depend on the SLO in the request.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], and the errors of [`Platform::check`].
@@ -281,8 +283,8 @@ impl Manager {
         self.room(&status.request.clone(), &shaping)
     }
 
-    /// Returns the other routes that the request of flow `number` allows, classified beside the
-    /// present promises. The classes hold until a flow comes, leaves or moves.
+    /// Returns the other routes that the request of flow `number` allows, each tagged together with
+    /// the present promises. The list is kept until a flow comes, leaves or moves.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -316,8 +318,9 @@ impl Manager {
         self.classified = vec![None; self.flows.len()];
     }
 
-    /// Finds another route for a flow in addition to the present promises (line 18): of the
-    /// SLO-Friendly alternatives the one with the most capacity left.
+    /// Finds another route for flow `number` (Algorithm 1, line 18): of its SLO-Friendly
+    /// [`alternatives`](Manager::alternatives), the one with the most remaining capacity. `None` if
+    /// there is none.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -335,16 +338,16 @@ impl Manager {
         Ok(best.map(|best| best.route.clone()))
     }
 
-    /// Returns the registered flows with these arrivals, and the mechanism ARCUS with their
-    /// registers.
+    /// Returns the input of a simulation under ARCUS: the registered flows with the arrivals that
+    /// `arrivals` gives each, and the mechanism with their registers.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
         let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();
         (flows, Mechanism::arcus(shaping))
     }
 
-    /// Returns the candidates of a sweep: the traffic of a flow at its SLO on each possible route,
-    /// with messages cut. Empty without an SLO.
+    /// Returns what a flow would send at its SLO on each of its possible routes, with messages cut
+    /// to segments. Empty for a request without an SLO.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
@@ -365,8 +368,8 @@ impl Manager {
         Ok(cut.into_iter().map(candidate).collect())
     }
 
-    /// Returns the patterns of a request in profiles: each route with each size of the units that
-    /// reach it, with messages cut and whole.
+    /// Returns the pairs of route and size that the profiles need for a request: each possible
+    /// route with each size of its messages and of the segments that they are cut to.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
@@ -481,9 +484,9 @@ impl Manager {
         rest::alone(&mut self.profiles, &self.flows[number])
     }
 
-    /// The rates that the profiles predict if all flows with promises use them in full, in gigabits
-    /// per second, by flow number. A rate below the promise is a predicted violation, which can
-    /// occur only with over-subscription.
+    /// Predicts from the profiles the rate of each flow if all flows use their promises in full, in
+    /// gigabits per second, by flow number. A rate below the promise, which only over-subscription
+    /// allows, is a predicted violation.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -493,9 +496,10 @@ impl Manager {
         self.allocation(&promises)
     }
 
-    /// The rates that flows with these demands get, in gigabits per second, by flow number.
-    /// Priorities are served one after the other; flows of one priority get equal parts of their
-    /// demands. A flow's rate is reduced only if a resource that it uses is short.
+    /// Divides the capacity among flows that demand these rates. Demands and results are in
+    /// gigabits per second, by flow number. Priorities are served one after the other; flows of one
+    /// priority get equal fractions of their demands. A flow's rate is reduced only if a resource
+    /// that it uses is short.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

@@ -1,5 +1,5 @@
-//! ARCUS's control plane (section 4.3): profiles, admission, planning of registers, and adjustment
-//! while flows run.
+//! ARCUS's control plane (section 4.3): it profiles the platform, admits flows, plans the registers
+//! of their shapers and adjusts them while flows run.
 
 mod acc_table;
 mod combination;

@@ -1,4 +1,5 @@
-//! The profile table: Capacity(t, X, N) by context, and the tags of contexts.
+//! The profile table: the capacity of each context, the paper's Capacity(t, X, N), and the tags of
+//! contexts.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +11,14 @@ use super::route::{RouteEntry, Traffic, add};
 use super::thresholds::CONTEXT_PATTERNS;
 use crate::{Platform, PlatformError};
 
-/// The tag of a context: whether it can keep its promises (section 4.3, 1 bit).
+/// The tag of a context: whether the platform can keep all promises to its flows (section 4.3, 1
+/// bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// The context can deliver all promises.
+    /// The platform can deliver all promised rates.
     SloFriendly,
-    /// The context cannot keep its promises, and must be avoided.
+    /// The platform cannot deliver all promised rates, so admission and path selection avoid the
+    /// context.
     SloViolating,
 }
 
@@ -39,20 +42,21 @@ impl Tag {
     }
 }
 
-/// The patterns that a sweep combines: every route with every size.
+/// Which mixes of traffic [`ProfileTable::sweep`] profiles: all combinations of these pairs of
+/// route and size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// Routes and sizes of the units that reach the accelerators.
+    /// The pairs of a route and a size of its messages or segments.
     pub patterns: Vec<(RouteEntry, Bytes)>,
-    /// The largest number of patterns that share the platform in a context.
+    /// The largest number of these pairs that share the platform in one context.
     pub most: usize,
 }
 
 /// Traffic in a form that can be compared: route, size, and rate in kilobits per second.
 type TagKey = Vec<(RouteEntry, Bytes, u64)>;
 
-/// The capacity of each context on a platform, found by simulation in advance or on demand, and the
-/// tags of traffic that was classified in advance.
+/// The table of capacities of one platform, by context. Capacities are found by simulation, in
+/// advance or when they are needed. It also has the tags of traffic that was classified in advance.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
@@ -63,7 +67,7 @@ pub struct ProfileTable {
 }
 
 impl ProfileTable {
-    /// The largest number of contexts of one sweep.
+    /// The largest number of contexts that one sweep may profile.
     pub const MOST_CONTEXTS: usize = 20_000;
 
     /// Creates an empty table for `platform`.
@@ -77,8 +81,9 @@ impl ProfileTable {
         }
     }
 
-    /// Sets the sizes of a sweep. A unit whose size is between two of them counts as the one of the
-    /// two whose messages have the lower rate, so that tenants with other sizes need no simulation.
+    /// Sets the sizes that profiles distinguish. A message or segment whose size is between two of
+    /// them counts as the one with the lower rate, so that tenants with other sizes need no
+    /// simulation.
     #[must_use]
     pub fn of_sizes(self, mut sizes: Vec<Bytes>) -> ProfileTable {
         sizes.sort_unstable();
@@ -86,35 +91,35 @@ impl ProfileTable {
         ProfileTable { sizes, ..self }
     }
 
-    /// The platform.
+    /// The platform whose capacities the table has.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
 
-    /// The profiled contexts and their capacities.
+    /// The profiled contexts with their capacities.
     pub fn entries(&self) -> impl Iterator<Item = (&Context, &Capacity)> {
         self.entries.iter()
     }
 
-    /// The number of contexts that this table has simulated, which excludes inserted ones.
+    /// The number of contexts that this table has simulated; inserted ones do not count.
     pub fn simulated(&self) -> u64 {
         self.simulated
     }
 
-    /// Adds a capacity that was measured before on an equal platform.
+    /// Adds the capacity of a context that was simulated before on an equal platform.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }
 
-    /// Adds the tag of traffic that was classified before. Admission and path selection use it
-    /// instead of the capacity.
+    /// Adds the tag of traffic that was classified before. Admission and path selection then use
+    /// this tag and not the capacity.
     pub fn insert_tag(&mut self, flows: &[Traffic], tag: Tag) {
         self.tags.insert(key(flows), tag);
     }
 
-    /// Profiles every context of up to `most` patterns at the points of a grid of shares, on
-    /// several threads: the offline sweep. [`ProfileTable::capacity_of`] needs no other contexts
-    /// for traffic of these patterns.
+    /// Profiles in advance, on `threads` threads, every context of up to `sweep.most` pairs of
+    /// route and size, for a grid of their shares of the traffic: the paper's offline profiling.
+    /// For traffic of these pairs, [`ProfileTable::capacity_of`] then simulates nothing.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_CONTEXTS`] contexts, and
@@ -137,9 +142,9 @@ impl ProfileTable {
         let most = sweep.most.min(CONTEXT_PATTERNS);
         let contexts = Context::all(&patterns, most, ProfileTable::MOST_CONTEXTS);
         let contexts = contexts.ok_or(PlatformError::OutOfRange {
-            name: "contexts of the sweep",
+            name: "mixes of flows to profile",
             value: ProfileTable::MOST_CONTEXTS as f64 + 1.0,
-            allowed: "at most 20000: combine fewer sizes, paths or flows at a time",
+            allowed: "at most 20000: give fewer sizes or paths, or combine fewer flows at a time",
         })?;
         let missing: Vec<&Context> = contexts
             .iter()
@@ -185,8 +190,8 @@ impl ProfileTable {
         Ok(measured)
     }
 
-    /// Returns the rates of a context's flows without shaping, with round robin by message, in
-    /// gigabits per second.
+    /// Simulates a context without shaping, where flows take turns message by message. Returns the
+    /// rate of each of its flows, in gigabits per second.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -194,11 +199,11 @@ impl ProfileTable {
         unshaped(&self.platform, context)
     }
 
-    /// The capacity of the platform for traffic in these proportions, in gigabits per second in
-    /// all. The time for a bit is interpolated linearly between the points of a grid of shares, so
-    /// a finite table serves all shares. Where the bottleneck changes between two
-    /// contexts, the true capacity is higher. Traffic of more than four patterns is not
-    /// interpolated.
+    /// Returns the total rate that the platform delivers if flows send in the proportions of
+    /// `flows`, in gigabits per second. It is interpolated between contexts on a grid of shares
+    /// (linearly in the time for a bit), so a finite table serves all shares. Where the bottleneck
+    /// changes between two contexts, the true capacity is higher. Traffic of more than four pairs
+    /// of route and size is simulated, not interpolated.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -234,7 +239,8 @@ impl ProfileTable {
         Ok(1.0 / time)
     }
 
-    /// The load: the share of the platform's capacity that this traffic takes; 0 without traffic.
+    /// Returns the rate of this traffic over the platform's capacity for it; 0 without traffic.
+    /// Above 1, the platform cannot deliver it.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -246,8 +252,8 @@ impl ProfileTable {
         }
     }
 
-    /// Classifies traffic: whether the platform delivers it with a load of at most `most`. A tag
-    /// that was inserted for equal traffic has precedence.
+    /// Tags traffic as SLO-Friendly if its [`load`](ProfileTable::load) is at most `most`, and
+    /// otherwise as SLO-Violating. A tag that was inserted for equal traffic has precedence.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

@@ -1,4 +1,4 @@
-//! Registers for promised rates.
+//! Calculates the registers of a flow's shaper from the promised rate.
 
 use accelflow_shaping::{Clock, Registers, Unit};
 use accelflow_units::Bytes;
@@ -16,7 +16,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// The unit of a token.
+    /// The unit of the shaper's tokens for this rate: bytes or messages.
     pub const fn unit(self) -> Unit {
         match self {
             Rate::GbitPerS(_) => Unit::Bytes,
@@ -24,7 +24,7 @@ impl Rate {
         }
     }
 
-    /// Tokens per second.
+    /// The rate in tokens per second, where a token is a byte or a message.
     pub fn tokens_per_s(self) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate * 1e9 / 8.0,
@@ -32,12 +32,12 @@ impl Rate {
         }
     }
 
-    /// The rate in gigabits per second, in messages of `size`.
+    /// The rate in gigabits per second, if all messages have `size`.
     pub fn gbit_per_s(self, size: Bytes) -> f64 {
         self.gbit_per_s_of(size.get() as f64)
     }
 
-    /// The rate in gigabits per second, in messages of a mean size of `mean_bytes`.
+    /// The rate in gigabits per second, if messages have `mean_bytes` bytes on average.
     pub fn gbit_per_s_of(self, mean_bytes: f64) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate,
@@ -46,9 +46,10 @@ impl Rate {
     }
 }
 
-/// Calculates registers for `rate` in messages or segments of at most `largest` bytes, at `clock`.
-/// The interval is the shortest whose rate is within 1e-4 of `rate`, or else the nearest. The
-/// bucket is the smallest that never loses a token: a refill plus the largest cost minus one.
+/// Calculates the registers of a shaper that passes `rate` in messages or segments of at most
+/// `largest` bytes, at `clock`. The refill interval is the shortest whose rate is within 1e-4 of
+/// `rate`, or else the nearest. The bucket is the smallest that never loses a token: a refill plus
+/// the largest cost minus one.
 ///
 /// # Errors
 /// [`PlatformError::OutOfRange`] for a rate that is too low or too high for the registers.
@@ -56,7 +57,7 @@ pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registe
     registers_for_bursts(rate, largest, 1, clock)
 }
 
-/// Calculates registers as [`registers_for`] does, but with a larger bucket: after a pause it holds
+/// Calculates registers as [`registers_for`] does, but with a larger bucket: after a pause it has
 /// the tokens of `burst` messages of the largest size, which then pass at once.
 ///
 /// # Errors

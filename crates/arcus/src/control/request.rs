@@ -1,4 +1,4 @@
-//! Requests to admit a flow: its traffic, and its promises.
+//! Requests to admit a flow: what it sends, and what the server promises it.
 
 use accelflow_shaping::Unit;
 use accelflow_units::{Bytes, Time};
@@ -6,7 +6,7 @@ use accelflow_units::{Bytes, Time};
 use super::Rate;
 use crate::{Path, PlatformError, Sizes};
 
-/// The service class of a flow, which determines its promise (section 6).
+/// The service class of a flow, which says how firmly its SLO is promised (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceClass {
     /// The SLO is always kept. Such flows may use only [`ServiceClass::RESERVED_SHARE`] of the
@@ -18,15 +18,15 @@ pub enum ServiceClass {
     /// The SLO is always kept, and the flow may get `factor` times its rate for `allowance` in each
     /// `window`, if capacity remains.
     ManagedBurst {
-        /// The factor, at least 1.
+        /// The factor on the promised rate during a burst, from 1 to 100.
         factor: f64,
-        /// The time of bursts in a window.
+        /// The total time of bursts in each window; at most `window`.
         allowance: Time,
-        /// The window.
+        /// The length of a window, above 0.
         window: Time,
     },
-    /// There is no promise, and the flow gets remaining capacity. It needs no SLO; a given SLO is
-    /// ignored.
+    /// Nothing is promised: the flow gets the capacity that others leave. It needs no SLO; a given
+    /// SLO is ignored.
     Opportunistic,
 }
 
@@ -66,23 +66,24 @@ impl ServiceClass {
         PlatformError::unless(good, "burst factor", factor, "from 1 to 100")?;
         let good = allowance <= window && window > Time::ZERO;
         let value = allowance.as_us_f64();
-        PlatformError::unless(good, "burst allowance us", value, "at most the window")
+        PlatformError::unless(good, "burst allowance in us", value, "at most the window")
     }
 }
 
-/// The availability of a promised rate, which is kept in `percent` of all periods of this length.
+/// A rate promised in a percentage of periods: the flow gets it in `percent` of all periods of this
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Availability {
-    /// From 50 to below 100.
+    /// The percentage of periods, from 50 to below 100.
     pub percent: f64,
-    /// The period.
+    /// The length of a period.
     pub period: Time,
 }
 
-/// A promised percentile of latencies.
+/// A promised percentile of message latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
-    /// From 50 to below 100.
+    /// The percentile, from 50 to below 100.
     pub percent: f64,
     /// The latency that `percent` of all messages must not exceed.
     pub most: Time,
@@ -91,42 +92,44 @@ pub struct LatencySlo {
 /// A request to admit a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdmissionRequest {
-    /// Its unique name.
+    /// The flow's name, which no other registered flow may have.
     pub name: String,
-    /// Its VM.
+    /// The number of the VM whose messages these are.
     pub vm: usize,
     /// The accelerator, by the name of an entry of the AccTable.
     pub accelerator: String,
-    /// Alternatives to `accelerator`, by name.
+    /// Other accelerators that may serve the flow instead of `accelerator`, by name.
     pub instead: Vec<String>,
     /// Further accelerators that its messages pass after `accelerator`, in order.
     pub then: Vec<String>,
-    /// Its path.
+    /// The path of the flow's messages between host, network, accelerators and storage.
     pub path: Path,
-    /// Alternatives to that path.
+    /// Other paths that the flow may take instead of `path`.
     pub other_paths: Vec<Path>,
-    /// The sizes of its messages.
+    /// The sizes of the flow's messages.
     pub sizes: Sizes,
-    /// Its SLO; optional only for opportunistic flows.
+    /// The rate that the flow asks for; optional only for opportunistic flows.
     pub slo: Option<Rate>,
-    /// A second limit, in the other unit. Both limits apply, and the smaller one is promised.
+    /// A second rate, in messages if `slo` is in bits, and in bits if it is in messages. Both limit
+    /// the flow, and the smaller one is promised.
     pub also: Option<Rate>,
-    /// Its service class.
+    /// The service class, which says how firmly the rate is promised.
     pub class: ServiceClass,
-    /// The availability of the promise; by default it applies to the rate over a whole run.
+    /// The share of periods in which the rate is promised. `None` promises the mean rate over the
+    /// whole run.
     pub availability: Option<Availability>,
-    /// A percentile of its latencies, if one is promised.
+    /// The promised percentile of message latencies; `None` promises none.
     pub latency: Option<LatencySlo>,
-    /// The priority under over-subscription; 0 comes before 1.
+    /// The flow's priority if promises exceed the capacity: 0 keeps its rate longest.
     pub priority: u8,
-    /// Number of messages that may pass at once after a pause: the bucket holds the tokens of so
-    /// many of the largest, and a refill. From 1 to 65,536; with 1, a message that is cut into
+    /// The number of messages that may pass at once after a pause, from 1 to 65,536: the token
+    /// bucket has room for so many of the largest, and a refill. With 1, a message that is cut into
     /// segments passes segment by segment.
     pub burst: u32,
 }
 
 impl AdmissionRequest {
-    /// Creates a request of VM 0 for an on-demand flow of messages of one size.
+    /// Creates a request of VM 0 for an on-demand flow whose messages all have `size`.
     pub fn new(name: &str, accelerator: &str, path: Path, size: Bytes, slo: Rate) -> Self {
         AdmissionRequest {
             name: name.to_owned(),
@@ -159,7 +162,7 @@ impl AdmissionRequest {
         }
     }
 
-    /// The unit of its first limit's tokens.
+    /// The unit of the tokens for `slo`: bytes or messages.
     pub fn unit(&self) -> Unit {
         match self.slo {
             Some(rate) if self.class != ServiceClass::Opportunistic => rate.unit(),
@@ -194,7 +197,7 @@ impl AdmissionRequest {
         let good = (1..=65_536).contains(&self.burst);
         PlatformError::unless(
             good,
-            "slo burst messages",
+            "messages of a burst",
             f64::from(self.burst),
             "from 1 to 65536",
         )?;
@@ -205,16 +208,21 @@ impl AdmissionRequest {
             .chain(self.latency.map(|target| target.percent))
         {
             let good = (50.0..100.0).contains(&percent);
-            PlatformError::unless(good, "slo percent", percent, allowed)?;
+            PlatformError::unless(good, "percentage of an SLO", percent, allowed)?;
         }
         if let Some(Availability { period, .. }) = self.availability {
             let good = period > Time::ZERO;
-            PlatformError::unless(good, "slo period us", period.as_us_f64(), "above 0")?;
+            PlatformError::unless(
+                good,
+                "period of an SLO in us",
+                period.as_us_f64(),
+                "above 0",
+            )?;
         }
         match self.latency {
             Some(LatencySlo { most, .. }) => {
                 let good = most > Time::ZERO;
-                PlatformError::unless(good, "slo latency us", most.as_us_f64(), "above 0")
+                PlatformError::unless(good, "latency of an SLO in us", most.as_us_f64(), "above 0")
             }
             None => Ok(()),
         }

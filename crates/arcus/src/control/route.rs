@@ -1,18 +1,18 @@
-//! Routes of flows, and the traffic on them.
+//! Routes of flows through the platform, and the traffic on them.
 
 use accelflow_units::Bytes;
 
 use crate::Path;
 
-/// A route: a path, the accelerators on it and the DMA engine that moves the data.
+/// A route of a flow: its path, the accelerators on it, and the DMA engine that moves its data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteEntry {
     /// The accelerators' numbers on the platform, in the order in which messages pass them; empty
     /// for a route to the storage only.
     pub accelerators: Vec<usize>,
-    /// The DMA engine.
+    /// The number of the DMA engine, from 0.
     pub engine: usize,
-    /// The path.
+    /// The path between host, network, accelerators and storage.
     pub path: Path,
 }
 
@@ -26,7 +26,7 @@ impl RouteEntry {
         }
     }
 
-    /// The first accelerator; `None` for a route to the storage only.
+    /// The number of the first accelerator; `None` for a route to the storage only.
     pub fn accelerator(&self) -> Option<usize> {
         self.accelerators.first().copied()
     }
@@ -43,14 +43,14 @@ impl RouteEntry {
     }
 }
 
-/// Traffic of one size on a route.
+/// What a flow sends on a route in messages or segments of one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// The route.
+    /// The route that the messages or segments take.
     pub route: RouteEntry,
-    /// The size of the units that reach the accelerators: messages or segments.
+    /// The size of each message or, if messages are cut, of each segment.
     pub size: Bytes,
-    /// The rate in gigabits per second, or a relative share.
+    /// The rate in gigabits per second. Where only proportions count, any multiple of it.
     pub gbit_per_s: f64,
 }
 

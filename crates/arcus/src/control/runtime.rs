@@ -10,36 +10,36 @@ use super::status::FlowStatus;
 use super::thresholds::{CATCH_UP, MARGIN_WORTH, SMOOTHING, TOLERANCE, WORTH};
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
-/// Commands to the runtime while flows run.
+/// A command to the [`Runtime`]: adds or removes a flow during the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Registers a flow with these arrivals.
+    /// Asks to admit a flow whose messages have these arrivals.
     Register(Box<AdmissionRequest>, Arrivals),
-    /// Releases the flow of this name: its share is freed, and messages that it has sent are still
-    /// served.
+    /// Removes the flow of this name. Its share of the capacity is freed; messages that it has sent
+    /// are still served.
     Release(String),
 }
 
 /// The outcome of a [`Command`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandOutcome {
-    /// The flow was admitted. Has its row of the table of flows at that time. On the platform it
-    /// gets the next number.
+    /// The flow was admitted, and has this row in the table of flows at that time. On the platform
+    /// it has the next free flow number.
     Admitted(Box<FlowStatus>),
-    /// The flow of this number was removed.
+    /// The flow with this number on the platform was removed.
     Released(usize),
-    /// The command was refused, since there is no room for the flow or no flow of this name.
+    /// The command was refused: the capacity does not suffice, or no flow has this name.
     Refused(PlatformError),
 }
 
-/// A command that was carried out.
+/// A [`Command`] that was carried out or refused, with its time and outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The time.
+    /// The simulated time at which the command was carried out.
     pub at: Time,
-    /// The name of the flow.
+    /// The name of the flow that was to be added or removed.
     pub name: String,
-    /// The outcome.
+    /// What happened to the flow.
     pub outcome: CommandOutcome,
 }
 
@@ -64,7 +64,8 @@ struct Seat {
     kept: Kept,
 }
 
-/// The runtime of one server: a control plane, and the state of its flows.
+/// ARCUS's Algorithm 1 on one server: watches the rates of flows, adjusts their registers and moves
+/// flows whose SLO is violated.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     manager: Manager,
@@ -85,7 +86,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Creates the runtime of a control plane. Its registered flows run from the start.
+    /// Creates the runtime of a control plane. The flows registered there run from the start.
     pub fn new(manager: Manager) -> Runtime {
         let seats = (0..manager.flows().len()).map(Seat::new).collect();
         Runtime {
@@ -103,9 +104,9 @@ impl Runtime {
         }
     }
 
-    /// Adds a command for the first call of the controller at or after this time. Commands of one
-    /// call are executed in the order of their times, and commands of the same time in the order of
-    /// addition.
+    /// Adds a command, executed at the first control period that begins at or after `time`.
+    /// Commands of one period are executed in the order of their times, and those of the same time
+    /// in the order of addition.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
         let place = self.commands.partition_point(|command| command.0 <= time);
@@ -123,17 +124,21 @@ impl Runtime {
         }
     }
 
-    /// The control plane.
+    /// The control plane with the registered flows.
     pub fn manager(&self) -> &Manager {
         &self.manager
     }
 
-    /// The number of periods in which a flow had messages to send and got less than its SLO.
+    /// The number of periods in which a flow had messages to send and got less than its SLO, summed
+    /// over flows. The periods are control periods or, where a rate is promised in a percentage of
+    /// periods, those.
     pub fn violations(&self) -> u64 {
         self.violations
     }
 
-    /// Number of periods in which a flow got its SLO, but was predicted to miss it.
+    /// The number of control periods in which a flow got its SLO, but was predicted to miss it,
+    /// summed over flows.
+    /// summed over all flows.
     pub fn predicted_violations(&self) -> u64 {
         self.predicted
     }
@@ -143,19 +148,19 @@ impl Runtime {
         self.moves
     }
 
-    /// The number of contexts that the control plane has simulated.
+    /// The number of contexts whose capacity the control plane has simulated so far.
     pub fn simulated_contexts(&mut self) -> u64 {
         self.manager.profiles().simulated()
     }
 
-    /// The number of periods in which the flow `name` missed its promised rate; `None` if no flow of
-    /// this name is registered.
+    /// The number of periods in which the flow `name` had messages to send and got less than its
+    /// SLO ([`Runtime::violations`]); `None` if no flow of this name is registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
         Some(self.seat(name)?.violations)
     }
 
-    /// The number of periods in which the flow `name` was predicted to miss its promised rate; `None`
-    /// if no flow of this name is registered.
+    /// The number of control periods in which the flow `name` got its promised rate, but was
+    /// predicted to miss it; `None` if no flow of this name is registered.
     pub fn predicted_violations_of(&self, name: &str) -> Option<u64> {
         Some(self.seat(name)?.predicted)
     }
@@ -166,13 +171,13 @@ impl Runtime {
         self.seats.get(place)
     }
 
-    /// The executed commands, in order.
+    /// The commands carried out so far, with their outcomes, in order.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
 
-    /// Returns the arrivals and departures of flows, to repeat a run with the same admissions but
-    /// without Algorithm 1.
+    /// Returns a controller that adds and removes the same flows at the same times, but never
+    /// adjusts them: for a comparison without Algorithm 1.
     pub fn timetable(&self) -> Timetable {
         Timetable {
             changes: self.changes.clone(),
@@ -512,7 +517,7 @@ impl Seat {
     }
 }
 
-/// A control plane that only adds and removes flows at given times.
+/// A control plane that adds and removes flows at given times, and does nothing else.
 #[derive(Clone, Debug)]
 pub struct Timetable {
     changes: Vec<(Time, Action)>,

@@ -1,4 +1,4 @@
-//! Rows of the PerFlowStatusTable.
+//! Rows of ARCUS's PerFlowStatusTable.
 
 use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::Bytes;
@@ -10,28 +10,29 @@ use super::route::{RouteEntry, Traffic, add, cut};
 use super::thresholds::{RESULTS_ABOVE, TOLERANCE};
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
-/// A row of the PerFlowStatusTable.
+/// The state of a registered flow: its row of ARCUS's PerFlowStatusTable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowStatus {
-    /// The request.
+    /// The admission request of the flow.
     pub request: AdmissionRequest,
-    /// Its route.
+    /// The route of the flow at present.
     pub route: RouteEntry,
-    /// The largest segment into which its messages are split.
+    /// The largest segment that the flow's messages are cut to.
     pub segment: Bytes,
-    /// Its registers.
+    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::slo`].
     pub registers: Registers,
-    /// The registers of its second limit.
+    /// The registers for the rate in [`AdmissionRequest::also`]; `None` without it.
     pub also: Option<Registers>,
-    /// The registers of its second shaper, in bytes of results, if its route leads through
-    /// accelerators to the storage (section 4.1, "PatternC"). It passes one result at a time, and as
-    /// many messages per second as the first.
+    /// The registers of the second shaper, whose tokens are bytes of results, if the route leads
+    /// through accelerators to the storage (section 4.1, "PatternC"). It passes one result at a
+    /// time, and as many messages per second as the first shaper.
     pub results: Option<Registers>,
     /// The accelerators' output; `None` without a second shaper.
     pub(super) output: Option<Output>,
-    /// The rate of the registers, in gigabits per second.
+    /// The rate that the registers allow, in gigabits per second.
     pub shaped_gbit_per_s: f64,
-    /// The rate last measured, in gigabits a second; `None` before the first measurement.
+    /// The flow's measured rate in the last control periods, in gigabits per second; `None` before
+    /// the first measurement.
     pub measured_gbit_per_s: Option<f64>,
 }
 
@@ -79,7 +80,7 @@ impl FlowStatus {
         Ok(())
     }
 
-    /// The promised rate, in gigabits a second; `None` for an opportunistic flow.
+    /// The promised rate, in gigabits per second; `None` for an opportunistic flow.
     pub fn slo_gbit_per_s(&self) -> Option<f64> {
         let promised = self.request.class != ServiceClass::Opportunistic;
         promised.then(|| self.request.asked_gbit_per_s()).flatten()
@@ -90,7 +91,7 @@ impl FlowStatus {
         parts(&self.request.sizes, &self.route, self.segment, gbit_per_s)
     }
 
-    /// Returns the flow for the platform with these arrivals, and its shaping.
+    /// Returns the input of a simulation: the flow with `arrivals`, and the settings of its shaper.
     pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
         let request = &self.request;
         let largest = request.sizes.largest();
@@ -118,14 +119,14 @@ impl FlowStatus {
         (flow, shaping)
     }
 
-    /// Its limits: unit of the tokens, and registers.
+    /// The rate limits of the flow, one or two: the unit of the tokens, and the registers.
     pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
         let unit = self.request.unit();
         let also = self.also.map(|registers| (unit.other(), registers));
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// The promised rate, in gigabits per second; 0 for a flow without a promise.
+    /// The promised rate, in gigabits per second; 0 for an opportunistic flow.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }

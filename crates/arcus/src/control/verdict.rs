@@ -1,4 +1,4 @@
-//! Verdicts on promises.
+//! Verdicts: whether a run kept the promises to a flow.
 
 use accelflow_units::Time;
 
@@ -8,21 +8,22 @@ use super::status::FlowStatus;
 use super::thresholds::{BEYOND, TOLERANCE};
 use crate::RunResult;
 
-/// The verdict of a run on a flow's promise.
+/// The verdict on one flow: whether the run kept what was promised to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// No promise was made.
+    /// Nothing was promised to the flow.
     NoPromise,
-    /// Kept: the flow got its SLO, to within a hundredth.
+    /// The flow got what was promised; a mean rate may be up to 1 % lower.
     Kept,
-    /// Undecided: the run, or the flow's part of it, is too short for a verdict.
+    /// Undecided: the flow was present too briefly for a verdict.
     TooShort,
-    /// Missed: the flow got less, by more than the messages still in flight.
+    /// The flow got less than promised, by more than the tolerance and the messages still in
+    /// flight.
     Below,
 }
 
 impl Verdict {
-    /// The name in files and reports.
+    /// The verdict's name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Kept => "kept",
@@ -33,31 +34,32 @@ impl Verdict {
     }
 }
 
-/// The periods in which a flow did or did not get its rate.
+/// The number of periods in which a flow was present, and in which it missed its promised rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
-    /// Whole periods in which the flow was present.
+    /// The number of whole periods in which the flow was present.
     pub all: u64,
-    /// The number of these periods with less than the promise and less than the demand.
+    /// The number of these in which the flow got less than promised although it had more to send.
     pub missed: u64,
 }
 
 impl Periods {
-    /// The percentage of periods that were not missed; 0 without periods.
+    /// The percentage of periods in which the flow got its rate; 0 without periods.
     pub fn kept_percent(self) -> f64 {
         100.0 * (self.all - self.missed) as f64 / self.all.max(1) as f64
     }
 }
 
 impl FlowStatus {
-    /// Returns the worst verdict of `run` on the promises to this flow, whose number is `number`. A
-    /// flow that sends less than its SLO must get only what it sends.
+    /// Returns the verdict on all promises to this flow, the worst of those on rate and latency.
+    /// `number` is the flow's index in `run`. A flow that sends less than its SLO need only get
+    /// what it sends.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))
     }
 
-    /// The verdict on its rate.
+    /// Returns the verdict on the promised rate. `number` is the flow's index in `run`.
     pub fn rate_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(slo) = self.slo_gbit_per_s() else {
             return Verdict::NoPromise;
@@ -106,7 +108,8 @@ impl FlowStatus {
         }
     }
 
-    /// The periods in which the flow got its rate; `None` if no availability is promised.
+    /// Counts the periods in which the flow missed its promised rate. `number` is the flow's index
+    /// in `run`. `None` unless the rate is promised in a percentage of periods.
     pub fn periods(&self, run: &RunResult, number: usize) -> Option<Periods> {
         let (slo, availability) = (self.slo_gbit_per_s()?, self.request.availability?);
         let result = &run.flows[number];
@@ -130,7 +133,8 @@ impl FlowStatus {
         Some(found)
     }
 
-    /// The verdict on its latencies.
+    /// Returns the verdict on the promised percentile of latencies. `number` is the flow's index in
+    /// `run`.
     pub fn latency_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(LatencySlo { percent, most }) = self.request.latency else {
             return Verdict::NoPromise;
@@ -147,10 +151,11 @@ impl FlowStatus {
         }
     }
 
-    /// Returns the time for which a flow must be present for a verdict on its rate and latencies.
-    /// It is a hundred times the time of a message at its SLO plus the latency of its first
-    /// message, or the time of as many periods and messages as its percentages need. `None` without
-    /// a promise.
+    /// Returns the time for which a flow must be present for a verdict on rate and latency; `None`
+    /// if nothing is promised. `number` is the flow's index in `run`. For a mean rate it is a
+    /// hundred times the time of a message at the SLO plus, for a flow added during the run, its
+    /// shortest latency. For promised percentages it is the time of as many periods and messages as
+    /// they need.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s();
         let rate = slo.map(|slo| match self.request.availability {

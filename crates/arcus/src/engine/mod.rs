@@ -1,4 +1,4 @@
-//! The platform in simulated time.
+//! The simulation of a platform: its event loop, and the state of flows and messages.
 
 mod arbiter;
 mod controller;
@@ -17,7 +17,7 @@ pub use controller::{Action, Controller, Counters};
 use run::Run;
 pub use settings::Settings;
 
-/// Runs `flows` on `platform` under `mechanism`.
+/// Simulates `flows` on `platform`, shared by `mechanism`, without a control plane.
 ///
 /// # Errors
 /// The errors of [`Platform::check`], and for a mechanism that does not fit the flows.
@@ -31,7 +31,8 @@ pub fn simulate(
     Run::new(platform, flows, mechanism, settings)?.finish(None)
 }
 
-/// Runs `flows` on `platform` under `mechanism` with a control plane.
+/// Simulates `flows` on `platform`, shared by `mechanism`, and calls `controller` once per control
+/// period.
 ///
 /// # Errors
 /// The errors of [`simulate`], and for registers of the controller that the shaper refuses.

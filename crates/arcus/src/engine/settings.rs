@@ -1,19 +1,19 @@
-//! Settings of a run.
+//! Settings of a simulation run: its length and its seed.
 
 use accelflow_units::Time;
 
 use crate::PlatformError;
 
-/// The length of a run and its seed.
+/// The length and the seed of a simulation run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Time before the measured time.
+    /// The simulated time before measurement begins.
     pub warmup: Time,
-    /// The measured time.
+    /// The simulated time that is measured, after the warm-up.
     pub duration: Time,
-    /// The seed. Equal seeds give bit-identical runs.
+    /// The seed of random numbers. Equal seeds give bit-identical runs.
     pub seed: u64,
-    /// The time between two calls of the controller.
+    /// The simulated time between two calls of the controller.
     pub control_period: Time,
 }
 
@@ -29,7 +29,7 @@ impl Settings {
         }
     }
 
-    /// Sets the seed.
+    /// Sets the seed of random numbers.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Settings {
         Settings { seed, ..self }
@@ -37,8 +37,8 @@ impl Settings {
 
     pub(super) fn check(&self) -> Result<(), PlatformError> {
         let duration = self.duration.as_us_f64();
-        PlatformError::unless(duration > 0.0, "duration", duration, "above 0")?;
+        PlatformError::unless(duration > 0.0, "duration in us", duration, "above 0")?;
         let period = self.control_period.as_us_f64();
-        PlatformError::unless(period > 0.0, "control period", period, "above 0")
+        PlatformError::unless(period > 0.0, "control period in us", period, "above 0")
     }
 }

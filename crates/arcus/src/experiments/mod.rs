@@ -23,7 +23,7 @@ pub use report::{PaperExperiment, Report, Row, Series};
 
 use crate::PlatformError;
 
-/// All experiments: name, description, and function.
+/// All experiments on ARCUS that this crate can run.
 pub const EXPERIMENTS: [PaperExperiment; 15] = [
     PaperExperiment {
         name: "fig3",
@@ -117,15 +117,16 @@ pub const EXPERIMENTS: [PaperExperiment; 15] = [
     },
 ];
 
-/// Runs an experiment once by name; `None` for an unknown name.
+/// Runs the experiment `name` once with `seed`; `None` for an unknown name.
 pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
     let found = find(name)?;
     Some((found.run)(seed).map(|report| named(found, seed, 1, report)))
 }
 
-/// Runs an experiment with `replications` successive seeds from `seed`, by default as many as the
-/// experiment states, on several threads. Returns means and half their 95 % intervals. Numbers that
-/// are missing in some run are left out.
+/// Runs the experiment `name` with `replications` successive seeds from `seed` on, on `threads`
+/// threads. Returns means and half their 95 % confidence intervals. By default there are as many
+/// replications as the experiment states. Numbers that are missing in some run are left out. `None`
+/// for an unknown name.
 pub fn replicate(
     name: &str,
     seed: u64,

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::PlatformError;
 
-/// An experiment of the paper, or on a part of it that the paper does not measure.
+/// An experiment of ARCUS's paper, or on a part of the system that the paper does not measure.
 #[derive(Clone, Copy, Debug)]
 pub struct PaperExperiment {
-    /// Its name on the command line.
+    /// The experiment's name on the command line.
     pub name: &'static str,
-    /// Its description, in a line.
+    /// The experiment's description in a line.
     pub title: &'static str,
     /// The default number of seeds over which its results are averaged. Two for experiments without
     /// randomness, to show that the seed has no effect.
@@ -18,32 +18,32 @@ pub struct PaperExperiment {
     pub run: fn(u64) -> Result<Report, PlatformError>,
 }
 
-/// A number that an experiment measures.
+/// One number that an experiment measured.
 ///
 /// The paper's value, which this crate does not have, is joined by `key`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// The key of the paper's figure, such as `arcus.fig8.vm1_loss_least.Host_noTS`; the paper need
-    /// not report it.
+    /// The key of the number in this project's tables, such as
+    /// `arcus.fig8.vm1_loss_least.Host_noTS`; not every key has a number in the paper.
     pub key: String,
-    /// The system; empty if the row does not belong to one.
+    /// The paper's name of the sharing mechanism; empty if the number does not belong to one.
     pub system: &'static str,
-    /// The user or VM that it belongs to, from 1; `None` if it belongs to none.
+    /// The number of the user or VM, from 1; `None` if the number does not belong to one.
     pub user: Option<u32>,
-    /// The percentile that the row reports; `None` if it reports none.
+    /// The percentile that the number is, from 0 to 100; `None` if it is none.
     pub percentile: Option<f64>,
-    /// Its description.
+    /// What the number is, in words.
     pub what: String,
-    /// Its unit; empty for a ratio.
+    /// The unit of the number; empty for a ratio.
     pub unit: &'static str,
-    /// Our value; the mean of several replications.
+    /// The measured number; the mean if there are several replications.
     pub ours: f64,
-    /// Half the 95 % interval of that mean; `None` for a single run.
+    /// Half the width of the 95 % confidence interval of that mean; `None` for a single run.
     pub half_width: Option<f64>,
 }
 
 impl Row {
-    /// Creates a row that belongs to no user.
+    /// Creates a row that belongs to no user and is no percentile.
     pub fn new(
         key: impl Into<String>,
         system: &'static str,
@@ -63,14 +63,14 @@ impl Row {
         }
     }
 
-    /// Sets the user, from 1.
+    /// Sets the number of the user or VM, from 1.
     #[must_use]
     pub fn of_user(self, user: usize) -> Row {
         let user = u32::try_from(user).ok();
         Row { user, ..self }
     }
 
-    /// Sets the percentile.
+    /// Sets the percentile, from 0 to 100.
     #[must_use]
     pub fn at_percentile(self, percentile: f64) -> Row {
         let percentile = Some(percentile);
@@ -78,40 +78,40 @@ impl Row {
     }
 }
 
-/// Points of a curve.
+/// One measured curve of a figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Series {
-    /// The curve's name.
+    /// The name of the curve.
     pub name: String,
-    /// The panel of the figure that it belongs to.
+    /// The panel of the figure in which the curve is drawn.
     pub panel: String,
-    /// The system; empty if it does not belong to one.
+    /// The paper's name of the sharing mechanism; empty if the curve does not belong to one.
     pub system: &'static str,
-    /// The user or VM that it belongs to, from 1; `None` if it belongs to none.
+    /// The number of the user or VM, from 1; `None` if the curve does not belong to one.
     pub user: Option<u32>,
-    /// The quantity of the x axis.
+    /// The quantity on the x axis, with its unit.
     pub x: &'static str,
-    /// The quantity of the y axis.
+    /// The quantity on the y axis, with its unit.
     pub y: &'static str,
-    /// The points; the means of several replications.
+    /// The points (x, y) of the curve; means if there are several replications.
     pub points: Vec<(f64, f64)>,
-    /// Half the 95 % intervals of the second numbers; empty for a single run.
+    /// Half the widths of the 95 % confidence intervals of y, by point; empty for a single run.
     pub half_widths: Vec<f64>,
 }
 
-/// The outcome of an experiment.
+/// The results of an experiment: numbers and curves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
-    /// The experiment.
+    /// The experiment's name on the command line.
     pub name: &'static str,
-    /// Its title.
+    /// The experiment's description in a line.
     pub title: &'static str,
     /// The seed of the run, or of the first of several replications.
     pub seed: u64,
     /// The number of replications, which have successive seeds.
     pub replications: u64,
-    /// Numbers.
+    /// The measured numbers.
     pub rows: Vec<Row>,
-    /// Curves.
+    /// The measured curves.
     pub series: Vec<Series>,
 }

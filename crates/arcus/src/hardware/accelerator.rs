@@ -1,4 +1,4 @@
-//! Accelerators, by their speed for each message size and the size of their output.
+//! Accelerators: how long a message of each size keeps them busy, and how large their output is.
 
 use accelflow_kernel::Stream;
 use accelflow_units::{Bandwidth, Bytes, Time};
@@ -13,24 +13,24 @@ use crate::PlatformError;
 /// printed values).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
-    /// A fixed time per message plus a time per byte. The rate rises steeply at first and then more
-    /// slowly: the figure's logarithmic type.
+    /// A fixed time per message plus a time per byte. The rate rises steeply with the size at first
+    /// and then more slowly: the figure's logarithmic type.
     Saturating {
-        /// For each message.
+        /// The fixed time per message.
         setup: Time,
-        /// The rate for the bytes, which is the limit for infinite messages.
+        /// The rate of the time per byte, which very large messages approach.
         peak: Bandwidth,
     },
     /// The time of the message's size rounded up to whole blocks. Below one block the rate doubles
     /// with the size: the figure's exponential type (its size axis is logarithmic).
     Blocks {
-        /// The block.
+        /// The size of a block.
         block: Bytes,
-        /// The rate of whole blocks.
+        /// The rate for messages of whole blocks.
         peak: Bandwidth,
     },
-    /// Times at given sizes, linear between them and proportional beyond the last: the figure's ad
-    /// hoc type.
+    /// Measured pairs of a message size and its time: linear between them, proportional to the size
+    /// beyond the last. The figure's ad hoc type.
     Points(Vec<(Bytes, Time)>),
 }
 
@@ -59,7 +59,7 @@ impl Curve {
                 let value = block.get() as f64;
                 PlatformError::unless(
                     block.get() > 0,
-                    "accelerator block",
+                    "block of an accelerator",
                     value,
                     "at least 1 byte",
                 )
@@ -73,10 +73,10 @@ impl Curve {
                         .iter()
                         .all(|point| point.0 > Bytes(0) && point.1 > Time::ZERO);
                 let count = points.len() as f64;
-                let allowed = "one or more points of growing size and time, none of them zero";
+                let allowed = "one or more, with growing sizes and times above 0";
                 PlatformError::unless(
                     good && count > 0.0,
-                    "accelerator curve points",
+                    "points of an accelerator's curve",
                     count,
                     allowed,
                 )
@@ -99,29 +99,30 @@ fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
     }
 }
 
-/// How the compute times of equal messages vary (section 5.3.1: "Bi-modal, Poison, and Uniform", without
-/// values; those here are assumed). The mean is that of the [`Curve`].
+/// The probability distribution of compute times of equal messages (section 5.3.1: "Bi-modal,
+/// Poison, and Uniform", without values; those here are assumed). The mean is that of the
+/// [`Curve`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Law {
-    /// Not at all.
+    /// All times are equal.
     #[default]
     Constant,
-    /// Uniform from zero to twice the mean.
+    /// The times are uniform from zero to twice the mean.
     Uniform,
-    /// A Poisson-distributed number of cycles of 4 ns.
+    /// The times are a Poisson-distributed number of cycles of 4 ns.
     Poisson,
-    /// Half the mean for nine messages of ten, and 5.5 times the mean for the tenth.
+    /// Nine of ten messages take half the mean, and the tenth takes 5.5 times the mean.
     #[serde(rename = "bi-modal")]
     Bimodal,
 }
 
 impl Law {
-    /// All laws.
+    /// The four distributions.
     pub const ALL: [Law; 4] = [Law::Constant, Law::Uniform, Law::Poisson, Law::Bimodal];
 
-    /// The name in files and reports.
+    /// The distribution's name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Law::Constant => "constant",
@@ -158,7 +159,7 @@ fn poisson(mean: f64, stream: &mut Stream) -> u64 {
     }
 }
 
-/// The size of an accelerator's output (section 2: R, egress over ingress bandwidth).
+/// The size of an accelerator's output (section 2: R is the ratio of output to input bandwidth).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Egress {
     /// R times the input, rounded up: 1 for a cipher, below 1 for compression, above for
@@ -169,7 +170,7 @@ pub enum Egress {
 }
 
 impl Egress {
-    /// The size of the output for a message of `size`.
+    /// The size of the output for an input of `size`.
     pub fn of(self, size: Bytes) -> Bytes {
         match self {
             Egress::Ratio(ratio) => Bytes((size.get() as f64 * ratio).ceil() as u64),
@@ -178,29 +179,31 @@ impl Egress {
     }
 }
 
-/// An accelerator.
+/// An accelerator behind the shared interface, which serves one message after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accelerator {
-    /// Its name in the control plane's tables.
+    /// The accelerator's name in the control plane's tables.
     pub name: String,
-    /// The time for which messages keep it busy.
+    /// How long a message keeps the accelerator busy, by its size.
     pub curve: Curve,
-    /// The variation of these times.
+    /// How these times vary among messages of equal size.
     pub law: Law,
-    /// The size of its output.
+    /// The size of the output for an input, as a ratio or as a fixed size.
     pub egress: Egress,
-    /// The size of its result for a calling host, if it is smaller than the output on an inline
-    /// path. For example, an accelerator that checks a payload returns only the verdict.
+    /// The size of the result that is returned to a calling host, if it differs from the output on
+    /// an inline path; `None` if it does not. For example, an accelerator that checks a payload
+    /// returns only the verdict.
     pub call_egress: Option<Egress>,
-    /// The latency of the pipeline after the first stage.
+    /// The latency of the pipeline behind the first stage, added to every message. It does not
+    /// lower the rate.
     pub latency: Time,
-    /// The size of its local input memory, for bytes that have passed arbitration and wait to be
-    /// processed.
+    /// The capacity of the accelerator's input buffer, for bytes that were granted to it and wait
+    /// to be processed.
     pub input: Bytes,
 }
 
 impl Accelerator {
-    /// An accelerator whose output is as large as its input, without a pipeline.
+    /// Creates an accelerator whose output is as large as its input, without pipeline latency.
     pub fn new(name: &str, curve: Curve) -> Accelerator {
         Accelerator {
             name: name.to_owned(),
@@ -213,7 +216,7 @@ impl Accelerator {
         }
     }
 
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
@@ -222,10 +225,20 @@ impl Accelerator {
         for egress in [Some(self.egress), self.call_egress].into_iter().flatten() {
             if let Egress::Ratio(ratio) = egress {
                 let good = ratio.is_finite() && ratio >= 0.0;
-                PlatformError::unless(good, "accelerator egress ratio", ratio, "a number from 0")?;
+                PlatformError::unless(
+                    good,
+                    "output bytes per input byte",
+                    ratio,
+                    "a number from 0",
+                )?;
             }
         }
         let input = self.input.get();
-        PlatformError::unless(input > 0, "accelerator input", 0.0, "at least 1 byte")
+        PlatformError::unless(
+            input > 0,
+            "input buffer of an accelerator",
+            0.0,
+            "at least 1 byte",
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! One direction of a PCIe link in simulated time: packets, turns and credits.
+//! One direction of a PCIe link in simulated time: packets, turns between senders, and flow-control
+//! credits.
 
 use std::collections::VecDeque;
 
@@ -9,31 +10,32 @@ use super::pcie::{Packet, PcieConfig};
 /// Data or requests that wait to cross the link in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// The owner's tag.
+    /// A number by which the caller knows the transfer again.
     pub tag: u32,
-    /// The kind of its packets.
+    /// The kind of packets that the transfer consists of.
     pub packet: Packet,
-    /// Payload that has not been sent; for a read request, the bytes that it requests.
+    /// The payload bytes still to send; for a read request, the bytes still to request.
     pub left: Bytes,
 }
 
-/// A packet on the wire.
+/// A packet that crosses the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Its transfer.
+    /// The tag of the transfer that the packet belongs to.
     pub tag: u32,
-    /// Its kind.
+    /// The kind of the packet.
     pub packet: Packet,
-    /// Its payload; for a read request, the bytes that it requests.
+    /// The packet's payload; for a read request, the bytes that it requests.
     pub size: Bytes,
-    /// Whether it is the last packet of its transfer.
+    /// Whether the packet is the last one of its transfer.
     pub last: bool,
-    /// The time for which it occupies the wire.
+    /// The time for which the packet occupies the wire.
     pub wire: Time,
 }
 
-/// A direction. Sources (the DMA engines) take turns packet by packet; within a source, packets go
-/// in order. A packet without receiver credits blocks only its own source.
+/// One direction of a PCIe link. Sources (the DMA engines) take turns packet by packet; the packets
+/// of one source go in order. A packet that lacks the receiver's credits blocks only its own
+/// source.
 #[derive(Clone, Debug)]
 pub struct Direction {
     sources: Vec<VecDeque<Transfer>>,
@@ -49,7 +51,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Creates an idle direction of a link for `sources` sources.
+    /// Creates an idle direction of a link that `sources` DMA engines share.
     pub fn new(config: &PcieConfig, sources: usize) -> Direction {
         Direction {
             sources: vec![VecDeque::new(); sources],
@@ -65,13 +67,13 @@ impl Direction {
         }
     }
 
-    /// Queues a transfer behind those of its source.
+    /// Queues a transfer behind the earlier ones of its source.
     pub fn push(&mut self, source: usize, transfer: Transfer) {
         self.sources[source].push_back(transfer);
     }
 
-    /// Puts the next packet on the wire, if the wire is free and there is one with credits. The wire
-    /// stays taken until [`Direction::release`].
+    /// Puts the next packet on the wire; `None` if the wire is busy, or no packet with credits
+    /// waits. The wire stays busy until [`Direction::release`].
     pub fn start(&mut self) -> Option<Sent> {
         if self.busy {
             return None;
@@ -108,12 +110,12 @@ impl Direction {
         })
     }
 
-    /// Frees the wire after the packet has left.
+    /// Frees the wire after the packet has left it.
     pub fn release(&mut self) {
         self.busy = false;
     }
 
-    /// Returns the credits of a packet.
+    /// Returns the flow-control credits that a received packet of `size` payload bytes had taken.
     pub fn return_credits(&mut self, packet: Packet, size: Bytes) {
         match packet {
             Packet::Write => {
@@ -126,7 +128,7 @@ impl Direction {
         }
     }
 
-    /// Bytes sent over the wire, including framing.
+    /// The bytes sent over the wire so far, including framing.
     pub fn wire_bytes(&self) -> Bytes {
         Bytes(self.wire_bytes)
     }

@@ -5,7 +5,7 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 use crate::PlatformError;
 use crate::rate::bandwidth;
 
-/// A generation of PCIe: the rate of a lane and its line code.
+/// A generation of PCIe: the transfer rate of a lane and its line code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
     /// 2.5 GT/s, 8b/10b.
@@ -21,7 +21,7 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// All generations, in order.
+    /// The five generations, in order.
     pub const ALL: [Generation; 5] = [
         Generation::Gen1,
         Generation::Gen2,
@@ -30,7 +30,7 @@ impl Generation {
         Generation::Gen5,
     ];
 
-    /// The rate of a lane in bits per second, without the line code.
+    /// The data rate of a lane in bits per second, after the line code.
     pub const fn bits_per_s(self) -> u64 {
         match self {
             Generation::Gen1 => 2_000_000_000,
@@ -42,20 +42,21 @@ impl Generation {
     }
 }
 
-/// The kind of a transaction's packets.
+/// A kind of PCIe transaction packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packet {
-    /// A memory write: header and payload, posted.
+    /// A memory write, with header and payload; it is posted, so the receiver does not answer.
     Write,
-    /// A memory read request: a header, non-posted.
+    /// A memory read request, with a header only; it is non-posted, so a completion answers it.
     ReadRequest,
-    /// A completion of a read: header and payload.
+    /// The answer to a read request, with header and payload.
     Completion,
 }
 
 impl Packet {
-    /// Bytes on the wire in addition to the payload: 2 of framing, 6 of the data link layer, and a
-    /// header of 16 bytes (64-bit address) or, for completions, 12 (PCIe base specification 3.0).
+    /// The bytes of a packet on the wire in addition to its payload: 2 of framing, 6 of the data
+    /// link layer, and a header of 16 bytes (64-bit address) or, for completions, 12 (PCIe base
+    /// specification 3.0).
     pub const fn overhead(self) -> Bytes {
         match self {
             Packet::Write | Packet::ReadRequest => Bytes(24),
@@ -64,33 +65,35 @@ impl Packet {
     }
 }
 
-/// A link between the host and the device. The defaults are those of the paper's prototype, as far
-/// as the paper states them; [`crate::parameters::PARAMETERS`] has the sources.
+/// The parameters of the PCIe link between host and device. The defaults are those of the paper's
+/// prototype, as far as the paper states them; [`crate::parameters::PARAMETERS`] has the sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PcieConfig {
-    /// The rate of a lane.
+    /// The PCIe generation, which gives the rate of a lane.
     pub generation: Generation,
-    /// Lanes: 1, 2, 4, 8 or 16.
+    /// The number of lanes: 1, 2, 4, 8 or 16.
     pub lanes: u8,
     /// The share of the link's bandwidth used by acknowledgements and credit updates, from 0 to
     /// below 1.
     pub link_layer_share: f64,
-    /// The largest payload of a write or a completion.
+    /// The largest payload of a write or a completion packet: a power of two from 64 to 4,096
+    /// bytes.
     pub max_payload: Bytes,
-    /// The largest size of a read request.
+    /// The most bytes that one read request asks for: a power of two from 64 to 4,096.
     pub max_read_request: Bytes,
-    /// The time from the end of a packet on one side to its arrival on the other.
+    /// The time from the end of a packet at the sender to its arrival at the receiver.
     pub propagation: Time,
-    /// The time from a read request's arrival at the root complex until its data is sent.
+    /// The time from a read request's arrival at the root complex until its data is sent back.
     pub read_latency: Time,
     /// The time from a packet's arrival at the root complex until its credits are back at the
-    /// device. A write is then also visible to the host.
+    /// device. At that time a write is also visible to the host.
     pub drain_latency: Time,
-    /// The root complex's buffer size, in write packets.
+    /// The flow-control credits of the root complex for write packets: how many it can hold.
     pub posted_headers: u32,
-    /// The root complex's buffer size, in payload of writes.
+    /// The flow-control credits of the root complex for the payload of writes: how many bytes it
+    /// can hold.
     pub posted_data: Bytes,
-    /// The root complex's buffer size, in read requests.
+    /// The flow-control credits of the root complex for read requests: how many it can hold.
     pub non_posted_headers: u32,
 }
 
@@ -113,7 +116,7 @@ impl Default for PcieConfig {
 }
 
 impl PcieConfig {
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`], with the field's name, for the first value that is not
@@ -137,7 +140,7 @@ impl PcieConfig {
         power("pcie.max_payload_bytes", self.max_payload)?;
         power("pcie.max_read_request_bytes", self.max_read_request)?;
         let headers = self.posted_headers.min(self.non_posted_headers);
-        PlatformError::unless(headers > 0, "pcie header credits", 0.0, "at least 1")?;
+        PlatformError::unless(headers > 0, "credits for PCIe headers", 0.0, "at least 1")?;
         let data = self.posted_data;
         let good = data >= self.max_payload;
         PlatformError::unless(
@@ -148,14 +151,15 @@ impl PcieConfig {
         )
     }
 
-    /// The bandwidth of one direction for transaction packets.
+    /// The rate of one direction for packets, payload and overhead together, after line code and
+    /// link layer.
     pub fn bandwidth(&self) -> Bandwidth {
         let bits = self.generation.bits_per_s() * u64::from(self.lanes);
         let bytes = bits as f64 / 8.0 * (1.0 - self.link_layer_share);
         bandwidth(bytes)
     }
 
-    /// Bytes on the wire for `size` bytes in packets of one kind.
+    /// The bytes on the wire for `size` payload bytes in packets of one kind.
     pub fn wire_bytes(&self, packet: Packet, size: Bytes) -> Bytes {
         let packets = match packet {
             Packet::ReadRequest => size.get().div_ceil(self.max_read_request.get()),

@@ -6,39 +6,40 @@ use accelflow_units::{Bytes, Time};
 
 use crate::PlatformError;
 
-/// The limit of a flow under software shaping.
+/// The rate limit of a flow whose messages are released by a software shaper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareRate {
-    /// The unit of a token.
+    /// The unit of the rate: bytes or messages.
     pub unit: Unit,
-    /// Tokens a second.
+    /// The rate, in units per second.
     pub per_s: f64,
 }
 
-/// The configuration of the shaping thread. [`SoftwareConfig::REFLEX`] and
+/// The parameters of the shaping thread. [`SoftwareConfig::REFLEX`] and
 /// [`SoftwareConfig::FIRECRACKER`] approximate the paper's two baselines; neither is reproduced in
 /// detail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareConfig {
-    /// Its name in reports.
+    /// The system's name in reports.
     pub name: &'static str,
-    /// The time between two rounds of the thread, if it is not interrupted.
+    /// The time between two rounds of the thread over all flows, while it is not interrupted.
     pub period: Time,
-    /// The size of a bucket, as the time in which it fills. Tokens beyond it are lost if an
+    /// The size of a token bucket, as the time in which it fills. Tokens beyond it are lost if an
     /// interrupted thread does not collect them in time.
     pub bucket: Time,
-    /// The thread's time for a message.
+    /// The processor time of the thread for each message that it releases.
     pub per_message: Time,
-    /// From a message's release by the thread until the device knows of it.
+    /// The time from a message's release by the thread until the device knows of the message.
     pub latency: Time,
-    /// The mean time between two interruptions by the VMs' work.
+    /// The mean time between two interruptions of the thread by the VMs' work.
     pub interrupted_every: Time,
-    /// The mean of an interruption's length, which is uniform from zero to twice this.
+    /// The mean length of an interruption; lengths are uniform from zero to twice this.
     pub interrupted_for: Time,
 }
 
 impl SoftwareConfig {
-    /// A polling thread with a small bucket, like ReFlex. It does not make up for lost time.
+    /// The parameters of a polling thread with a small bucket, like ReFlex. It does not make up for
+    /// lost time.
     pub const REFLEX: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_reflex",
         period: Time::from_us(10),
@@ -48,30 +49,41 @@ impl SoftwareConfig {
         interrupted_every: Time::from_us(500),
         interrupted_for: Time::from_us(70),
     };
-    /// A timer with a deep bucket, like Firecracker. It makes up for lost time with a burst.
+    /// The parameters of a thread on a timer with a deep bucket, like Firecracker. It makes up for
+    /// lost time with a burst.
     pub const FIRECRACKER: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_firecracker",
         bucket: Time::from_us(100_000),
         ..SoftwareConfig::REFLEX
     };
 
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
     pub fn check(&self) -> Result<(), PlatformError> {
         let period = self.period.as_us_f64();
-        PlatformError::unless(period > 0.0, "software period", period, "above 0")?;
+        PlatformError::unless(
+            period > 0.0,
+            "period of the shaping thread in us",
+            period,
+            "above 0",
+        )?;
         let every = self.interrupted_every.as_us_f64();
         PlatformError::unless(
             every > 0.0,
-            "software interruption interval",
+            "interval of interruptions in us",
             every,
             "above 0",
         )?;
         let bucket = self.bucket.as_us_f64();
         let good = self.bucket >= self.period;
-        PlatformError::unless(good, "software bucket us", bucket, "at least the period")
+        PlatformError::unless(
+            good,
+            "software bucket in us",
+            bucket,
+            "at least the period of the shaping thread",
+        )
     }
 }
 

@@ -8,35 +8,35 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 use crate::PlatformError;
 use crate::rate::bandwidth;
 
-/// An array of identical SSDs. Each has parallel units (dies), and a unit runs one operation at a
-/// time. A write is acknowledged once it is in the device's buffer, and is programmed later. The
-/// programming, and the garbage collection that it causes, block reads of that unit for much longer
-/// than a read takes.
+/// The parameters of an array of identical SSDs. Each SSD has parallel units (flash dies), and a
+/// unit runs one operation at a time. A write is acknowledged once it is in the SSD's buffer, and
+/// is programmed into flash later. The programming, and the garbage collection that it causes,
+/// block reads of that unit for much longer than a read takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
     /// The number of SSDs. Operations are spread over them at random, like random addresses.
     pub devices: u32,
-    /// Units of one SSD.
+    /// The number of parallel units (flash dies) of one SSD.
     pub units: u32,
     /// The median time for which a read occupies a unit.
     pub read_median: Time,
-    /// The standard deviation of the logarithm of that time.
+    /// The standard deviation of the natural logarithm of that time, from 0 to 3.
     pub read_sigma: f64,
-    /// The time from a write to its acknowledgement, if the buffer has room.
+    /// The time from a write to its acknowledgement, if the buffer is not full.
     pub write_ack: Time,
-    /// The time for which a buffered write occupies a unit.
+    /// The time for which programming a buffered write occupies a unit.
     pub write_busy: Time,
-    /// The capacity of one SSD's buffer, in writes.
+    /// The capacity of one SSD's write buffer, in writes.
     pub write_buffer: u32,
     /// The largest number of concurrent commands of the array.
     pub queue_depth: u32,
-    /// The rate of one SSD's own link.
+    /// The data rate of one SSD's own link.
     pub bandwidth: Bandwidth,
 }
 
 impl StorageConfig {
-    /// The paper's SSD (section 5.4: Samsung 983 DCT), with parameters inferred from the paper's
-    /// results, in an array of `devices`; [`crate::parameters`] has the sources.
+    /// The paper's SSD (section 5.4: Samsung 983 DCT) in an array of `devices`. Its parameters are
+    /// inferred from the paper's results; [`crate::parameters`] has the sources.
     pub fn paper(devices: u32) -> StorageConfig {
         StorageConfig {
             devices,
@@ -51,7 +51,7 @@ impl StorageConfig {
         }
     }
 
-    /// Checks the values.
+    /// Checks that every value is allowed.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
@@ -77,29 +77,29 @@ impl StorageConfig {
             .scale(libm::exp(self.read_sigma * self.read_sigma / 2.0))
     }
 
-    /// The rate of reads that keeps every unit busy, per second.
+    /// The rate of reads that keeps every unit of every SSD busy, in reads per second.
     pub fn reads_per_s(&self) -> f64 {
         f64::from(self.devices * self.units) / self.read_mean().as_s_f64()
     }
 }
 
-/// An operation on a device.
+/// An operation of a unit of an SSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A read, by the tag of its job.
+    /// A read, with the number by which the caller knows it again.
     Read(u32),
-    /// The programming of a write that has been acknowledged.
+    /// The programming of a buffered write into flash, after its acknowledgement.
     Program,
 }
 
-/// An operation that begins; the device is busy with it until `done`.
+/// An operation that a unit of an SSD has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// The device.
+    /// The number of the SSD.
     pub device: usize,
-    /// The operation.
+    /// The operation that begins.
     pub operation: Operation,
-    /// Its end.
+    /// The time when the operation ends and the unit is free again.
     pub done: Time,
 }
 
@@ -112,7 +112,8 @@ struct Device {
     link_free: Time,
 }
 
-/// The array.
+/// An array of SSDs in simulated time: the operations that wait, the busy units and the write
+/// buffers.
 #[derive(Clone, Debug)]
 pub struct Storage {
     config: StorageConfig,
@@ -121,7 +122,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// An idle array.
+    /// Creates an array without work, with `stream` as its source of random numbers.
     pub fn new(config: StorageConfig, stream: Stream) -> Storage {
         let devices = vec![Device::default(); config.devices as usize];
         Storage {
@@ -131,18 +132,19 @@ impl Storage {
         }
     }
 
-    /// Picks a device for the next operation.
+    /// Picks the SSD of the next operation, at random.
     pub fn pick(&mut self) -> usize {
         self.stream.below(u64::from(self.config.devices)) as usize
     }
 
-    /// Queues a read; [`Storage::begin`] starts it.
+    /// Queues a read at SSD `device`; [`Storage::begin`] starts it. `tag` is the number by which
+    /// the caller knows it again.
     pub fn read(&mut self, device: usize, tag: u32) {
         self.devices[device].waiting.push_back(Operation::Read(tag));
     }
 
-    /// Adds a write to the buffer. Returns the time of its acknowledgement, or `None` if it waits
-    /// for room.
+    /// Adds a write to the buffer of SSD `device`. Returns the time of its acknowledgement, or
+    /// `None` if the buffer is full and the write waits.
     pub fn write(&mut self, device: usize, tag: u32, now: Time) -> Option<Time> {
         let ssd = &mut self.devices[device];
         if ssd.buffered >= self.config.write_buffer {
@@ -154,7 +156,8 @@ impl Storage {
         Some(now + self.config.write_ack)
     }
 
-    /// The next operation that a free unit of `device` begins; `None` if all are busy or none waits.
+    /// Starts the next operation of SSD `device` on a free unit; `None` if all units are busy or no
+    /// operation waits.
     pub fn begin(&mut self, device: usize, now: Time) -> Option<Begun> {
         let ssd = &mut self.devices[device];
         if ssd.busy >= self.config.units {
@@ -179,8 +182,8 @@ impl Storage {
         })
     }
 
-    /// Frees the unit of an operation. If a program operation ends, the buffer has room again.
-    /// Returns the tag and acknowledgement time of a write that waited for room.
+    /// Ends an operation and frees its unit. If it was a program operation, the buffer has space
+    /// again: returns the tag and acknowledgement time of a write that waited for it.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
         let ssd = &mut self.devices[device];
         ssd.busy -= 1;
@@ -193,7 +196,8 @@ impl Storage {
             .map(|acknowledged| (tag, acknowledged))
     }
 
-    /// The time when the data of a read has crossed the device's own link.
+    /// Sends `size` bytes over the link of SSD `device`, behind earlier transfers. Returns the time
+    /// when they have crossed it.
     pub fn send(&mut self, device: usize, size: Bytes, now: Time) -> Time {
         let ssd = &mut self.devices[device];
         ssd.link_free = ssd.link_free.max(now) + self.config.bandwidth.transfer(size);

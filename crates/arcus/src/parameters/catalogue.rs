@@ -4,9 +4,10 @@ use accelflow_units::{Bytes, Time};
 
 use crate::{Accelerator, Curve, Egress, gbit_per_s};
 
-/// The share of the FPGA's adaptive logic modules (ALMs) that a flow takes (section 5.3.2).
+/// The share of the FPGA's adaptive logic modules (ALMs) that ARCUS uses for each flow (section
+/// 5.3.2).
 pub const ALMS_OF_A_FLOW: f64 = 0.0097;
-/// The number of cores of the host that a flow takes (section 5.3.2).
+/// The number of host cores that ARCUS uses for each flow (section 5.3.2).
 pub const CORES_OF_A_FLOW: f64 = 0.05;
 /// The capacity of the buffer of PANIC's scheduler, in descriptors.
 pub const PANIC_BUFFER: usize = 256;
@@ -33,8 +34,8 @@ pub fn synthetic(name: &str) -> Accelerator {
     }
 }
 
-/// The accelerator of use cases 1 and 2: the rate of the board's datapath, plus 8 ns for each
-/// message.
+/// The accelerator of use cases 1 and 2 (Fig. 8): the rate of the board's datapath, plus 8 ns for
+/// each message.
 pub fn datapath() -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::from_ns(8),
@@ -46,7 +47,8 @@ pub fn datapath() -> Accelerator {
     }
 }
 
-/// AES-128-CBC, whose blocks depend on each other.
+/// An AES-128-CBC encryption accelerator. Its rate is limited because each block depends on the one
+/// before.
 pub fn aes_cbc() -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::from_ns(16),
@@ -55,7 +57,7 @@ pub fn aes_cbc() -> Accelerator {
     Accelerator::new("aes-128-cbc", curve)
 }
 
-/// SHA1-HMAC in its blocks of 64 bytes.
+/// A SHA1-HMAC accelerator, which works in blocks of 64 bytes.
 pub fn sha1_hmac() -> Accelerator {
     let curve = Curve::Blocks {
         block: Bytes(64),
@@ -64,7 +66,7 @@ pub fn sha1_hmac() -> Accelerator {
     Accelerator::new("sha1-hmac", curve)
 }
 
-/// SHA-3-512, whose output is always 64 bytes (section 2).
+/// A SHA-3-512 accelerator, whose output is always 64 bytes (section 2).
 pub fn sha3_512() -> Accelerator {
     let curve = Curve::Blocks {
         block: Bytes(72),
@@ -76,7 +78,7 @@ pub fn sha3_512() -> Accelerator {
     }
 }
 
-/// Compression to half.
+/// A compression accelerator, whose output is half its input.
 pub fn compression() -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::from_ns(800),
@@ -88,7 +90,7 @@ pub fn compression() -> Accelerator {
     }
 }
 
-/// Decompression to twice the input: R above 1 (section 2).
+/// A decompression accelerator, whose output is twice its input: R above 1 (section 2).
 pub fn decompression() -> Accelerator {
     Accelerator {
         name: "decompression".to_owned(),
@@ -97,7 +99,8 @@ pub fn decompression() -> Accelerator {
     }
 }
 
-/// A checksum over each message, which passes unchanged: one word of the datapath per cycle.
+/// A checksum accelerator, which passes each message on unchanged: one word of the datapath per
+/// cycle.
 pub fn checksum() -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::from_ns(8),
@@ -106,7 +109,7 @@ pub fn checksum() -> Accelerator {
     Accelerator::new("checksum", curve)
 }
 
-/// Every accelerator above. The synthetic one has the name `synthetic`.
+/// All accelerators that plans may use by name, such as `ipsec` or `synthetic`.
 pub fn catalogue() -> Vec<Accelerator> {
     vec![
         ipsec(),

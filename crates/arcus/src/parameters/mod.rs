@@ -1,4 +1,4 @@
-//! The parameters of the experiments, and their sources.
+//! The parameters of ARCUS's platform, control plane and experiments, with their sources.
 
 mod catalogue;
 mod control;
@@ -19,6 +19,7 @@ pub use loads::{
     SSD_CLIENTS, STREAM_GBIT_PER_S, TINY_BURST, TINY_EVERY_NS, rocksdb_core_s_per_mb,
 };
 
-/// Every number of the platform and of its control plane, and the inputs of experiments that the
-/// paper does not print. They are bound to the prototype's host and are constants of the model.
+/// Every number of the platform and of the control plane, and the inputs of experiments that the
+/// paper does not print. They are those of the prototype's host; a simulation of another platform
+/// changes [`Platform`], not this table.
 pub const PARAMETERS: Table<Platform> = Table::new(&[table::ROWS, control::ROWS, loads::ROWS]);

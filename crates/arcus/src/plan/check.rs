@@ -22,30 +22,29 @@ const LEAST_PERIOD_US: f64 = 100.0;
 const BURST_FACTOR: f64 = 10.0;
 const WINDOW_US: u64 = 1_000_000;
 
-/// A flow of a plan.
+/// A flow of a plan: what it asks for, what it sends, and when it comes and goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFlow {
-    /// Its request.
+    /// The flow's request for admission.
     pub request: AdmissionRequest,
-    /// Its arrivals.
+    /// The arrival process of the flow's messages.
     pub arrivals: Arrivals,
-    /// When it asks for admission, from the beginning of the measured time on.
+    /// The time when the flow asks for admission, counted from the end of the warm-up.
     pub from: Time,
-    /// When it leaves; `None` if it stays.
+    /// The time when the flow leaves, counted from the end of the warm-up; `None` if it stays.
     pub until: Option<Time>,
 }
 
-/// A plan whose values are allowed.
+/// A plan that passed all checks, ready to run.
 #[derive(Clone, Debug)]
 pub struct CheckedPlan {
-    /// The fields as given.
+    /// The plan's fields as given.
     pub file: PlanFile,
-    /// The platform.
+    /// The platform that the plan describes.
     pub platform: Platform,
-    /// The flows in order.
+    /// The plan's flows, in its order.
     pub flows: Vec<PlannedFlow>,
-    /// The length and the seed of the runs. Times of the file count from the beginning of the
-    /// measured time, after the warm-up.
+    /// The length and the seed of the runs. Times in the plan count from the end of the warm-up.
     pub settings: Settings,
 }
 
@@ -82,7 +81,7 @@ impl CheckedPlan {
         })
     }
 
-    /// A control plane without flows, with these profiles.
+    /// Creates a control plane for the plan's platform, without flows, that uses these profiles.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] if the plan's `oversubscription` is not from 1 to 100.
@@ -141,7 +140,7 @@ fn check_curve(own: &AcceleratorTable, place: &str) -> Result<(), (Option<&'stat
     if own.peak_gbit_per_s.is_none() == own.points.is_none() {
         return Err((
             None,
-            format!("{place}: needs either peak_gbit_per_s or points"),
+            format!("{place}: needs peak_gbit_per_s or points, but not both"),
         ));
     }
     let number = |value: Option<f64>| value.map(accelflow_parameters::number_text);
@@ -151,30 +150,30 @@ fn check_curve(own: &AcceleratorTable, place: &str) -> Result<(), (Option<&'stat
             "setup_ns",
             number(own.setup_ns),
             own.points.is_some(),
-            "points are left out",
+            "points are given",
         ),
         (
             "block_bytes",
             whole(own.block_bytes),
             own.points.is_some(),
-            "points are left out",
+            "points are given",
         ),
         (
             "setup_ns",
             number(own.setup_ns),
             own.block_bytes.is_some(),
-            "block_bytes is left out",
+            "block_bytes is given",
         ),
         (
             "egress_ratio",
             number(own.egress_ratio),
             own.egress_bytes.is_some(),
-            "egress_bytes is left out",
+            "egress_bytes is given",
         ),
     ];
-    for (field, value, with, unless) in excluded {
+    for (field, value, with, other) in excluded {
         if let (Some(value), true) = (value, with) {
-            let allowed = format!("must be left out unless {unless}");
+            let allowed = format!("must be left out where {other}");
             let refusal = Refusal::new(format!("{place}: {field}"), value, allowed);
             return Err((Some(field), refusal.to_string()));
         }
@@ -266,7 +265,7 @@ impl FlowCheck<'_> {
                 [Pair(size, _)] => Sizes::Fixed(Bytes(size)),
                 _ => Sizes::Mix(sizes.iter().map(|pair| (Bytes(pair.0), pair.1)).collect()),
             }),
-            _ => Err(self.needs("either message_bytes or sizes")),
+            _ => Err(self.needs("message_bytes or sizes, but not both")),
         }
     }
 
@@ -274,7 +273,7 @@ impl FlowCheck<'_> {
         let from = self.flow.from_us;
         if from >= file.duration_us {
             let allowed = format!(
-                "must be at most {}, or the run is over",
+                "must be at most {}: the run ends at duration_us",
                 file.duration_us - 1
             );
             return Err(self.refuse("from_us", from, allowed));
@@ -343,7 +342,7 @@ impl FlowCheck<'_> {
             if let (Some(value), false) = (value, kinds.contains(&flow.arrivals)) {
                 let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
                 let allowed = format!(
-                    "must be left out unless arrivals are {}, and they are {}",
+                    "must be left out unless arrivals are {}; they are {}",
                     names.join(" or "),
                     flow.arrivals.name()
                 );
@@ -415,8 +414,7 @@ impl FlowCheck<'_> {
 
     fn arrivals(&self, sizes: &Sizes) -> Result<Arrivals, PlanError> {
         let kind = self.flow.arrivals;
-        let needs =
-            |what: &str| self.needs(&format!("{what}, since its arrivals are {}", kind.name()));
+        let needs = |what: &str| self.needs(&format!("{what}, since arrivals are {}", kind.name()));
         match kind {
             ArrivalKind::Backlog => return Ok(Arrivals::Backlogged),
             ArrivalKind::Closed => {
@@ -435,7 +433,7 @@ impl FlowCheck<'_> {
             (None, Some(operations)) => 1e9 / operations,
             _ => {
                 return Err(needs(
-                    "either offered_gbit_per_s or offered_operations_per_s",
+                    "offered_gbit_per_s or offered_operations_per_s, but not both",
                 ));
             }
         };

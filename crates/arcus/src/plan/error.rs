@@ -1,4 +1,4 @@
-//! The error of a plan that is not allowed.
+//! The error of a plan or a table of profiles that is refused.
 
 use std::fmt;
 
@@ -6,22 +6,24 @@ use serde::Serialize;
 
 use crate::PlatformError;
 
-/// A step from a document to a value in it: the name of a field, or the place in a list.
+/// One step on the way from a document to a value in it: the name of a field, or an index in a
+/// list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Key {
     /// The name of a field.
     Name(String),
-    /// The place in a list, from 0.
+    /// The index of an item in a list, from 0.
     Index(usize),
 }
 
-/// A plan that is not allowed.
+/// Why a plan or a table of profiles is refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
-    /// The keys that lead to the value; empty if it is not a single value.
+    /// The names and indices that lead from the document to the refused value; empty if it is not a
+    /// single value.
     pub keys: Vec<Key>,
-    /// The message, which names the table, the field, the value and the rule.
+    /// The message in words: table, field, value and what is allowed.
     pub message: String,
 }
 

@@ -1,5 +1,5 @@
-//! The fields of a plan file. What they may be stands in their schema; [`super::check`] checks their
-//! consistency.
+//! The fields of a plan file. Their schema states which values are allowed; [`super::check`] checks
+//! that they fit together.
 
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
@@ -16,143 +16,148 @@ const MOST_US: u64 = 1_000_000;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "A plan of flows on a platform, for `accelflow arcus plan`")]
 pub struct PlanFile {
-    /// Built-in accelerators; repeat a name for two. Default: those of the flows.
+    /// Names of built-in accelerators on the platform; repeat a name for two instances. Default:
+    /// one of each that the flows name.
     #[serde(default)]
     #[schemars(schema_with = "built_in")]
     pub accelerators: Option<Vec<String>>,
-    /// SSDs of the array.
+    /// Number of SSDs on the platform; 0 for no storage.
     #[serde(default)]
     #[schemars(range(max = 64))]
     pub storage_devices: u32,
-    /// The measured time of a run.
+    /// Simulated time that is measured, in us, after a warm-up of a tenth of it.
     #[serde(default = "defaults::duration_us")]
     #[schemars(range(min = 1, max = MOST_US))]
     pub duration_us: u64,
-    /// The seed of the runs.
+    /// Seed of random numbers in the runs.
     #[serde(default = "defaults::one")]
     pub seed: u64,
-    /// Overcommitment: promised rates may add up to this multiple of the capacity.
+    /// Over-subscription: promised rates may add up to this multiple of the capacity.
     #[serde(default = "defaults::factor")]
     #[schemars(range(min = 1.0, max = 100.0))]
     pub oversubscription: f64,
-    /// How far ahead the runtime predicts violations from falling rates; 0 for never.
+    /// How far ahead ARCUS predicts that a flow will miss its SLO, from its falling rate, in us; 0
+    /// turns prediction off.
     #[serde(default)]
     #[schemars(range(max = MOST_US))]
     pub predict_us: u64,
-    /// The link, engines and ports.
+    /// The PCIe link, DMA engines and Ethernet ports.
     #[serde(default)]
     pub platform: PlatformTable,
-    /// The SSDs. Omitted fields are those of the paper's.
+    /// The SSDs. Omitted fields have the values of the paper's SSD.
     #[serde(default)]
     pub storage: StorageTable,
-    /// Accelerators of your own.
+    /// Accelerators that the plan itself defines.
     #[serde(default)]
     pub accelerator: Vec<AcceleratorTable>,
-    /// The flows.
+    /// The flows, in the order in which they ask for admission.
     pub flow: Vec<FlowTable>,
 }
 
-/// The host's link, and the device's engines and ports. Omitted fields are those of the paper's
-/// prototype.
+/// The PCIe link between host and device, and the device's DMA engines and Ethernet ports. Omitted
+/// fields have the values of the paper's prototype.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct PlatformTable {
-    /// Generation of the link; default 3.
+    /// PCIe generation, 1 to 5; default 3.
     #[schemars(range(min = 1, max = 5))]
     pub pcie_generation: Option<u8>,
-    /// 1, 2, 4, 8 or 16 lanes; default 8.
+    /// Number of PCIe lanes: 1, 2, 4, 8 or 16; default 8.
     #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
     pub pcie_lanes: Option<u8>,
-    /// Maximum payload of a packet; default 256.
+    /// Largest payload of a PCIe packet, in bytes; default 256.
     #[schemars(range(min = 64, max = 4_096))]
     pub max_payload_bytes: Option<u64>,
-    /// Maximum size of a read request; default 512.
+    /// Most bytes that one PCIe read request asks for; default 512.
     #[schemars(range(min = 64, max = 4_096))]
     pub max_read_request_bytes: Option<u64>,
-    /// Latency of root complex and memory for a read; default 400.
+    /// Time that root complex and memory take for a DMA read, in ns; default 400.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub read_latency_ns: Option<f64>,
-    /// DMA engines; default 1.
+    /// Number of DMA engines; default 1.
     #[schemars(range(min = 1, max = 64))]
     pub dma_engines: Option<usize>,
-    /// Rates of the Ethernet ports; default: two ports of 50. Flows on `inline_tx` leave by the first
-    /// port, and no port limits flows on `inline_rx`.
+    /// Rates of the Ethernet ports in Gbit/s; default: two ports of 50. Flows on `inline_tx` leave
+    /// by the first port, and no port limits flows on `inline_rx`.
     #[serde(default)]
     #[schemars(schema_with = "rates")]
     pub ports_gbit_per_s: Option<Vec<f64>>,
 }
 
-/// The SSDs of the array. Omitted fields are those of the paper's.
+/// The SSDs of the array. Omitted fields have the values of the paper's SSD.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct StorageTable {
-    /// Units of an SSD, each of which serves one operation at a time; default 48.
+    /// Parallel units (flash dies) of an SSD, each of which runs one operation at a time; default
+    /// 48.
     #[schemars(range(min = 1, max = 65_536))]
     pub units: Option<u32>,
-    /// Median time for which a read occupies a unit; default 50.
+    /// Median time for which a read occupies a unit, in us; default 50.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub read_median_us: Option<f64>,
-    /// Standard deviation of the logarithm of that time; default 0.34.
+    /// Standard deviation of the natural logarithm of a read's time; default 0.34.
     #[schemars(range(min = 0.0, max = 3.0))]
     pub read_sigma: Option<f64>,
-    /// Time from a write to its acknowledgement, if the buffer has room; default 20.
+    /// Time from a write to its acknowledgement in us, if the write buffer is not full; default 20.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub write_ack_us: Option<f64>,
-    /// Time for which a buffered write occupies a unit; default 2,900.
+    /// Time for which programming a buffered write occupies a unit, in us; default 2,900.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub write_busy_us: Option<f64>,
-    /// Writes that the buffer of an SSD holds; default 41.
+    /// Capacity of an SSD's write buffer, in writes; default 41.
     #[schemars(range(min = 1, max = 65_536))]
     pub write_buffer: Option<u32>,
-    /// Concurrent commands of the array; default 1,024.
+    /// Most commands that the array serves at a time; default 1,024.
     #[schemars(range(min = 1, max = 65_536))]
     pub queue_depth: Option<u32>,
-    /// Rate of an SSD's own link; default 24.
+    /// Data rate of an SSD's own link, in Gbit/s; default 24.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub link_gbit_per_s: Option<f64>,
 }
 
-/// An accelerator that the user defines.
+/// An accelerator that the plan defines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct AcceleratorTable {
     /// The name by which flows refer to it.
     pub name: String,
-    /// Number of instances.
+    /// Number of instances of the accelerator.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 64))]
     pub instances: u32,
-    /// Peak rate.
+    /// Rate for very large messages, in Gbit/s; this or `points` is needed.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub peak_gbit_per_s: Option<f64>,
-    /// Additional time per message.
+    /// Time per message in ns, in addition to that at the peak rate; default 0.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub setup_ns: Option<f64>,
-    /// Block size; messages are rounded up to whole blocks. Excludes a setup.
+    /// Block size in bytes: a message takes the time of its size rounded up to whole blocks.
+    /// Excludes `setup_ns`.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub block_bytes: Option<u64>,
-    /// Pairs of a message size in bytes and its time in ns, instead of a peak rate.
+    /// Measured times: pairs of a message size in bytes and its time in ns. Instead of
+    /// `peak_gbit_per_s`.
     #[schemars(length(min = 1))]
     pub points: Option<Vec<Pair>>,
-    /// R: output bytes per input byte; default 1.
+    /// Output bytes per input byte (the paper's R); default 1.
     #[schemars(range(min = 0.0, max = 1e3))]
     pub egress_ratio: Option<f64>,
-    /// Output bytes of every message, instead of R.
+    /// Output bytes of every message, instead of `egress_ratio`.
     #[schemars(range(max = MOST_BYTES))]
     pub egress_bytes: Option<u64>,
-    /// Bytes returned to the calling host.
+    /// Bytes of the result that a calling host gets; default: as many as the output.
     #[schemars(range(max = MOST_BYTES))]
     pub call_egress_bytes: Option<u64>,
-    /// Latency of the pipeline; default 0.
+    /// Latency of the accelerator's pipeline in ns, which does not lower its rate; default 0.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub latency_ns: Option<f64>,
-    /// How the times of equal messages vary.
+    /// Probability distribution of the times of messages of equal size.
     #[serde(default)]
     pub compute_times: Law,
-    /// Input buffer; default 4,096.
+    /// Capacity of the input buffer in bytes; default 4,096.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub input_bytes: Option<u64>,
 }
@@ -169,23 +174,24 @@ pub struct Pair(
     pub f64,
 );
 
-/// The class of a flow's promise, by its name in files.
+/// How firmly a flow's SLO is promised, by its name in plan files (ARCUS, section 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum PromiseClass {
-    /// The SLO is always kept, with headroom.
+    /// The SLO is always kept: the flow may use only a part of the capacity, and the rest is a
+    /// reserve.
     Reserved,
     /// The SLO is almost always kept.
     #[default]
     OnDemand,
-    /// The SLO is always kept, and more for some time.
+    /// The SLO is always kept, and the flow may exceed it for a limited time.
     ManagedBurst,
-    /// There is no promise.
+    /// Nothing is promised: the flow gets the capacity that others leave.
     Opportunistic,
 }
 
-/// The kind of a flow's arrivals, by its name in files.
+/// How a flow's messages arrive, by its name in plan files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -193,103 +199,106 @@ pub enum ArrivalKind {
     /// There is always a message to send.
     #[default]
     Backlog,
-    /// At exponential intervals.
+    /// One message at a time, at random: at exponential intervals.
     Poisson,
-    /// At equal intervals.
+    /// One message at a time, at equal intervals.
     Paced,
     /// Several messages at once, at exponential intervals.
     Bursts,
-    /// Clients that wait for their answers.
+    /// A closed loop: each client sends its next message after the answer to its last.
     Closed,
 }
 
-/// A flow.
+/// A flow: one tenant's messages to an accelerator over one path, with what is promised to them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct FlowTable {
-    /// The unique name.
+    /// Name of the flow, different from those of all other flows.
     pub name: String,
-    /// The tenant.
+    /// Number of the tenant's virtual machine.
     #[serde(default)]
     pub vm: usize,
-    /// The accelerator by name, or storage for the SSDs alone.
+    /// Name of the accelerator that the flow uses, or `storage` for the SSDs alone.
     pub accelerator: String,
-    /// Alternative accelerators.
+    /// Names of accelerators that the flow may use instead of `accelerator`.
     #[serde(default)]
     pub instead: Vec<String>,
-    /// Accelerators that messages pass after `accelerator`, in order.
+    /// Names of accelerators that messages pass after `accelerator`, in order.
     #[serde(default)]
     pub then: Vec<String>,
-    /// The path.
+    /// Path of the messages between host, network, accelerators and storage.
     pub path: Path,
-    /// Alternative paths.
+    /// Paths that the flow may take instead of `path`.
     #[serde(default)]
     pub other_paths: Vec<Path>,
-    /// The size of all messages.
+    /// Size of every message in bytes; this or `sizes` is needed.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub message_bytes: Option<u64>,
-    /// Sizes in bytes with their weights, instead of message_bytes.
+    /// Pairs of a message size in bytes and its relative weight, instead of `message_bytes`.
     #[schemars(length(min = 1))]
     pub sizes: Option<Vec<Pair>>,
-    /// The promised rate in bits.
+    /// Promised rate in Gbit/s.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub slo_gbit_per_s: Option<f64>,
-    /// The promised rate in messages. With both rates, both are limits and the smaller is promised.
+    /// Promised rate in messages per second. With both rates, both are limits and the smaller is
+    /// promised.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub slo_operations_per_s: Option<f64>,
-    /// The percentage of periods in which the rate is promised, instead of over the whole run.
+    /// Percentage of periods in which the rate is promised; default: the mean rate of the whole run
+    /// is promised.
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_percent: Option<f64>,
-    /// The length of these periods; default: 100 messages at the promised rate, at least 100 us.
+    /// Length of these periods in us; default: 100 messages at the promised rate, at least 100 us.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_period_us: Option<f64>,
-    /// The latency promised for the percentile slo_latency_percentile.
+    /// Promised latency in us, for the percentile `slo_latency_percentile`.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_latency_us: Option<f64>,
-    /// The percentile of slo_latency_us.
+    /// Percentile of latencies that `slo_latency_us` promises.
     #[serde(default = "defaults::percentile")]
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_latency_percentile: f64,
-    /// Messages that may pass at once after a pause: the bucket has room for them.
+    /// Number of messages that may pass at once after a pause: the token bucket has room for so
+    /// many.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 65_536))]
     pub slo_burst_messages: u32,
-    /// The policy of the promise.
+    /// How firmly the SLO is promised.
     #[serde(default)]
     pub policy: PromiseClass,
-    /// Managed bursts: the multiple of the promised rate; default 10.
+    /// Multiple of the promised rate that a managed burst may reach; default 10.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub burst_factor: Option<f64>,
-    /// Managed bursts: the burst's time in each window.
+    /// Total time of managed bursts in each window, in us; default 0.
     pub burst_us: Option<u64>,
-    /// Managed bursts: the window; default 1,000,000.
+    /// Length of the window for managed bursts in us; default 1,000,000.
     #[schemars(range(min = 1))]
     pub window_us: Option<u64>,
-    /// If promises exceed the capacity, 0 keeps its rate longest.
+    /// Priority if promises exceed the capacity: 0 keeps its rate longest.
     #[serde(default)]
     pub priority: u8,
-    /// The time at which the flow asks for admission.
+    /// Time in us at which the flow asks for admission, after the warm-up.
     #[serde(default)]
     pub from_us: u64,
-    /// The time at which the flow leaves; by default it stays.
+    /// Time in us at which the flow leaves, after the warm-up; by default it stays.
     pub until_us: Option<u64>,
-    /// How its messages arrive.
+    /// How the flow's messages arrive.
     #[serde(default)]
     pub arrivals: ArrivalKind,
-    /// The offered rate in bits.
+    /// Rate that the flow sends in Gbit/s; for poisson, paced and bursts.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub offered_gbit_per_s: Option<f64>,
-    /// The offered rate in messages.
+    /// Rate that the flow sends in messages per second, instead of `offered_gbit_per_s`.
     #[schemars(range(max = 1e12), extend("exclusiveMinimum" = 0))]
     pub offered_operations_per_s: Option<f64>,
-    /// Bursts: messages that arrive together.
+    /// Number of messages that arrive together; for bursts.
     #[schemars(range(min = 1, max = 65_536))]
     pub burst_messages: Option<u32>,
-    /// Closed: clients that wait for their answers.
+    /// Number of clients that wait for their answers; for closed.
     #[schemars(range(min = 1, max = 65_536))]
     pub clients: Option<u32>,
-    /// Closed: think time from an answer to the next message; default 0.
+    /// Time from an answer to the client's next message in us, for closed; default 0.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub think_us: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Tables of profiles as files.
+//! Files with tables of profiles: the capacities of a platform for mixes of flows.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::Bytes;
@@ -13,30 +13,32 @@ use crate::control::{
 };
 use crate::{Path, Platform};
 
-/// The name and version of the object.
+/// The name and version of the file format of a table of profiles.
 pub const PROFILES_SCHEMA: &str = "accelflow.arcus.profiles/2";
 
-/// A table of profiles with the platform that it is of.
+/// A table of profiles as a file: the capacities of a platform for mixes of flows, as `accelflow
+/// arcus profile` writes them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileFile {
-    /// [`PROFILES_SCHEMA`].
+    /// The name and version of the format, which is [`PROFILES_SCHEMA`].
     pub schema: String,
-    /// The version of accelflow that measured it.
+    /// The version of accelflow that wrote the file.
     pub version: String,
-    /// The platform as its plan describes it.
+    /// The platform whose capacities these are, as its plan describes it.
     pub platform: ProfiledPlatform,
-    /// The sizes of messages and segments in bytes; other sizes between them count as one of them.
+    /// The sizes that profiles distinguish, of messages and of segments, in bytes. Other sizes
+    /// between them count as one of them.
     pub sizes: Vec<u64>,
-    /// The contexts and their capacities.
+    /// The contexts (mixes of flows) with their capacities.
     pub entries: Vec<Entry>,
-    /// The combinations of the plan's flows, with their tags.
+    /// The combinations of the plan's flows, each tagged by whether all SLOs fit.
     pub combinations: Vec<TaggedCombination>,
-    /// The number of contexts that were simulated.
+    /// The number of contexts that were simulated for this table.
     pub simulated: u64,
 }
 
-/// The parts of a plan that describe its platform.
+/// The parts of a plan that describe its platform: accelerators, link, ports and storage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfiledPlatform {
@@ -61,7 +63,7 @@ impl ProfiledPlatform {
     }
 }
 
-/// A context and its capacity.
+/// A context (a mix of flows) and the platform's capacity in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -81,19 +83,20 @@ struct EntryFlow {
     permille: u32,
 }
 
-/// A combination of flows of a plan on their routes.
+/// Several flows of a plan, each on one of its routes, with their tag.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaggedCombination {
-    /// The flows, each with its route in names.
+    /// The combined flows with their routes.
     pub flows: Vec<RoutedFlow>,
     /// The traffic of the flows at their SLOs.
     traffic: Vec<TaggedTraffic>,
-    /// The sum of the SLOs.
+    /// The sum of the flows' SLOs, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The rate that the platform delivers in the proportions of the SLOs.
+    /// The total rate that the platform delivers when these flows send in the proportions of their
+    /// SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The tag.
+    /// `SLO-Friendly` if all flows get their SLOs, and otherwise `SLO-Violating`.
     pub tag: String,
 }
 
@@ -101,15 +104,15 @@ pub struct TaggedCombination {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutedFlow {
-    /// Its name.
+    /// The name of the flow in the plan.
     pub flow: String,
-    /// Its path.
+    /// The path that the flow takes on this route.
     pub path: Path,
-    /// Its accelerators, as name#number.
+    /// The accelerators on this route, each as name#number.
     pub accelerators: Vec<String>,
-    /// Its DMA engine.
+    /// The number of the DMA engine that moves the flow's data.
     pub engine: usize,
-    /// The sizes of the pieces that its messages are cut to.
+    /// The sizes in bytes of the segments that the flow's messages are cut to.
     pub piece_bytes: Vec<u64>,
 }
 
@@ -159,7 +162,8 @@ pub(super) fn entries(table: &ProfileTable) -> Vec<Entry> {
 }
 
 impl ProfileFile {
-    /// Reads a table from a JSON object.
+    /// Reads a table from the JSON object `value`, which accelflow of this `version` must have
+    /// written.
     ///
     /// # Errors
     /// [`PlanError`] for a value that is not such a table, and for another version of accelflow.
@@ -184,13 +188,13 @@ impl ProfileFile {
             .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
     }
 
-    /// The table for the platform of a plan.
+    /// Returns the capacities and tags for use on the platform of `plan`.
     ///
     /// # Errors
     /// [`PlanError`] for a table of another platform, and for entries that do not fit it.
     pub fn table(&self, plan: &CheckedPlan) -> Result<ProfileTable, PlanError> {
         if self.platform != ProfiledPlatform::of(plan) {
-            let message = "profiles: must be those of the plan's platform: run `accelflow arcus profile` again";
+            let message = "profiles: must be those of the plan's platform, but are of another: run `accelflow arcus profile` again";
             return Err(PlanError::of(Vec::new(), message));
         }
         let sizes = self.sizes.iter().copied().map(Bytes).collect();
@@ -246,14 +250,14 @@ fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, P
     for flow in &entry.flows {
         let unknown = flow.accelerators.iter().find(|number| **number >= count);
         if let Some(number) = unknown {
-            let allowed = format!("must be below {count}, the platform's number of them");
+            let allowed = format!("must be below {count}, the number on the platform");
             return refuse("accelerators", number.to_string(), &allowed);
         }
         if flow.engine >= platform.dma.engines || flow.message_bytes == 0 || flow.permille == 0 {
             return refuse(
                 "flows",
                 format!("{flow:?}"),
-                "must have an engine of the platform, and message_bytes and permille above 0",
+                "must have an engine of the platform, and message_bytes and permille (share of the traffic) above 0",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The result of a plan.
+//! The result of a plan: which flows were admitted, and what they got.
 
 use accelflow_shaping::Registers;
 use accelflow_units::Time;
@@ -8,13 +8,14 @@ use super::error::PlanError;
 use crate::control::{Availability, FlowStatus, LatencySlo, Periods, Runtime, Verdict};
 use crate::{Path, Platform, PlatformError, RunResult};
 
-/// A value of each of the two runs, which have the paper's names.
+/// A value of the same flows in two simulations: with ARCUS, and without shaping (the paper's
+/// `Host_noTS`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ByRun<T> {
-    /// With ARCUS.
+    /// The value in the simulation with ARCUS.
     #[serde(rename = "Arcus")]
     pub arcus: T,
-    /// Without shaping.
+    /// The value in the simulation without shaping.
     #[serde(rename = "Host_noTS")]
     pub host_no_ts: T,
 }
@@ -31,35 +32,39 @@ impl Runs<'_> {
     }
 }
 
-/// A plan's flows, and what they get.
+/// The result of a plan: which flows were admitted, and what they got.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlanResult {
-    /// The admitted flows in order of admission.
+    /// The admitted flows, in order of admission.
     pub admitted: Vec<AdmittedFlow>,
-    /// The rejected flows.
+    /// The flows that were not admitted.
     pub rejected: Vec<Rejected>,
-    /// Promises for which the run is too short for a verdict.
+    /// Warnings about promises for which the run is too short for a verdict.
     pub warnings: Vec<String>,
-    /// Periods of the runtime, or of promises, in which a flow got less than its SLO.
+    /// The number of periods in which a flow had messages to send and got less than its SLO, summed
+    /// over flows. The periods are those of the control plane or, where a rate is promised in a
+    /// percentage of periods, those.
     pub violations: u64,
-    /// Periods in which a flow was predicted to get less.
+    /// The number of periods in which a flow got its SLO, but was predicted to miss it, summed over
+    /// flows.
     pub predicted_violations: u64,
     /// The number of times that a flow was moved to another route.
     pub moves: u64,
-    /// Contexts that the plan simulated, which excludes those of a table of profiles.
+    /// The number of contexts (mixes of flows) whose capacity was simulated for this plan, in
+    /// addition to those that the given table of profiles has.
     pub simulated_contexts: u64,
 }
 
-/// A flow that was refused.
+/// A flow that was not admitted because its SLO does not fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rejected {
-    /// Its name.
+    /// The flow's name.
     pub name: String,
-    /// The accelerator that it asked for.
+    /// The name of the requested accelerator.
     pub accelerator: String,
-    /// The requested rate.
+    /// The requested rate, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The largest rate that would have been admitted.
+    /// The largest rate that would have been admitted, in gigabits per second.
     pub left_gbit_per_s: f64,
 }
 
@@ -83,16 +88,16 @@ impl Rejected {
     }
 }
 
-/// Registers with the unit of their tokens.
+/// The registers of a token bucket that limits a flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UnitRegisters {
-    /// bytes or operations.
+    /// The unit of a token: `bytes` or `operations` (messages).
     pub unit: &'static str,
-    /// Tokens of a refill.
+    /// The number of tokens added at each refill.
     pub refill: u32,
-    /// Tokens of the bucket.
+    /// The capacity of the bucket, in tokens.
     pub bucket: u32,
-    /// Cycles from one refill to the next.
+    /// The time from one refill to the next, in cycles of the shaper's clock.
     pub interval_cycles: u64,
 }
 
@@ -107,93 +112,94 @@ impl UnitRegisters {
     }
 }
 
-/// An admitted flow: its request, route and registers, and its rates while it was there.
+/// An admitted flow: its request, route and registers, and what it got while it was present.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdmittedFlow {
-    /// Its name.
+    /// The flow's name.
     pub name: String,
-    /// Its tenant.
+    /// The number of the tenant's virtual machine.
     pub vm: usize,
-    /// The accelerator that it asked for.
+    /// The name of the requested accelerator.
     pub accelerator: String,
-    /// The number of the first accelerator on its route.
+    /// The number on the platform of the first accelerator on the flow's route; null for a route to
+    /// the storage only.
     pub instance: Option<usize>,
-    /// The accelerators on its route, as name#number.
+    /// The accelerators on the flow's route, each as name#number.
     pub route: Vec<String>,
-    /// Its DMA engine.
+    /// The number of the DMA engine that moves the flow's data.
     pub engine: usize,
-    /// Its path.
+    /// The path that the flow takes.
     pub path: Path,
-    /// The path that it asked for first.
+    /// The path that the flow asked for first.
     pub asked_path: Path,
-    /// Its class.
+    /// The service class, which says how firmly the SLO is promised.
     pub policy: &'static str,
-    /// Its priority.
+    /// The priority if promises exceed the capacity: 0 keeps its rate longest.
     pub priority: u8,
-    /// Its largest message.
+    /// The size of the flow's largest message in bytes.
     pub message_bytes: u64,
-    /// The largest segment that its messages are cut to.
+    /// The largest segment that its messages are cut to, in bytes.
     pub segment_bytes: u64,
-    /// Its SLO; null without a promise.
+    /// The promised rate in gigabits per second; null without a promise.
     pub slo_gbit_per_s: Option<f64>,
-    /// The rate that the profiles predict if all use their promises; null without a promise, and
-    /// for flows that came during the run.
+    /// The rate that the profiles predict if all flows use their promises in full, in gigabits per
+    /// second; null without a promise, and for flows that came during the run.
     pub predicted_gbit_per_s: Option<f64>,
-    /// The rate of its registers.
+    /// The rate that the registers allow, in gigabits per second.
     pub shaped_gbit_per_s: f64,
-    /// Its registers.
+    /// The registers of the flow's rate limit.
     #[serde(flatten)]
     pub registers: UnitRegisters,
-    /// The registers of its second limit.
+    /// The registers of the second rate limit, if two rates are promised.
     pub also: Option<UnitRegisters>,
-    /// The registers of its second shaper, of results for the storage.
+    /// The registers of the second shaper, of the accelerators' results, if they go to the storage.
     pub results: Option<UnitRegisters>,
-    /// When it was registered, from the beginning of the measured time on.
+    /// The time at which the flow was admitted, in microseconds after the warm-up.
     pub registered_us: f64,
-    /// When it was released.
+    /// The time at which the flow left, in microseconds after the warm-up; null if it stayed.
     pub released_us: Option<f64>,
-    /// The verdict on its promises.
+    /// Whether the promises were kept: `kept`, `below`, `too short` or `no promise`.
     pub verdict: ByRun<&'static str>,
-    /// Its rate while it was there; null if it never was.
+    /// The flow's rate while it was present, in gigabits per second; null if it never was.
     pub gbit_per_s: ByRun<Option<f64>>,
-    /// Its messages per second while it was there; null if it never was.
+    /// The flow's messages per second while it was present; null if it never was.
     pub operations_per_s: ByRun<Option<f64>>,
-    /// Promises beyond a mean rate.
+    /// The promises in addition to a mean rate, and their results.
     pub slo: Promises,
 }
 
-/// The promises of a flow beyond a mean rate, and their results.
+/// What was promised to a flow in addition to a mean rate, and the results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Promises {
-    /// A rate in a percentage of periods.
+    /// The rate promised in a percentage of periods; null if it is not.
     pub periods: Option<PeriodsResult>,
-    /// A percentile of latencies.
+    /// The promised percentile of latencies; null without one.
     pub latency: Option<LatencyResult>,
 }
 
-/// A rate that is promised in a percentage of periods.
+/// A rate that was promised in a percentage of periods, and in how many the flow got it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PeriodsResult {
-    /// The percentage.
+    /// The promised percentage of periods.
     pub percent: f64,
-    /// The period.
+    /// The length of a period in microseconds.
     pub period_us: f64,
-    /// The verdict.
+    /// Whether the promise was kept: `kept`, `below` or `too short`.
     pub verdict: ByRun<&'static str>,
     /// The percentage of periods in which the flow got its rate.
     pub kept_percent: ByRun<Option<f64>>,
 }
 
-/// A promised percentile of latencies.
+/// A promised percentile of latencies, and the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyResult {
-    /// The percentile.
+    /// The percentile, from 50 to below 100.
     pub percentile: f64,
-    /// The promise.
+    /// The promised latency at this percentile, in microseconds.
     pub latency_us: f64,
-    /// The verdict.
+    /// Whether the promise was kept: `kept`, `below` or `too short`.
     pub verdict: ByRun<&'static str>,
-    /// The measured percentile.
+    /// The measured latency at this percentile, in microseconds.
     pub got_us: ByRun<Option<f64>>,
 }
 

@@ -8,8 +8,8 @@ use super::result::{PlanResult, Rejected, Runs};
 use crate::control::{Command, CommandOutcome, FlowStatus, Manager, ProfileTable, Runtime};
 use crate::{Arrivals, Mechanism, PlatformError, simulate_with};
 
-/// Registers the flows of a plan one after the other; later flows register during the run. Runs the
-/// admitted flows with and without shaping.
+/// Admits the flows of a plan, those that come later during the run, and simulates the admitted
+/// flows with ARCUS and without shaping.
 ///
 /// # Errors
 /// [`PlanError`] for invalid flows, such as two of one name.

@@ -213,7 +213,10 @@ fn check_list(items: &[Value], schema: &Value, place: &Place) -> Result<(), Plan
     if let Some(Value::Array(parts)) = schema.get("prefixItems") {
         let whole = Value::Array(items.to_vec());
         if items.len() != parts.len() {
-            return Err(place.refuse(&whole, "must be a pair [bytes, number], both above 0"));
+            return Err(place.refuse(
+                &whole,
+                "must be a pair [bytes, weight or time], both above 0",
+            ));
         }
         for (item, part) in items.iter().zip(parts) {
             check(item, part, place)?;

@@ -1,4 +1,5 @@
-//! The sweep of profiles: of the flows of a plan, and of sizes and paths before tenants are known.
+//! The profiling of a platform in advance: for the flows of a plan, and for sizes and paths before
+//! tenants are known.
 
 use accelflow_units::Bytes;
 
@@ -13,21 +14,22 @@ use crate::control::{
 };
 use crate::{Path, Platform};
 
-/// The options of a sweep: what it combines in addition to the flows of its plan.
+/// What [`profile`] profiles in addition to the flows of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOptions {
-    /// Sizes of messages of tenants that are not known yet; empty to sweep the plan's flows only.
+    /// The message sizes of tenants that are not known yet; empty to profile the plan's flows only.
     pub sizes: Vec<Bytes>,
-    /// The paths of such tenants; empty for all that the platform has.
+    /// The paths of such tenants; empty for all paths that the platform has.
     pub paths: Vec<Path>,
-    /// The largest number of flows in a combination, and of patterns in a context.
+    /// The largest number of flows in a combination, and of pairs of route and size in a context.
     pub most: usize,
-    /// Simulations at a time.
+    /// The number of simulations that run at the same time.
     pub threads: usize,
 }
 
-/// Profiles the contexts of a plan's flows and of the sizes and paths of `options`, and classifies the
-/// combinations of the flows. `version` is written into the table.
+/// Simulates the capacities that the flows of a plan, and the sizes and paths of `options`, may
+/// need, and tags the combinations of the flows by whether all SLOs fit. `version` is that of
+/// accelflow, and is written into the table.
 ///
 /// # Errors
 /// [`PlanError`] for more contexts or combinations than allowed, and for invalid flows.

@@ -1,4 +1,4 @@
-//! The equations over columns of values: sweeps, heat maps, samples.
+//! The equations of Accelerometer for many points at once: sweeps, heat maps, random samples.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 /// Number of points that are evaluated together: few enough for a processor's first-level cache.
 const BLOCK: usize = 256;
 
-/// The values of one parameter: one for all points, or one for each.
+/// The values of one parameter at the points of a sweep: one value for all points, or one for each.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// One value for all points.
@@ -84,18 +84,18 @@ fn above_zero(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// The costs of an offload, which both the ratios and the break-even sizes need.
+/// The costs of an offload at the points of a sweep, in mean cycles of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// o0, `setup_cycles`.
+    /// o0: the cycles to prepare one offload, `setup_cycles`.
     pub setup: Column,
-    /// L, `transfer_cycles`.
+    /// L: the cycles to move one offload to the accelerator, `transfer_cycles`.
     pub transfer: Column,
-    /// Q, `queue_cycles`.
+    /// Q: the cycles that one offload waits in the accelerator's queue, `queue_cycles`.
     pub queue: Column,
-    /// o1, `thread_switch_cycles`.
+    /// o1: the cycles of one thread switch, `thread_switch_cycles`.
     pub thread_switch: Column,
-    /// A, `acceleration_ratio`.
+    /// A: how many times as fast as the host the accelerator is, `acceleration_ratio`.
     pub acceleration: Column,
 }
 
@@ -115,22 +115,23 @@ impl Costs {
     }
 }
 
-/// The points of a sweep.
+/// The points at which the equations are evaluated; every column has one value, or one for each
+/// point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// C, `host_cycles_per_s`.
+    /// C: the cycles of the host per second, `host_cycles_per_s`.
     pub host: Column,
-    /// alpha, `kernel_share_ratio`.
+    /// alpha: the kernel's share of the host's cycles, from 0 to 1, `kernel_share_ratio`.
     pub kernel_share: Column,
-    /// n, `offloads_per_s`.
+    /// n: the offloads per second, `offloads_per_s`.
     pub offloads: Column,
-    /// The costs of offloads.
+    /// The costs of each offload.
     pub costs: Costs,
 }
 
 impl Sweep {
-    /// Fills speedup (C / C_S) and latency reduction (C / C_L) of each point. `first` is the number
-    /// of the first point in error messages, for callers that pass points in pieces.
+    /// Fills `speedup` with C / C_S and `latency_reduction` with C / C_L of each point. `first` is
+    /// the number of the first point in error messages, for callers that pass points in pieces.
     ///
     /// # Errors
     /// [`Refusal`] for a value out of range, naming its column and index, and for columns of
@@ -204,22 +205,25 @@ impl Sweep {
     }
 }
 
-/// The inputs of a break-even computation: each column has one value, or one for each point.
+/// The inputs of break-even sizes at many points; every column has one value, or one for each
+/// point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakEven {
-    /// C_b, `cycles_per_byte`.
+    /// C_b: the cycles of the host per byte, `cycles_per_byte`.
     pub cycles_per_byte: Column,
-    /// beta, `complexity_exponent`.
+    /// beta: the exponent of the size in the host's cycles, `complexity_exponent`; 1 if they are
+    /// linear in the size.
     pub complexity: Column,
-    /// The part of L for each byte, `transfer_cycles_per_byte`.
+    /// The part of L that grows with the size, in cycles per byte, `transfer_cycles_per_byte`.
     pub transfer_per_byte: Column,
-    /// The costs of offloads.
+    /// The costs of each offload.
     pub costs: Costs,
 }
 
 impl BreakEven {
-    /// Fills the lower and upper sizes between which offloads pay under `coefficients`. Both are
-    /// infinite if no offload pays. `first` is as in [`Sweep::evaluate`].
+    /// Fills `from_bytes` and `to_bytes` with the sizes in bytes between which an offload saves
+    /// cycles, if its costs count by `coefficients`. Both are infinite if no offload does. `first`
+    /// is as in [`Sweep::evaluate`].
     ///
     /// # Errors
     /// The errors of [`Sweep::evaluate`].

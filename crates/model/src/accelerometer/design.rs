@@ -1,8 +1,9 @@
-//! Threading designs of offloads, and the costs that apply to each.
+//! Threading designs of offloads, and which costs count in each.
 
 use accelflow_parameters::Refusal;
 
-/// The offloading thread's behaviour until the response arrives (section 3).
+/// What the offloading thread does until the accelerator's response arrives (Accelerometer, section
+/// 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
     /// The thread's core waits. There is one thread per core.
@@ -19,7 +20,7 @@ pub enum Threading {
 }
 
 impl Threading {
-    /// All variants.
+    /// The five threading designs.
     pub const ALL: [Threading; 5] = [
         Threading::Sync,
         Threading::SyncOs,
@@ -28,7 +29,7 @@ impl Threading {
         Threading::AsyncNoResponse,
     ];
 
-    /// The name in files and on the command line.
+    /// The design's name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Threading::Sync => "sync",
@@ -39,7 +40,7 @@ impl Threading {
         }
     }
 
-    /// The paper's equations for speedup and latency reduction.
+    /// The numbers of the paper's equations for speedup and for latency reduction, as text.
     pub fn equations(self, placement: Placement) -> (&'static str, &'static str) {
         match (self, placement) {
             (Threading::Sync, _) => ("(1)", "(1)"),
@@ -52,22 +53,22 @@ impl Threading {
     }
 }
 
-/// The accelerator's place: on the chip, off the chip or remote.
+/// Where the accelerator is: on the processor's chip, off the chip, or on another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// On the processor's die, such as an instruction: offloads take nanoseconds.
+    /// On the processor's die, such as an instruction: an offload takes nanoseconds.
     OnChip,
-    /// Behind PCIe or a coherent link: microseconds.
+    /// Behind PCIe or a coherent link: an offload takes microseconds.
     OffChip,
-    /// Behind the network: milliseconds.
+    /// On another machine behind the network: an offload takes milliseconds.
     Remote,
 }
 
 impl Placement {
-    /// All variants.
+    /// The three placements.
     pub const ALL: [Placement; 3] = [Placement::OnChip, Placement::OffChip, Placement::Remote];
 
-    /// The name in files and on the command line.
+    /// The placement's name in files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Placement::OnChip => "on_chip",
@@ -77,18 +78,18 @@ impl Placement {
     }
 }
 
-/// The weights of an offload's costs in a ratio.
+/// How often each cost of an offload counts in the cycles after offloading, C_S or C_L.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
-    /// The accelerator's own cycles, alpha C / A.
+    /// The factor of the accelerator's own cycles, alpha C / A: 0 or 1.
     pub accelerator: f64,
-    /// Transfer and queue, L + Q.
+    /// The factor of transfer and queue, L + Q: 0 or 1.
     pub interface: f64,
-    /// Thread switches, o1.
+    /// The number of thread switches, o1, per offload.
     pub switches: f64,
 }
 
-/// A threading design with the placement of its accelerator.
+/// A threading design together with the placement of the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Design {
     threading: Threading,
@@ -113,7 +114,10 @@ impl Design {
     ) -> Result<Design, Refusal> {
         let must = match (threading, placement) {
             (Threading::Sync, _) => Some((true, "with threading sync the core waits")),
-            (_, Placement::OnChip) => Some((true, "on_chip the core moves the data itself")),
+            (_, Placement::OnChip) => Some((
+                true,
+                "with placement on_chip the core moves the data itself",
+            )),
             (_, Placement::Remote) => Some((false, "no driver waits for a remote accelerator")),
             (_, Placement::OffChip) => None,
         };
@@ -151,22 +155,24 @@ impl Design {
         })
     }
 
-    /// The threading of the offload.
+    /// What the offloading thread does until the response arrives.
     pub fn threading(self) -> Threading {
         self.threading
     }
 
-    /// The placement of the accelerator.
+    /// Where the accelerator is.
     pub fn placement(self) -> Placement {
         self.placement
     }
 
-    /// Whether the host waits for acknowledgements.
+    /// Whether the host waits for the accelerator's acknowledgement of an offload before it
+    /// continues.
     pub fn driver_waits(self) -> bool {
         self.driver_waits
     }
 
-    /// The coefficients of speedup and of latency reduction: equations (1), (3), (5), (6) and (8).
+    /// The coefficients of C_S (speedup) and of C_L (latency reduction), in this order: equations
+    /// (1), (3), (5), (6) and (8).
     ///
     /// If the driver does not wait, L + Q does not count in the host's cycles, but still in the
     /// latency of a request that needs the response. If no response is needed, a remote

@@ -1,4 +1,4 @@
-//! The sizes for which an offload pays: equations (2), (4) and (7).
+//! The sizes for which an offload saves cycles: equations (2), (4) and (7).
 
 use super::design::Coefficients;
 use super::quantity::MeanCycles;
@@ -7,44 +7,46 @@ use super::quantity::MeanCycles;
 /// number.
 const LARGEST: f64 = (1_u64 << 63) as f64;
 
-/// The cost of an offload as a function of its size g in bytes.
+/// The costs of one offload of g bytes, on the host and on the accelerator.
 ///
-/// The host needs `cycles_per_byte` g^`complexity` cycles for it. Moving it takes `transfer` cycles
-/// for any size, and `transfer_per_byte` cycles for each byte. For a pipelined interface the second
-/// is 0. If the accelerator needs the entire block before it begins, the first is usually 0. The
-/// paper uses a mean L ("L is independent of g", section 3).
+/// The host would need `cycles_per_byte` g^`complexity` cycles for the work. Moving it takes
+/// `transfer` cycles for any size, and `transfer_per_byte` cycles for each byte. For a pipelined
+/// interface the second is 0. If the accelerator needs the entire block before it begins, the first
+/// is usually 0. The paper uses a mean L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
-    /// C_b: cycles of the host per byte, or per byte to the power of `complexity`; above 0.
+    /// C_b: the cycles of the host per byte to the power of `complexity`; above 0.
     pub cycles_per_byte: f64,
-    /// beta: 1 for a kernel whose work is linear in its input; above 0.
+    /// beta: the exponent of the size in the host's cycles, above 0; 1 for work that is linear in
+    /// the size.
     pub complexity: f64,
-    /// o0: preparing one offload.
+    /// o0: the cycles to prepare one offload.
     pub setup: MeanCycles,
-    /// The part of L that does not depend on the size.
+    /// The part of L, the cycles to move one offload, that does not depend on the size.
     pub transfer: MeanCycles,
-    /// The part of L for each byte.
+    /// The part of L, the cycles to move one offload, for each byte.
     pub transfer_per_byte: MeanCycles,
-    /// Q: the wait of one offload in the accelerator's queue.
+    /// Q: the cycles that one offload waits in the accelerator's queue.
     pub queue: MeanCycles,
-    /// o1: one thread switch.
+    /// o1: the cycles of one thread switch.
     pub thread_switch: MeanCycles,
-    /// A: the accelerator's speed over the host's.
+    /// A: how many times as fast as the host the accelerator is.
     pub acceleration: f64,
 }
 
-/// The sizes that pay: all above `from_bytes` and below `to_bytes`.
+/// The range of sizes for which an offload saves cycles: above `from_bytes` and below `to_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lucrative {
-    /// The break-even size; infinite if no size pays.
+    /// The break-even size in bytes: larger offloads save cycles. Infinite if none does.
     pub from_bytes: f64,
-    /// The size above which an offload no longer pays; infinite if there is no such size. It exists
-    /// only for a kernel of sub-linear complexity whose transfer grows with the size.
+    /// The size in bytes above which an offload no longer saves cycles; infinite if there is no
+    /// such size. It exists only for a kernel of sub-linear complexity whose transfer grows with
+    /// the size.
     pub to_bytes: f64,
 }
 
 impl Lucrative {
-    /// No size pays.
+    /// The range in which no size saves cycles.
     pub const NEVER: Lucrative = Lucrative {
         from_bytes: f64::INFINITY,
         to_bytes: f64::INFINITY,
@@ -57,25 +59,26 @@ impl Lucrative {
         }
     }
 
-    /// Whether no size pays.
+    /// Whether no size saves cycles.
     pub fn is_never(self) -> bool {
         self.from_bytes == f64::INFINITY
     }
 
-    /// Whether an offload of `bytes` pays.
+    /// Whether an offload of `bytes` saves cycles.
     pub fn contains(self, bytes: f64) -> bool {
         self.from_bytes < bytes && bytes < self.to_bytes
     }
 }
 
 impl Offload {
-    /// The gain of an offload of `bytes`: the host's cycles for it minus its cost under `c`.
+    /// The cycles that an offload of `bytes` saves: the host's cycles for the work minus the
+    /// offload's costs, which count by `c`. Negative if the offload costs more.
     pub fn gain(&self, c: Coefficients, bytes: f64) -> MeanCycles {
         let (saved, fixed, per_byte) = self.terms(c);
         MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)
     }
 
-    /// The sizes with a positive [`Offload::gain`].
+    /// The range of sizes with a positive [`Offload::gain`].
     ///
     /// Uses a closed form for a transfer that is independent of the size, and for a linear kernel.
     /// Otherwise the gain has at most one turning point, which brackets the roots, and bisection

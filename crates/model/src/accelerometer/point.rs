@@ -1,33 +1,36 @@
-//! One evaluation of the equations.
+//! One evaluation of the Accelerometer equations.
 
 use super::design::{Coefficients, Design};
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
-/// The inputs of the equations for one kernel.
+/// The inputs of the Accelerometer equations for one kernel, in mean cycles of the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// alpha: the share of the host's cycles that is offloaded, from 0 to 1.
     pub kernel_share: f64,
-    /// n / C.
+    /// n / C: the offloads per cycle of the host.
     pub offload_rate: OffloadsPerCycle,
-    /// o0: preparing one offload.
+    /// o0: the cycles to prepare one offload.
     pub setup: MeanCycles,
-    /// L + Q: the cycles to move one offload to the accelerator, and of its wait there.
+    /// L + Q: the cycles to move one offload to the accelerator, plus its wait in the accelerator's
+    /// queue.
     pub interface: MeanCycles,
-    /// o1: one thread switch.
+    /// o1: the cycles of one thread switch.
     pub thread_switch: MeanCycles,
-    /// A: the accelerator's speed over the host's, above 0; infinite for an ideal one.
+    /// A: how many times as fast as the host the accelerator is, above 0; infinite for an ideal
+    /// one.
     pub acceleration: f64,
 }
 
 impl Point {
-    /// The remaining share of the host's cycles: C_S / C or C_L / C.
+    /// The cycles after offloading over those before, C_S / C or C_L / C, if costs count by `c`.
     #[inline]
     pub fn remaining(&self, c: Coefficients) -> f64 {
         (1.0 - self.kernel_share) + self.added(c)
     }
 
-    /// The share of the host's cycles that offloads add outside the kernel.
+    /// The cycles that offloads cost over the host's cycles before, if costs count by `c`. The
+    /// remaining part of the host's own cycles is not included.
     #[inline]
     pub fn added(&self, c: Coefficients) -> f64 {
         let each = self.setup + c.interface * self.interface + c.switches * self.thread_switch;

@@ -1,5 +1,5 @@
-//! Quantities of the model. Unlike `accelflow_units::Cycles` these are means, which need not be
-//! whole numbers.
+//! The quantities of the Accelerometer model. Unlike `accelflow_units::Cycles` these are means,
+//! which need not be whole numbers.
 
 use std::ops::{Add, Div, Mul};
 

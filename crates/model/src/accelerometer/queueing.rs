@@ -1,17 +1,17 @@
-//! The wait Q in a queue: an accelerator with one or several servers and Poisson arrivals.
+//! The wait Q in the queue of an accelerator with one or several servers and Poisson arrivals.
 
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
 /// An accelerator as an M/G/k queue, served first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station {
-    /// Identical processing elements, at least 1.
+    /// The number of identical processing elements, at least 1.
     pub servers: u32,
-    /// Arrivals from all hosts that share the accelerator.
+    /// The offloads that arrive per cycle of the host, from all hosts that share the accelerator.
     pub arrivals: OffloadsPerCycle,
-    /// The mean time of one offload in the accelerator.
+    /// The mean time of one offload in a processing element, in cycles of the host.
     pub service: MeanCycles,
-    /// The squared coefficient of variation of that time: 0 constant, 1 exponential.
+    /// The squared coefficient of variation of that time: 0 if constant, 1 if exponential.
     pub service_scv: f64,
 }
 
@@ -23,8 +23,8 @@ pub struct Station {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximation {
     /// The approximation of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2
-    /// times the wait of M/M/k. 23 % low for constant service, 11 % low for Erlang, 58 % high for
-    /// hyperexponential.
+    /// times the wait of M/M/k, where c2 is the squared coefficient of variation. 23 % low for
+    /// constant service, 11 % low for Erlang, 58 % high for hyperexponential.
     AllenCunneen,
     /// The approximation of Kimura (1986), a harmonic interpolation between M/M/k, which is exact,
     /// and M/D/k by Cosmetatos (1976) with Whitt's limit of the correction at low load (1993).
@@ -33,12 +33,14 @@ pub enum Approximation {
 }
 
 impl Station {
-    /// The share of time in which a server works; at 1 or more the queue grows without bound.
+    /// The share of time in which a processing element works; at 1 or more the queue grows without
+    /// bound.
     pub fn utilisation(&self) -> f64 {
         self.arrivals * self.service / f64::from(self.servers)
     }
 
-    /// The mean wait before service; infinite at a utilisation of 1 or more.
+    /// The mean time that an offload waits before a processing element is free, in cycles of the
+    /// host; infinite at a utilisation of 1 or more.
     pub fn mean_wait(&self, approximation: Approximation) -> MeanCycles {
         let rho = self.utilisation();
         if rho >= 1.0 {

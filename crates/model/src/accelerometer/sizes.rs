@@ -4,16 +4,17 @@ use accelflow_parameters::Refusal;
 
 use super::granularity::Lucrative;
 
-/// The interpolation between the points of a [`SizeCdf`].
+/// What holds between the points of a [`SizeCdf`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
-    /// Sizes evenly spread between two points, as in a histogram's bins.
+    /// Sizes between two points are equally likely, as in the bins of a histogram.
     Linear,
-    /// No interpolation: only the sizes of the points occur.
+    /// Only the sizes of the points occur.
     Step,
 }
 
-/// A cumulative distribution of sizes: for each size, the share of offloads up to that size.
+/// The cumulative distribution of the sizes of offloads: for each size in bytes, the share of
+/// offloads up to that size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeCdf {
     /// (size in bytes, share up to it); sizes increase, shares do not decrease, the last is 1.
@@ -68,7 +69,7 @@ impl SizeCdf {
         })
     }
 
-    /// The points of the distribution: (bytes, share of sizes up to them).
+    /// The points of the distribution: (size in bytes, share of offloads up to that size).
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
@@ -78,7 +79,8 @@ impl SizeCdf {
         self.moment(0.0, range)
     }
 
-    /// The size in bytes that the share `share` (0 to 1) of the offloads does not exceed.
+    /// The size in bytes that the share `share` (0 to 1) of the offloads does not exceed: the
+    /// quantile.
     pub fn quantile(&self, share: f64) -> f64 {
         let above = self.points.partition_point(|point| point.1 < share);
         let (to, upper) = self.points[above.min(self.points.len() - 1)];
@@ -94,17 +96,17 @@ impl SizeCdf {
         }
     }
 
-    /// The mean size in bytes.
+    /// The mean size of an offload in bytes.
     pub fn mean_bytes(&self) -> f64 {
         self.moment(1.0, EVERY)
     }
 
-    /// The mean of size^`power` over all offloads.
+    /// The mean of size^`power` over all offloads, sizes in bytes.
     pub fn mean_power(&self, power: f64) -> f64 {
         self.moment(power, EVERY)
     }
 
-    /// The sum of size^`power` over the offloads in `range`, per offload of any size.
+    /// The sum of size^`power` over the offloads in `range`, divided by the number of all offloads.
     pub fn moment(&self, power: f64, range: Lucrative) -> f64 {
         let atom = |size: f64, weight: f64| {
             if weight > 0.0 && range.contains(size) {

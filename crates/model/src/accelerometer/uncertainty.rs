@@ -1,4 +1,4 @@
-//! Uncertainty: intervals and sensitivities of results if inputs are not known exactly.
+//! Uncertain inputs: how much the results vary if inputs are not known exactly.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use accelflow_parameters::Refusal;
 use super::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSecond};
 use super::scenario::{Kernel, Queueing, Scenario, Selection};
 
-/// The probability distribution of an input that is not known exactly.
+/// The probability distribution of a model input that is not known exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Uniform between two values.
+    /// All values between two bounds are equally likely.
     Uniform {
         /// The smallest value.
         min: f64,
         /// The largest value.
         max: f64,
     },
-    /// Between two values, with a most probable one.
+    /// Values between two bounds, of which one is the most probable.
     Triangular {
         /// The smallest value.
         min: f64,
@@ -27,7 +27,7 @@ pub enum Distribution {
         /// The largest value.
         max: f64,
     },
-    /// A measurement with an error.
+    /// A normal distribution: a measurement with an error.
     Normal {
         /// The mean.
         mean: f64,
@@ -50,7 +50,7 @@ impl fmt::Display for Distribution {
 }
 
 impl Distribution {
-    /// Checks the numbers of the distribution. `place` is its name in the error.
+    /// Checks the numbers of the distribution. `place` names the input in the error.
     ///
     /// # Errors
     /// [`Refusal`] unless the numbers are finite, in order, and not all the same.
@@ -75,7 +75,8 @@ impl Distribution {
         Err(Refusal::new(place, self, rule))
     }
 
-    /// The single value that represents the distribution: mean or mode.
+    /// The single value that stands for the distribution: its mean, or its mode if it is
+    /// triangular.
     pub fn central(self) -> f64 {
         match self {
             Distribution::Uniform { min, max } => min + (max - min) / 2.0,
@@ -84,7 +85,8 @@ impl Distribution {
         }
     }
 
-    /// A low and a high value: the ends, or two standard deviations from the mean.
+    /// A low and a high value of the input: the bounds, or the mean minus and plus two standard
+    /// deviations.
     pub fn ends(self) -> (f64, f64) {
         match self {
             Distribution::Uniform { min, max } | Distribution::Triangular { min, max, .. } => {
@@ -114,35 +116,35 @@ impl Distribution {
     }
 }
 
-/// A number of a scenario.
+/// An input of a [`Scenario`] that may be uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// C: cycles of the host per second.
     HostCycles,
     /// alpha: the kernel's share of the host's cycles.
     KernelShare,
-    /// n: offloads per second.
+    /// n: the offloads per second.
     Offloads,
-    /// o0: preparing one offload.
+    /// o0: the cycles to prepare one offload.
     Setup,
-    /// Q: the wait in the queue, if it is given as a mean.
+    /// Q: the cycles that an offload waits in the queue, if it is given as a mean.
     Queue,
-    /// The part of L, moving one offload, that does not depend on the size.
+    /// The part of L, the cycles to move one offload, that does not depend on the size.
     Transfer,
-    /// The part of L, moving one offload, for each byte.
+    /// The part of L, the cycles to move one offload, for each byte.
     TransferPerByte,
-    /// o1: one thread switch.
+    /// o1: the cycles of one thread switch.
     ThreadSwitch,
-    /// A: the accelerator's speed over the host's.
+    /// A: how many times as fast as the host the accelerator is.
     Acceleration,
-    /// C_b: cycles of the host per byte.
+    /// C_b: the cycles of the host per byte.
     CyclesPerByte,
-    /// beta: the exponent of the size in the work.
+    /// beta: the exponent of the size in the host's cycles.
     Complexity,
 }
 
 impl Field {
-    /// All fields.
+    /// All inputs that may be uncertain.
     pub const ALL: [Field; 11] = [
         Field::HostCycles,
         Field::KernelShare,
@@ -157,7 +159,7 @@ impl Field {
         Field::Complexity,
     ];
 
-    /// The name in files.
+    /// The input's name in files.
     pub fn name(self) -> &'static str {
         match self {
             Field::HostCycles => "host_cycles_per_s",
@@ -174,7 +176,7 @@ impl Field {
         }
     }
 
-    /// The value in kernel number `kernel`, if it has one.
+    /// The input's value in `scenario`, for its kernel number `kernel`; `None` if it is not given.
     pub fn get(self, scenario: &Scenario, kernel: usize) -> Option<f64> {
         let k = scenario.kernels.get(kernel)?;
         match self {
@@ -219,14 +221,14 @@ impl Field {
     }
 }
 
-/// An input that is not known exactly.
+/// An input that is not known exactly, with its distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertain {
-    /// The number of the kernel; without meaning for [`Field::HostCycles`].
+    /// The index of the kernel in the scenario; ignored for [`Field::HostCycles`].
     pub kernel: usize,
-    /// The input.
+    /// Which input is uncertain.
     pub field: Field,
-    /// Its distribution.
+    /// The probability distribution of the input's value.
     pub distribution: Distribution,
 }
 
@@ -240,24 +242,24 @@ impl Uncertain {
     }
 }
 
-/// The results of many draws.
+/// The results of many evaluations with randomly drawn inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
-    /// C / C_S, from the smallest to the largest.
+    /// The speedups C / C_S, in increasing order.
     pub speedup: Vec<f64>,
-    /// C / C_L, from the smallest to the largest; empty if it is unknown.
+    /// The latency reductions C / C_L, in increasing order; empty if they are unknown.
     pub latency_reduction: Vec<f64>,
-    /// The number of draws that are impossible, such as an overloaded accelerator, and do not
-    /// count.
+    /// The number of draws that the model refused, such as an overloaded accelerator; they do not
+    /// count in the results.
     pub rejected: usize,
-    /// Why the last of them was rejected.
+    /// Why the last refused draw was refused; `None` if none was.
     pub why_rejected: Option<Refusal>,
 }
 
-/// Evaluates `scenario` for `draws` independent draws of the uncertain inputs. Equal arguments give
-/// bit-identical results; each input has its own stream of random numbers. If alpha, C, n, C_b and
-/// sizes are all given, one input that is not drawn is adjusted, so that alpha C = n C_b E(g^beta)
-/// still holds.
+/// Evaluates `scenario` for `draws` independent random draws of the uncertain inputs. Equal
+/// arguments give bit-identical results; each input has its own stream of random numbers. If alpha,
+/// C, n, C_b and sizes are all given, one input that is not drawn is adjusted, so that alpha C = n
+/// C_b E(g^beta) still holds.
 ///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from
@@ -308,7 +310,13 @@ pub fn sample(
     if samples.speedup.is_empty()
         && let Some(error) = samples.why_rejected
     {
-        return Err(error.within("every draw is impossible, the last one"));
+        return Err(Refusal {
+            place: format!(
+                "every random draw is refused, the last one for {}",
+                error.place
+            ),
+            ..error
+        });
     }
     samples.speedup.sort_by(f64::total_cmp);
     samples.latency_reduction.sort_by(f64::total_cmp);
@@ -323,11 +331,12 @@ fn is_uncertain(uncertain: &[Uncertain], field: Field, kernel: usize) -> bool {
 
 fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> Result<(), Refusal> {
     let given = kernel.host_cost.cycles_per_byte.is_some();
-    let refuse = |field: Field, why: &str| Err(Refusal::new(field.name(), "a range", why));
+    let refuse =
+        |field: Field, why: &str| Err(Refusal::new(field.name(), "an uncertain value", why));
     if is_uncertain(Field::Complexity) && given {
         return refuse(
             Field::Complexity,
-            "must be a number, as a range would change the unit of cycles_per_byte; leave that out, \
+            "must be a number, as another exponent changes the unit of cycles_per_byte; leave that out, \
              and give sizes",
         );
     }
@@ -336,7 +345,7 @@ fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> R
         return refuse(
             Field::CyclesPerByte,
             "must be left out: it follows from offloads_per_s, sizes, host_cycles_per_s and \
-             kernel_share_ratio, which is a range, too",
+             kernel_share_ratio, which is uncertain, too",
         );
     }
     Ok(())
@@ -375,7 +384,8 @@ fn keep_relation(
     }
 }
 
-/// The quantile `quantile` of `sorted`, interpolated linearly; `None` for no values.
+/// The value that the share `quantile` (0 to 1) of the increasing list `sorted` does not exceed,
+/// interpolated linearly; `None` for an empty list.
 pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let place = quantile.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
     let (low, part) = (place.floor() as usize, place.fract());
@@ -383,21 +393,21 @@ pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     Some(sorted[low] + part * (sorted[high] - sorted[low]))
 }
 
-/// The change of the speedup when one input alone changes.
+/// How the speedup changes when one input alone changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Swing {
-    /// The number of the kernel.
+    /// The index of the kernel in the scenario.
     pub kernel: usize,
-    /// The input.
+    /// Which input changes.
     pub field: Field,
-    /// The input's low value and the speedup with it; `None` if the value is impossible.
+    /// The input's low value and the speedup with it; `None` if the model refuses the value.
     pub low: (f64, Option<f64>),
-    /// The input's high value and the speedup with it; `None` if the value is impossible.
+    /// The input's high value and the speedup with it; `None` if the model refuses the value.
     pub high: (f64, Option<f64>),
 }
 
 impl Swing {
-    /// The difference between the two speedups; infinite if one of them is impossible.
+    /// The difference between the two speedups; infinite if the model refuses one of the values.
     pub fn size(&self) -> f64 {
         match (self.low.1, self.high.1) {
             (Some(low), Some(high)) => (high - low).abs(),
@@ -406,9 +416,10 @@ impl Swing {
     }
 }
 
-/// Returns the swing of every independent input that is not zero, largest first. An uncertain input
-/// varies between the ends of its distribution, and any other input by the share `around` in both
-/// directions.
+/// Evaluates `scenario` for a low and a high value of each input that is not derived and not zero,
+/// one input at a time, and returns the changes of the speedup, largest first: a tornado diagram.
+/// An uncertain input varies between the ends of its distribution, and any other input by the share
+/// `around` in both directions.
 ///
 /// Derived values are not inputs. If alpha, C, n, C_b and sizes are all given, alpha is derived
 /// from the others, or C_b if alpha is uncertain. C and beta vary only if they are uncertain. C has

@@ -5,8 +5,9 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use super::own;
 use crate::inputs::AreaInputs;
 
-/// Every input of the model: those of the processor, and the sizes of each accelerator, such as
-/// `pes.TCP`, which are -1 if the accelerator has the sizes of all.
+/// Every input of the area model, with range, default and source: those of the processor, and the
+/// sizes of each accelerator, such as `pes.TCP`, which are -1 if the accelerator has the size of
+/// all.
 pub const AREA: Table<AreaInputs> = Table::new(&[
     COMMON,
     own::PES,
@@ -25,7 +26,7 @@ impl Default for AreaInputs {
 }
 
 impl AreaInputs {
-    /// Sets the input `key` to `value`.
+    /// Sets the input with this name, such as `cores` or `pes.TCP`, to `value`.
     ///
     /// # Errors
     /// [`Refusal`] of an unknown key and of a value that is not allowed.

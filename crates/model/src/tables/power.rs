@@ -4,7 +4,7 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 
 use crate::inputs::PowerInputs;
 
-/// Every input of the model; areas come from [`super::AREA`].
+/// Every input of the power model, with range, default and source; areas come from [`super::AREA`].
 pub const POWER: Table<PowerInputs> = Table::new(&[ROWS]);
 
 impl Default for PowerInputs {
@@ -17,7 +17,7 @@ impl Default for PowerInputs {
 }
 
 impl PowerInputs {
-    /// Sets the input `key` to `value`.
+    /// Sets the input with this name, such as `manager_w`, to `value`.
     ///
     /// # Errors
     /// [`Refusal`] of an unknown key and of a value that is not allowed.

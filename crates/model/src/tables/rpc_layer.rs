@@ -9,7 +9,7 @@ const MOST: f64 = 1e12;
 /// The most tasks and traversals.
 const MOST_COUNT: f64 = u32::MAX as f64;
 
-/// Every input of the model.
+/// Every input of the analytic model of the RPC layer, with range, default and source.
 pub const RPC_LAYER: Table<RpcLayer> = Table::new(&[ROWS]);
 
 impl Default for RpcLayer {

@@ -24,7 +24,9 @@ __all__ = ["REPLICATIONS", "REQUESTS", "SCHEMA", "compare", "markdown", "write"]
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.together/2"
 
+#: The number of seeds that each number is the mean over.
 REPLICATIONS: Final = 10
+#: The number of requests in a simulation.
 REQUESTS: Final = 2_000
 
 

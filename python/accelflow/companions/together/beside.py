@@ -1,4 +1,4 @@
-"""The live server beside a simulation of it and the closed form."""
+"""Measurements of a live server beside a simulation of it and the closed form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Rounds = Mapping[tuple[str, str], list[dict[str, Any]]]
 def beside(
     measured: Mapping[str, Any], *, seed: int, replications: int, threads: int, requests: int
 ) -> dict[str, Any]:
-    """Return the measurements, with the simulator's and the closed form's figures beside them.
+    """Return the measurements with the simulated and the closed-form values beside them.
 
     The simulator has the recording's costs, the same rates and one core, which executes traces as
     the live server's threads do; its other systems have AccelFlow's hardware, Cerebros's and
@@ -62,7 +62,7 @@ def _setup(measured: Mapping[str, Any]) -> Setup:
 
 
 def workload(recording: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a workload whose services take the recorded paths."""
+    """Return a workload whose services have the paths of a recording."""
     return {
         "schema": "accelflow.workload/1",
         "name": "together",

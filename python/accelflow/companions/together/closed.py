@@ -20,7 +20,7 @@ __all__ = ["closed"]
 def closed(
     plan: Plan, system: System, promised_rps: float | None, recording: str | None
 ) -> dict[str, float | None]:
-    """Return mean and P99 of the other services, core time and capacity by the closed form.
+    """Return the other services' mean and P99, core time and capacity by the closed form.
 
     With ARCUS, at most `promised_rps` of the tenant that floods are served. Times are in us. Mean
     and P99 are None for a load at which a resource is always busy, and all figures are None for a

@@ -1,4 +1,4 @@
-"""The eight services on one live server, which is measured.
+"""Measurement of the eight services on one live server.
 
 :func:`measure` needs the program of ``examples/socialnetwork`` and a quiet machine; what it returns
 is kept in a file. One process is the server, on a core of its own. Another answers at once for the
@@ -35,12 +35,14 @@ __all__ = ["ROUNDS", "SCHEMA", "SECONDS", "measure", "read", "write"]
 #: The name and version of the object that :func:`measure` returns.
 SCHEMA: Final = "accelflow.together.live/2"
 
+#: The number of rounds of each measurement.
 ROUNDS: Final = 12
+#: The length of a measurement in one round, in seconds.
 SECONDS: Final = 3.0
 #: The share of the core that the even load takes on cores alone, and that the tenant's flood adds.
 _EVEN: Final = 0.3
 _FLOOD: Final = 0.6
-#: How many times its share ARCUS promises the tenant.
+#: The rate that ARCUS promises the tenant, as a multiple of its rate at the even load.
 PROMISED: Final = 2.0
 #: The control plane's capacity in accelerator seconds per second: the core without the handlers.
 _CAPACITY: Final = 0.5
@@ -56,6 +58,7 @@ _US_PER_S: Final = 1e6
 #: The size of the tenant's messages, by which the server predicts their time.
 _MESSAGE_BYTES: Final = 256
 
+#: A function that is called with the name of each stage.
 Progress = Callable[[str], object]
 #: When a call was due and how long it took from then, in us, and whether it returned a result.
 _Calls = Sequence[tuple[float, float, bool]]
@@ -222,7 +225,7 @@ def measure(
     seed: int = 1,
     say: Progress | None = None,
 ) -> dict[str, Any]:
-    """Measure the eight services on one server of `program`, one of which a tenant floods.
+    """Measure the eight services on a live server, of which one tenant sends too much.
 
     The server executes traces on its connections' threads, on workers of accelerators, with parts
     of Cerebros's processor, and with promises of ARCUS's control plane in accelerator time. It has

@@ -1,4 +1,4 @@
-"""What the figures of the page say, as sentences: what each paper adds, and where two interfere."""
+"""The page's results in sentences: what each paper adds, and where two interfere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORKS: Final = {
 
 
 def decided(found: _Value | None, at: float = 1.0) -> int:
-    """Return 1 if the interval is above `at`, -1 if it is below, and 0 if it contains it."""
+    """Return 1 if the interval of `found` is above `at`, -1 if below, 0 if it contains `at`."""
     if found is None or (found.get("half_width") is None and "low" not in found):
         return 0
     low, high = _ends(found)
@@ -36,7 +36,7 @@ def _middle(found: _Value) -> float:
 
 
 def simulated_sentences(rows: Sequence[_Value], effects: Sequence[_Value]) -> Iterator[str]:
-    """Yield sentences on what the simulated figures show."""
+    """Yield sentences on the simulated results."""
     for effect in effects:
         if ", where " not in effect["added"]:
             yield _gain(effect["load"], effect["added"], effect["p99_ratio"])
@@ -60,7 +60,7 @@ def _gain(load: str, added: str, ratio: _Value | None) -> str:
 
 
 def interference(effects: Sequence[_Value]) -> Iterator[str]:
-    """Yield sentences on whether two additions disturb each other: gains beside the other."""
+    """Yield sentences on whether two additions disturb each other."""
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")
         if not where:
@@ -100,7 +100,7 @@ def _shared(rows: Sequence[_Value]) -> Iterator[str]:
 
 
 def live_sentences(live: _Value) -> Iterator[str]:
-    """Yield sentences on what the live figures show beside the simulated ones."""
+    """Yield sentences on the live results beside the simulated ones."""
     for effect in live["effects"]:
         if ", where " not in effect["added"]:
             yield _live_gain(effect)

@@ -1,4 +1,4 @@
-"""The eight services on the simulated base server."""
+"""Simulations of the eight services on one server, under each system and load."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _ALONE_RPS: Final = 100.0
 _MOST_S_PER_S: Final = 100.0
 #: The cause of a backlog that only the tenant's own requests have.
 _OWN_LIMIT: Final = "tenant limit"
-#: The results of a run, in the order of the page.
+#: The results of a run by name, in the order of the page.
 MEASURES: Final = ("mean_us", "p99_us", "flooding_p99_us", "core_us", "capacity_rps")
-#: Those that the closed form has.
+#: The results that the closed form has as well.
 CLOSED: Final = ("mean_us", "p99_us", "core_us", "capacity_rps")
 
 #: The results of all seeds, by load and system.
@@ -48,7 +48,7 @@ Runs = Mapping[tuple[str, str], list[dict[str, Any]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """A simulated server and its load.
+    """The simulated server and its load, which all systems share.
 
     `rates_rps` are the services' rates at the even load; the tenant's is `flood` times as high
     under flood, and ARCUS promises it `promised` times as much accelerator time as its requests
@@ -63,7 +63,7 @@ class Setup:
     scenario: Mapping[str, Any] = field(default_factory=dict)
 
     def rates(self, load: str) -> dict[str, float]:
-        """Return the rate of each service in requests per second."""
+        """Return the rate of each service under `load`, in requests per second."""
         rates = dict(self.rates_rps)
         rates[FLOODING] *= self.flood if LOADS[load] else 1.0
         return rates
@@ -84,7 +84,10 @@ class Setup:
         )
 
     def promise_s_per_s(self, system: System, seed: int) -> float:
-        """Return the promised accelerator time in s/s: that of the promised rate when idle."""
+        """Return the accelerator time that ARCUS promises the tenant, in seconds per second.
+
+        It is what requests at the promised rate take on an idle server.
+        """
         alone = replace(
             self.experiment("even", system, seed, _ALONE),
             services=(FLOODING,),
@@ -97,7 +100,7 @@ class Setup:
         return self.promised_rps * each_us * 1e-6
 
     def shaping(self, system: System, seed: int) -> dict[int, Shaping]:
-        """Return ARCUS's limit on the tenant's accelerator time; empty without ARCUS."""
+        """Return ARCUS's limit on the tenant's accelerator time, by tenant; empty without ARCUS."""
         if not system.held:
             return {}
         promise = self.promise_s_per_s(system, seed)
@@ -107,7 +110,7 @@ class Setup:
     def experiment(
         self, load: str, system: System, seed: int, requests: int
     ) -> simulation.Scenario:
-        """Return the scenario of one run, without a limit on the tenant."""
+        """Return the scenario of one simulation; without ARCUS's limit on the tenant."""
         config = {**self.scenario.get("config", {}), **system.config}
         return simulation.Scenario(
             **{
@@ -136,7 +139,7 @@ def base_server() -> Setup:
 
 
 def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: int) -> Runs:
-    """Simulate all loads and systems with the seeds from `seed` on."""
+    """Simulate every load under every system with the seeds from `seed` on."""
     return {
         (load, name): [
             _run(replace(scenario, seed=seed + number), threads) for number in range(replications)
@@ -150,7 +153,7 @@ def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: 
 def one_run(  # noqa: PLR0913 (what a run is of)
     setup: Setup, load: str, name: str, *, seed: int, requests: int, threads: int
 ) -> dict[str, Any]:
-    """Simulate one load and system with the first seed, `seed`."""
+    """Simulate one load under one system with the seed `seed`."""
     return _run(_scenario(setup, load, name, seed, requests), threads)
 
 
@@ -219,7 +222,7 @@ def _row(setup: Setup, load: str, name: str, same: list[dict[str, Any]]) -> dict
 
 
 def effects(found: Runs) -> list[dict[str, Any]]:
-    """Return the effect of each addition on the P99 of the others, alone and beside another.
+    """Return how each addition changes the P99 of the other services, alone and beside another.
 
     ``beside_ratio`` is the gain beside the other addition over the gain alone; it is None for an
     addition alone.

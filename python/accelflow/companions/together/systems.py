@@ -1,4 +1,4 @@
-"""The systems and loads of the page, and what the figures of two runs say of each other."""
+"""The compared systems and loads, and the ratios between their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ALONE", "FLOODING", "LOADS", "PAIRS", "SYSTEMS", "System", "estimate
 
 @dataclass(frozen=True)
 class System:
-    """The parts of a simulated system.
+    """The parts that a simulated system has.
 
     `accelerated` has AccelFlow's ensemble, `rpc` has Cerebros in place of the RPC accelerator, and
     with `held` ARCUS limits the tenant that floods.
@@ -27,12 +27,12 @@ class System:
 
     @property
     def orchestrator(self) -> str:
-        """The simulator's system."""
+        """The simulator's name of the system."""
         return "accelflow" if self.accelerated else "non_acc"
 
     @property
     def config(self) -> Mapping[str, float]:
-        """The parameters of the simulated server."""
+        """The parameters of the simulated server that differ from the defaults."""
         return WHOLE if self.rpc else {}
 
 
@@ -46,12 +46,12 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "with ARCUS": System(held=True),
     "with both": System(rpc=True, held=True),
 }
-#: Whether the tenant floods.
+#: The loads by name: whether the tenant sends too much.
 LOADS: Final[Mapping[str, bool]] = {"even": False, "flood": True}
-#: The service of the tenant that floods.
+#: The service of the tenant that sends too much under the load ``flood``.
 FLOODING: Final = "UniqId"
 
-#: What is added to what: its name, the system without it, and the system with it.
+#: The additions: the name of each, the system without it, and the system with it.
 PAIRS: Final = (
     ("AccelFlow", ALONE, "AccelFlow"),
     ("Cerebros", "AccelFlow", "with Cerebros"),
@@ -70,6 +70,6 @@ def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """Return a figure without an addition over that with it, for each pair of runs."""
+    """Return, for each pair of runs, the result `key` before an addition over that after it."""
     pairs = [(old[key], new[key]) for old, new in zip(before, after, strict=True)]
     return [old / new if old and new else None for old, new in pairs]

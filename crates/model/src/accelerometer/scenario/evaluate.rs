@@ -10,11 +10,12 @@ use crate::accelerometer::point::Point;
 use crate::accelerometer::quantity::CyclesPerSecond;
 
 impl Scenario {
-    /// Evaluates the scenario.
+    /// Evaluates the model: speedup, latency reduction and losses of the service and of each
+    /// kernel.
     ///
-    /// Where queueing and selection depend on each other (waits decide which offloads pay, and
-    /// those decide the waits), the result is their unique common solution. If that is where one
-    /// size pays exactly 0, a part of the offloads of this size goes to the accelerator.
+    /// Waits in the queue decide which offloads pay, and these offloads decide the waits; where
+    /// both depend on each other, the result is their unique common solution. If one size then
+    /// saves exactly 0, a part of the offloads of this size goes to the accelerator.
     ///
     /// # Errors
     /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an accelerator
@@ -230,12 +231,12 @@ fn check_rider(kernel: &Kernel, scenario: &Scenario) -> Result<(), Refusal> {
     let mut kernels = scenario.kernels.iter();
     let Some(carrier) = kernels.find(|other| other.name == *name && other.rides_on.is_none())
     else {
-        let rule = "must be the name of a kernel that rides on no other";
+        let rule = "must be the name of another kernel, which itself has no rides_on";
         return Err(Refusal::new("rides_on", format!("'{name}'"), rule));
     };
     let lucrative = |kernel: &Kernel| matches!(kernel.selection, Selection::Lucrative(_));
     if lucrative(kernel) || lucrative(carrier) {
-        let rule = "must be all for kernels that share an offload";
+        let rule = "must be all, where one kernel rides_on another";
         return Err(Refusal::new("selection", "lucrative", rule));
     }
     Ok(())

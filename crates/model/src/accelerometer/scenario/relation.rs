@@ -46,7 +46,7 @@ impl Kernel {
             "kernel_share_ratio",
             self.share,
             format!(
-                "must agree with the rest to a factor of {RELATION_TOLERANCE}: {} offloads a second of \
+                "must agree with the other fields to a factor of {RELATION_TOLERANCE}: {} offloads a second of \
                  these sizes at {} cycles per byte are {counted:.4} of the host's cycles; leave \
                  cycles_per_byte out to have it derived",
                 self.candidates().0,

@@ -5,46 +5,48 @@ use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSec
 use crate::accelerometer::queueing::Approximation;
 use crate::accelerometer::sizes::SizeCdf;
 
-/// A service on one host, and the kernels that are offloaded from it.
+/// A service on one host, and the kernels that are offloaded from it to accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// C: all cycles of the host per second.
+    /// C: the cycles of the host per second, of all its cores.
     pub host: CyclesPerSecond,
-    /// The kernels, each with an accelerator. All shares refer to the same host.
+    /// The kernels, each with its accelerator. All their shares refer to the same host.
     pub kernels: Vec<Kernel>,
 }
 
 /// A function of the service, and the accelerator that could do it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// A name for messages and tables.
+    /// The kernel's name in messages and tables.
     pub name: String,
-    /// Threading and placement.
+    /// The threading design of the offloads, and the placement of the accelerator.
     pub design: Design,
-    /// alpha: its share of the host's cycles, over all sizes.
+    /// alpha: the kernel's share of the host's cycles before offloading, from 0 to 1.
     pub share: f64,
-    /// Its offloads per second: n, or all candidates if [`Selection::Lucrative`] selects among
-    /// them.
+    /// n: the offloads per second. If [`Selection::Lucrative`] chooses among them, all possible
+    /// ones.
     pub offloads: OffloadsPerSecond,
-    /// o0: preparing one offload.
+    /// o0: the cycles to prepare one offload.
     pub setup: MeanCycles,
-    /// L: moving one offload to the accelerator.
+    /// L: the cycles to move one offload to the accelerator.
     pub transfer: Transfer,
-    /// o1: one thread switch.
+    /// o1: the cycles of one thread switch.
     pub thread_switch: MeanCycles,
-    /// A: the accelerator's speed over the host's. `None` if it is unknown; results that depend on
-    /// it are then also unknown.
+    /// A: how many times as fast as the host the accelerator is. `None` if unknown; results that
+    /// depend on it are then also unknown.
     pub acceleration: Option<f64>,
     /// Q: the wait of one offload in the accelerator's queue.
     pub queue: Queueing,
-    /// The kernel's cost on the host. Without it and without sizes, there is no break-even size.
+    /// The host's own cycles for the work of one offload. Without cycles per byte and without
+    /// sizes, the break-even size is unknown.
     pub host_cost: HostCost,
-    /// The sizes of the offloads.
+    /// The distribution of the sizes of offloads; `None` if unknown.
     pub sizes: Option<SizeCdf>,
-    /// The selection of offloads that go to the accelerator.
+    /// Which offloads go to the accelerator; the others stay on the host.
     pub selection: Selection,
-    /// The name of another kernel whose offloads this one is part of. The accelerator works on both
-    /// in one offload, which waits in the queue of that kernel. The costs of this one should be 0.
+    /// The name of another kernel whose offloads also carry this kernel's work. The accelerator
+    /// does both in one offload, which waits in the other kernel's queue. The costs of this kernel
+    /// should be 0.
     pub rides_on: Option<String>,
 }
 
@@ -56,68 +58,70 @@ impl Scenario {
     }
 }
 
-/// L, the cycles to move one offload.
+/// L: the cycles to move one offload to the accelerator, a fixed part and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// The cycles for any size: a mean, or a pipelined interface.
+    /// The cycles of one offload of any size: of a pipelined interface, or a mean.
     pub fixed: MeanCycles,
-    /// The cycles for each byte: an interface that is not pipelined.
+    /// The cycles for each byte of an offload, of an interface that is not pipelined.
     pub per_byte: MeanCycles,
 }
 
-/// C_b g^beta: the cycles that the host needs for one offload of g bytes.
+/// C_b g^beta: the cycles that the host itself needs for the work of one offload of g bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// C_b: cycles per byte to the power of `complexity`. If `None`, it is derived from the share,
-    /// the offloads and their sizes.
+    /// C_b: the cycles per byte to the power of `complexity`. If `None`, it is derived from the
+    /// kernel's share of cycles, its offloads and their sizes.
     pub cycles_per_byte: Option<f64>,
-    /// beta: 1 for work that is linear in the size.
+    /// beta: the exponent of the size; 1 for work that is linear in the size.
     pub complexity: f64,
 }
 
-/// The source of Q.
+/// How Q, the wait of an offload in the accelerator's queue, is given.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queueing {
-    /// The mean.
+    /// As a mean wait.
     Mean(MeanCycles),
-    /// The waits of a sample of offloads. Their sum over n offloads is n times the mean.
+    /// As the waits of a sample of offloads, in cycles; Q is their mean.
     List(Vec<f64>),
-    /// An M/G/k queue in front of the accelerator.
+    /// By the formula of an M/G/k queue in front of the accelerator.
     Station {
-        /// Processing elements.
+        /// The number of processing elements, from 1 to 100,000.
         servers: u32,
-        /// Hosts with the same load that share it.
+        /// The number of hosts with the same load that share the accelerator.
         hosts: f64,
-        /// The mean time of an offload; if not given, the host's time for it over A, with the times
-        /// of the kernels that ride on it.
+        /// The mean time of an offload in a processing element. If not given, the host's time for
+        /// its work over A, including the kernels whose work the offload carries
+        /// ([`Kernel::rides_on`]).
         service: Option<MeanCycles>,
         /// The squared coefficient of variation of that time; if not given, that of the host's
         /// time for the offloaded sizes, or 1 without sizes.
         service_scv: Option<f64>,
-        /// For more than one processing element.
+        /// The approximation for more than one processing element.
         approximation: Approximation,
-        /// The name of the accelerator, if other kernels of the service share its queue.
+        /// The accelerator's name, if several kernels of the service share its queue: kernels with
+        /// the same name do.
         shared: Option<String>,
     },
 }
 
-/// The selection of offloads that go to the accelerator. The others stay on the host.
+/// Which offloads of a kernel go to the accelerator. The others stay on the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selection {
     /// All offloads.
     All,
-    /// The offloads of the scenario, out of this total number. alpha is scaled by the ratio, as in
-    /// the paper's Fig. 20.
+    /// As many as the kernel's `offloads`, out of this total number. alpha is scaled by the ratio,
+    /// as in the paper's Fig. 20.
     OutOf(OffloadsPerSecond),
-    /// The offloads whose size pays in terms of speedup.
+    /// Those whose size makes the offload raise the host's throughput.
     Lucrative(Scaling),
 }
 
-/// The scaling of alpha when not all offloads go to the accelerator.
+/// How alpha, the kernel's share of cycles, is scaled if only some offloads go to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
     /// In proportion to the number of offloads, as in the paper's Fig. 20.
     Offloads,
-    /// In proportion to the host's cycles for the offloads, C_b g^beta.
+    /// In proportion to the host's cycles for the work of the offloads, C_b g^beta.
     Cycles,
 }

@@ -19,8 +19,8 @@ use accelflow_parameters::Refusal;
 
 use super::scenario::Scenario;
 
-/// Runs the kernels of `scenario`, on hosts that each have its cycles per second. A request has
-/// kernels of all kinds, drawn in proportion to their offloads.
+/// Simulates requests of `scenario` on hosts that each have its cycles per second. A request calls
+/// kernels of all kinds, drawn at random in proportion to their offloads.
 ///
 /// # Errors
 /// The errors of [`Scenario::evaluate`], except for an accelerator that is overloaded; and

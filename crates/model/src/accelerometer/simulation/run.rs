@@ -1,15 +1,15 @@
-//! The options and the measurements of a simulation.
+//! The settings and the measurements of a simulation of offloads.
 
-/// The variation of times about their mean.
+/// How times vary about their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// None: all are the mean.
+    /// Not at all: all times are the mean.
     Constant,
-    /// An exponential distribution.
+    /// By an exponential distribution.
     Exponential,
 }
 
-/// The arrival process of requests.
+/// How requests arrive at the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offered {
     /// Each thread begins its next request when it has finished one, which gives the host's maximum
@@ -19,49 +19,49 @@ pub enum Offered {
     Load(f64),
 }
 
-/// One run of the simulation.
+/// The settings of one simulation of offloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
-    /// Hosts of one core each that share the accelerator; the number of hosts of a
+    /// The number of hosts, of one core each, that share the accelerator; the number of hosts of a
     /// [`Queueing::Station`](super::Queueing::Station) takes precedence.
     pub hosts: u32,
-    /// Threads of a host, which is the number of requests in progress. Ignored for Sync, which has
-    /// one.
+    /// The number of threads of a host, and so of its requests in progress. Ignored for Sync, which
+    /// has one.
     pub threads: u32,
-    /// Kernels in a request.
+    /// The number of kernel calls in a request.
     pub kernels_per_request: u32,
     /// Whether requests whose response has arrived have precedence over new requests. Otherwise a
     /// core takes requests in the order in which they became ready.
     pub responses_first: bool,
-    /// The service's own work before each kernel.
+    /// How the service's own work before each kernel call varies.
     pub own_work: Spread,
-    /// The work of a kernel, if its sizes are not given.
+    /// How the work of a kernel call varies, if sizes of offloads are not given.
     pub kernel_work: Spread,
-    /// The arrival process of requests.
+    /// How requests arrive.
     pub offered: Offered,
     /// Whether kernels are offloaded at all; otherwise all run on the host.
     pub offloading: bool,
-    /// The number of measured requests. The warm-up before them has a tenth of this number of
-    /// requests, plus twice the number of requests in progress for saturated hosts.
+    /// The number of measured requests. Before them, a tenth of this number is a warm-up; for
+    /// saturated hosts, plus twice the number of requests in progress.
     pub requests: u32,
-    /// The seed of all times and sizes.
+    /// The seed of random times and sizes.
     pub seed: u64,
 }
 
-/// The measurements of a run, in cycles of the host.
+/// What a simulation of offloads measured, in cycles of the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Throughput of one host, in requests per cycle.
+    /// The throughput of one host, in requests per cycle.
     pub requests_per_cycle: f64,
-    /// The mean latency from arrival to end.
+    /// The mean latency of a request from arrival to end.
     pub mean_latency_cycles: f64,
     /// The latency that 99 % of the requests do not exceed.
     pub p99_latency_cycles: f64,
-    /// The mean wait of an offload in the accelerator's queue.
+    /// The mean time that an offload waits in the accelerator's queue.
     pub mean_queue_cycles: f64,
-    /// The share of time in which an element of the accelerator works; 0 without offloading. `None`
-    /// if the number of elements is unknown. With several accelerators, that of the
-    /// busiest one.
+    /// The share of time in which a processing element of the accelerator works; 0 without
+    /// offloading. `None` if the number of elements is unknown. With several accelerators, that of
+    /// the busiest one.
     pub utilisation: Option<f64>,
     /// The share of time in which a core is busy, including waits for the accelerator during which
     /// a thread keeps the core.

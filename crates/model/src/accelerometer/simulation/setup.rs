@@ -175,7 +175,7 @@ fn check_counts(run: &Run) -> Result<(), Refusal> {
 }
 
 fn rider(kernel: &Kernel) -> Refusal {
-    let rule = "must be left out for a simulation: its carrier has the work of both";
+    let rule = "must be left out for a simulation: give the kernel that it names the work of both";
     let carrier = kernel.rides_on.as_deref().unwrap_or_default();
     Refusal::new("rides_on", quoted(carrier), rule).within(&kernel.name)
 }
@@ -237,7 +237,11 @@ fn check_offload(kernel: &Kernel, scenario: &Scenario, run: &Run) -> Result<(), 
          {MOST_CYCLES:.1e} cycles",
         run.requests
     );
-    Err(Refusal::number("cycles of an offload", cycles, rule))
+    Err(Refusal::number(
+        "cycles of an offload (setup, transfer, wait, work)",
+        cycles,
+        rule,
+    ))
 }
 
 /// The mean time between a host's requests with which the clock does not end before the run.
