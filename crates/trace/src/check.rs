@@ -25,7 +25,7 @@ pub enum CheckError {
     )]
     TailName(String),
     /// The trace has no nodes.
-    #[error("the trace is empty; it must begin with an accelerator")]
+    #[error("nodes of the trace = 0: must be at least 1, and the first an accelerator")]
     Empty,
     /// The trace does not begin with an accelerator, so no core can put it into an input queue.
     /// Holds a description of its first node.
@@ -39,7 +39,7 @@ pub enum CheckError {
     AfterLdb(String),
     /// A node other than a tail or the end follows a TCP that sends. Holds the node as text.
     #[error(
-        "this TCP sends, so only a tail or the end can follow it, not {0}; put the handling of the response into a separate trace and name it in the tail"
+        "a TCP that is not first in its trace sends a message, so only a tail or the end can follow it, not {0}; put the handling of the response into a separate trace and name it in the tail"
     )]
     AfterSend(String),
     /// No accelerator follows a transformation of the payload's format. Holds the transformation.
@@ -50,7 +50,7 @@ pub enum CheckError {
     #[error("trans {1} cannot follow trans {0}: the formats do not match")]
     TransformMismatch(Transform, Transform),
     /// Both arms of a branch are empty. Holds the branch's condition.
-    #[error("branch {0} has two empty arms")]
+    #[error("branch {0}: both arms are empty: at least one must have a node")]
     EmptyBranch(String),
     /// A fork has fewer than two arms, or an empty arm.
     #[error("a fork needs at least two arms, none of them empty")]
@@ -66,18 +66,18 @@ pub enum CheckError {
     ArmEnds(usize),
     /// The node after a join is not an accelerator. Holds the node as text.
     #[error(
-        "step after a join = {0}: must be an accelerator, since the arms meet in an input queue"
+        "step after a join = {0}: must be an accelerator, since the arms of the join meet in its input queue"
     )]
     AfterJoin(String),
     /// The node at which the arms of a join meet is not the first of its part. Only the compiler
     /// writes it.
     #[error(
-        "'meet' must be the first node of a part of a split trace; the compiler writes it, for a join that begins in another part"
+        "'meet', the point where the arms of a join meet: must be left out of sources; only the compiler writes it, as the first node of a part of a split trace"
     )]
     Meet,
     /// A branch tests a payload value (a fact) that no accelerator before the branch extracts.
     #[error(
-        "branch {condition}: fact = {fact}: must be a fact that the accelerators before it yield ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
+        "branch {condition}: fact = {fact}: must be a value that an accelerator before the branch yields ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
     )]
     NotYielded {
         /// The condition of the branch.
@@ -90,7 +90,7 @@ pub enum CheckError {
     /// A custom accelerator processes only received messages, or only sent ones, and this message
     /// has the other direction.
     #[error(
-        "{name} is declared with '{processes}', but this message has the other direction (a trace that begins with TCP receives its message up to the first Ser, and sends it from there on)"
+        "accelerator {name}: must not be called here: its declaration has '{processes}', and this message has the other direction (a trace that begins with TCP receives its message up to the first Ser, and sends it from there on)"
     )]
     Direction {
         /// The name of the accelerator.
@@ -121,13 +121,13 @@ impl std::fmt::Display for Warning {
             Warning::Pair(from, to) => {
                 write!(
                     f,
-                    "{from} feeding {to} is outside the source/destination pairs of Table I"
+                    "{to} follows {from}, which is not a pair of source and destination in AccelFlow's Table I"
                 )
             }
             Warning::Start(first) => {
                 write!(
                     f,
-                    "Table I names no core as a source of {first}, which begins this trace"
+                    "{first} begins this trace, but AccelFlow's Table I does not list a core as its source"
                 )
             }
         }

@@ -15,14 +15,14 @@ pub enum Unstructured {
     Decode(#[from] DecodeError),
     /// A jump, branch or fork overlaps another one without being nested in it. Holds its position
     /// in nibbles.
-    #[error("the jump, branch or fork at position {0} does not nest with the others")]
+    #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),
     /// No path reaches the nibbles from this position on.
-    #[error("the nibbles from position {0} on can never run")]
+    #[error("the nibbles from number {0} of the word on can never run")]
     Unreachable(usize),
     /// A branch refers to a predicate that is not in the memory's table, or is not the code of a
     /// condition. Holds its number.
-    #[error("predicate = {0}: must be a condition of the table")]
+    #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
     Predicate(u8),
     /// The word calls a custom accelerator that the memory's table does not have. Holds its index.
     #[error(

@@ -164,7 +164,9 @@ impl Image {
             .map(|_| reader.kind().map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
         if reader.at != reader.end {
-            return Err(reader.malformed("bytes left over".to_owned()));
+            return Err(
+                reader.malformed("bytes follow the last entry: must be left out".to_owned())
+            );
         }
         let table = PredicateTable::from_parts(fields, predicates)?;
         Ok(Image::from_raw(words, table, names, kinds)?)
@@ -255,7 +257,7 @@ impl<'b> Reader<'b> {
         let stop = self.at.checked_add(count).filter(|&stop| stop <= self.end);
         let Some(stop) = stop else {
             return Err(self.malformed(format!(
-                "{count} bytes expected, {} left",
+                "{count} more bytes expected, but only {} are left",
                 self.end - self.at
             )));
         };
@@ -296,7 +298,7 @@ impl<'b> Reader<'b> {
     fn text(&mut self) -> Result<String, FileError> {
         let length = usize::from(self.u16()?);
         let bytes = self.take(length)?.to_vec();
-        String::from_utf8(bytes).map_err(|_| self.malformed("text is not UTF-8".to_owned()))
+        String::from_utf8(bytes).map_err(|_| self.malformed("text: must be valid UTF-8".to_owned()))
     }
 
     fn kind(&mut self) -> Result<Kind, FileError> {

@@ -11,7 +11,7 @@ use crate::source::{Node, Nodes};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindsError {
     /// Two traces declare the same custom accelerator differently.
-    #[error("accelerator '{name}' is declared twice: as '{one}' and as '{other}'")]
+    #[error("accelerator '{name}': must have one declaration, but has '{one}' and '{other}'")]
     Differ {
         /// The name of the accelerator.
         name: String,

@@ -23,7 +23,7 @@ pub enum LinkError {
     },
     /// The tails of a chain of traces lead back to one of its traces. Holds the names in order,
     /// such as `A -> B -> A`.
-    #[error("chain of traces = {0}: must end")]
+    #[error("chain of traces = {0}: must end, not lead back to one of its traces")]
     NeverEnds(String),
     /// The forks and joins of a trace and of those after it create more than [`MAX_EXECUTIONS`]
     /// parallel executions.
@@ -53,7 +53,7 @@ pub enum LinkError {
     Kinds(#[from] KindsError),
     /// A piece of a trace does not fit its 8-byte word. This is a defect of the compiler, not an
     /// error in the input.
-    #[error("a part of a trace does not fit a word")]
+    #[error("a part of a trace does not fit an 8-byte word: this is a defect of the compiler")]
     PartTooLong,
     /// A word in a trace file breaks a rule of the trace language.
     #[error("word '{word}': {error}")]

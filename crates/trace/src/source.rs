@@ -66,7 +66,7 @@ pub enum SourceError {
     #[error(transparent)]
     Condition(#[from] ConditionError),
     /// A transformation has the same source and destination format. Holds the format.
-    #[error("trans({0}, {0}): the two formats must differ")]
+    #[error("transformation from {0} to {0}: the two formats must differ")]
     SameFormat(Format),
 }
 

@@ -119,13 +119,15 @@ pub enum Fault {
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// A branch refers to a predicate that the memory's table does not have. Holds its number.
-    #[error("predicate = {0}: must be in the predicate table")]
+    #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
     UnknownPredicate(u8),
     /// A branch tests a field that the payload does not have. Holds the field's name.
     #[error("a branch tests field '{0}', which the payload does not have")]
     MissingField(String),
     /// The trace reaches a join, but its execution is not one of the parallel executions of a join.
-    #[error("the trace reaches a join without a scatter before it")]
+    #[error(
+        "the trace reaches a join, but no scatter instruction has started the arms of that join"
+    )]
     NoJoin,
     /// The trace refers to this address, which is outside the trace memory.
     #[error("address = {0}: must be inside the trace memory")]

@@ -51,7 +51,7 @@ pub struct TextError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
     /// The line stands before the first `trace NAME:`. Holds the line.
-    #[error("statement = '{0}': must be 'trace NAME:', which begins a trace")]
+    #[error("statement = '{0}': must be 'trace NAME:', since no trace has begun before it")]
     NoTrace(String),
     /// The line is a malformed declaration of a custom accelerator. Holds the line.
     #[error(
@@ -80,7 +80,7 @@ pub enum TextCause {
     #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
     /// Branches, forks and joins nest too deep.
-    #[error("branches, forks and joins must not nest deeper than {MAX_DEPTH}")]
+    #[error("branches, forks and joins: must nest at most {MAX_DEPTH} levels deep")]
     Deep,
     /// The text has more than [`MAX_TEXT_LINES`] lines.
     #[error("text of traces: must have at most {MAX_TEXT_LINES} lines")]

@@ -56,7 +56,7 @@ impl Image {
                 );
             }
             if !seen.insert(name) {
-                return fault(name, "the name occurs twice");
+                return fault(name, "the name must occur only once");
             }
         }
         Ok(())

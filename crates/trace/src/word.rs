@@ -126,7 +126,7 @@ pub enum Instruction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// A nibble has a value that its place does not allow.
-    #[error("unknown {what} nibble {nibble:#x} at position {at}")]
+    #[error("nibble {at} of the word = {nibble:#x}: must be the code of an existing {what}")]
     UnknownNibble {
         /// What the nibble should encode: an operation or a transformation.
         what: &'static str,
@@ -137,10 +137,12 @@ pub enum DecodeError {
     },
     /// The word ends before the instruction does. Holds the position of the instruction, in nibbles
     /// from 0.
-    #[error("the instruction at position {0} runs past the end of the word")]
+    #[error("the instruction at nibble {0} of the word runs past the end of the word")]
     Truncated(usize),
     /// The target of a jump, branch or fork is not after the instruction.
-    #[error("instruction at position {at}: target = {to}: must be after the instruction")]
+    #[error(
+        "instruction at nibble {at} of the word: target = nibble {to}: must be after the instruction"
+    )]
     Backward {
         /// The position of the instruction, in nibbles from 0.
         at: usize,

@@ -74,14 +74,16 @@ impl Predicate {
             match op {
                 Op::Field(index) if usize::from(*index) >= fields => {
                     return Err(PredicateError::Malformed(
-                        "it refers to a field that does not exist",
+                        "an operation refers to a field that is not in the table of fields",
                     ));
                 }
                 Op::Field(_) | Op::Const(_) => depth += 1,
-                Op::Not if depth < 1 => return Err(PredicateError::Malformed("operand missing")),
+                Op::Not if depth < 1 => {
+                    return Err(PredicateError::Malformed("an operation lacks an operand"));
+                }
                 Op::Not => {}
                 Op::Binary(_) if depth < 2 => {
-                    return Err(PredicateError::Malformed("operand missing"));
+                    return Err(PredicateError::Malformed("an operation lacks an operand"));
                 }
                 Op::Binary(_) => depth -= 1,
             }
@@ -93,7 +95,7 @@ impl Predicate {
             Ok(Predicate { ops })
         } else {
             Err(PredicateError::Malformed(
-                "it does not leave exactly one value",
+                "its operations do not leave exactly one value",
             ))
         }
     }
