@@ -97,10 +97,9 @@ pub enum ArrivalsError {
     /// The mean time for which a rate lasts is shorter than [`MIN_DWELL`]. Holds the time.
     #[error("dwell time = {} ps: must be at least 100 us", .0.as_ps())]
     Dwell(Time),
-    /// A trace goes back in time.
+    /// A given time is before the one that precedes it.
     #[error("arrival {index} = {} ps: must not be before {} ps, the arrival before it",
         .at.as_ps(), .previous.as_ps())]
-    /// A given time is before the one that precedes it.
     Order {
         /// The index of the arrival, counted from 0.
         index: usize,

@@ -16,9 +16,9 @@ use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
-    /// Returns the workload with the contents of all files to which it refers: traces, recordings
-    /// and CSV files, relative to `folder`. `modules` has the traces of Python modules as text, by
-    /// their paths in the file.
+    /// Returns the workload with the contents of all files that it names in place of their names:
+    /// traces, recordings and CSV files. Names are relative to `folder`. `modules` has, for each
+    /// Python module by its name in the file, its traces as text.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,

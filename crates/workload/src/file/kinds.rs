@@ -47,8 +47,8 @@ impl Workload {
         Ok(stated.collect())
     }
 
-    /// The speedup over a core of each custom accelerator, by its number in `image`, where the file
-    /// states it.
+    /// Returns the speedup over a core of each custom accelerator, by its index in `image`; `None`
+    /// where the file does not state it.
     ///
     /// # Errors
     /// [`Refusal`] for a cost of an accelerator that no trace declares.

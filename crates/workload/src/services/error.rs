@@ -40,14 +40,13 @@ pub enum ServiceError {
         /// The name of the payload field.
         field: String,
     },
-    /// A chain that begins with the wrong accelerator.
+    /// A chain begins with the wrong accelerator: the first chain of a service must begin with TCP,
+    /// which receives the request; a core starts the others, so they must not.
     #[error("{place}: trace = '{trace}': {}", if *.first {
         "must begin with TCP, since a message starts it"
     } else {
         "must not begin with TCP, since the core starts it"
     })]
-    /// A chain begins with the wrong accelerator: the first chain of a service must begin with TCP,
-    /// which receives the request; a core starts the others, so they must not.
     Trigger {
         /// The place of the chain.
         place: Place,
