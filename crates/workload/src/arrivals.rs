@@ -72,10 +72,10 @@ pub enum ArrivalsError {
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A bursty process has no states, or a table of rates has no rows.
-    #[error("states of the modulation = 0: must be at least 1")]
+    #[error("states of the arrival process = 0: must be at least 1")]
     NoStates,
     /// The rate of a state is negative or not finite.
-    #[error("state {state}: rate multiplier = {value}: must be finite and not negative")]
+    #[error("state {state}: rate over mean rate = {value}: must be finite and not negative")]
     Multiplier {
         /// The index of the state, counted from 0.
         state: usize,
@@ -83,7 +83,9 @@ pub enum ArrivalsError {
         value: f64,
     },
     /// The weight of a state is not finite, or too small a share of all weights.
-    #[error("state {state}: weight = {value}: must be finite and at least 0.0001 of all weights")]
+    #[error(
+        "state {state}: weight = {value}: must be finite and at least 0.0001 of the sum of all weights"
+    )]
     Weight {
         /// The index of the state, counted from 0.
         state: usize,
@@ -92,13 +94,13 @@ pub enum ArrivalsError {
     },
     /// The mean of the states' rates is not the mean rate. Holds the ratio of the two, which must
     /// be 1.
-    #[error("weighted mean of the rate multipliers = {0}: must be 1 (to a millionth)")]
+    #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
     /// The mean time for which a rate lasts is shorter than [`MIN_DWELL`]. Holds the time.
     #[error("dwell time = {} ps: must be at least 100 us", .0.as_ps())]
     Dwell(Time),
     /// A given time is before the one that precedes it.
-    #[error("arrival {index} = {} ps: must not be before {} ps, the arrival before it",
+    #[error("arrival {index} = {} ps: must not be before {} ps, the time of the arrival before it",
         .at.as_ps(), .previous.as_ps())]
     Order {
         /// The index of the arrival, counted from 0.

@@ -204,7 +204,7 @@ fn errors_name_the_place() {
     );
     assert_eq!(
         then(Chain::new("T8").with("T7", "exeption", 1)),
-        "service X, phase 2, chain 0: fact = 'T7.exeption': must be tested by a branch"
+        "service X, phase 2, chain 0: fact = 'T7.exeption': must be a payload value that a branch tests"
     );
     assert_eq!(
         then(Chain::new("T8")),

@@ -427,7 +427,7 @@ impl Sizes {
             Sizes::LogNormal(sizes) => {
                 let made = LogNormal::new(sizes.median_bytes, sizes.sigma);
                 made.map(SizeDistribution::LogNormal)
-                    .ok_or_else(|| refuse(&"out of range"))
+                    .ok_or_else(|| refuse(&"the median or sigma is out of range"))
             }
             Sizes::Quantiles(points) => {
                 let points: Vec<_> = points.iter().map(|&(p, size)| (p, Bytes(size.0))).collect();
@@ -446,7 +446,7 @@ impl Sizes {
             }
             Sizes::HistogramFile(file) => {
                 let place = format!("{place}.histogram_file");
-                let allowed = "must be replaced by the histogram that it holds";
+                let allowed = "must be replaced by the file's contents before the sizes are used";
                 Err(Refusal::new(place, quoted(file), allowed))
             }
             Sizes::Preset(preset) => {

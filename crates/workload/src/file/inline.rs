@@ -90,7 +90,9 @@ impl Files<'_> {
         let read = limited.read_to_end(&mut bytes);
         read.map_err(|error| refuse(error.to_string()))?;
         match bytes.len() as u64 > MAX_FILE_BYTES {
-            true => Err(refuse(format!("it has more than {MAX_FILE_BYTES} bytes"))),
+            true => Err(refuse(format!(
+                "it has more than {MAX_FILE_BYTES} bytes, the largest size allowed"
+            ))),
             false => Ok(bytes),
         }
     }
@@ -99,7 +101,7 @@ impl Files<'_> {
         let bytes = self.read(file, place)?;
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let allowed = format!("must be text in UTF-8, which byte {at} is not");
+            let allowed = format!("must be text in UTF-8; byte {at} of the file is not");
             Refusal::new(place, quoted(file), allowed)
         })
     }
@@ -109,7 +111,8 @@ impl Files<'_> {
             Traces::Source(source) => Ok(source.clone()),
             Traces::Module(file) => {
                 let found = self.modules.get(file).cloned();
-                let allowed = "must be a Python module, which only Python can run";
+                let allowed =
+                    "must be left out here: only the Python package can run a Python module";
                 found.ok_or_else(|| Refusal::new(format!("{place}.module"), quoted(file), allowed))
             }
             Traces::File(file) => {

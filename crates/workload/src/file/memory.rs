@@ -58,7 +58,8 @@ impl Workload {
                 Traces::Source(source) => source,
                 Traces::File(file) | Traces::Module(file) => {
                     let place = format!("traces[{index}]");
-                    let allowed = "must be read before the traces are used";
+                    let allowed =
+                        "must be replaced by the file's contents before the traces are used";
                     return Err(Refusal::new(place, quoted(file), allowed));
                 }
             };
@@ -69,7 +70,7 @@ impl Workload {
             })?;
             for (name, nodes) in parsed {
                 if TEMPLATES.iter().any(|template| template.name == name) {
-                    let allowed = "must be another name: the paper's trace has it";
+                    let allowed = "must be another name: a trace of the paper has this one";
                     return Err(Refusal::new(place, quoted(&name), allowed));
                 }
                 found.push((index, name, nodes));

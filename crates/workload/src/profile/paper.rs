@@ -146,7 +146,7 @@ pub enum PaperProfileError {
         name: String,
     },
     /// No service does this kind of work, so no cost follows from the paper's share of it.
-    #[error("operations of {} = 0: must be at least 1 in some service, since the paper prints their share", .0.name())]
+    #[error("operations of {} = 0: must be at least 1 in some service, since the paper prints a share of time for them", .0.name())]
     NoOperations(ShareKind),
 }
 

@@ -213,7 +213,7 @@ pub enum RecordingError {
     Version(u32),
     /// The file has a member that exists only in later versions of the format.
     #[error(
-        "service {service}: '{member}' is of version {since}, the recording of version {version}"
+        "service {service}: '{member}': must be left out of a recording of version {version}; versions from {since} on have it"
     )]
     Early {
         /// The name of the service.
@@ -241,7 +241,9 @@ pub enum RecordingError {
     },
     /// The recording has no single requests of a service, but their payload values are needed.
     /// Holds the service's name.
-    #[error("service {0}: requests = left out: must be in the recording, as the source of facts")]
+    #[error(
+        "service {0}: requests = left out: must be in the recording, since the values that branches test come from them"
+    )]
     NoRequests(String),
     /// The recording has more than [`MAX_REQUESTS`] different requests of a service.
     #[error("service {service}: different requests = {count}: must be at most 4096")]
@@ -262,7 +264,9 @@ pub enum RecordingError {
         count: u64,
     },
     /// A recorded request does not have the phases or chains of the service's path.
-    #[error("service {service}, request {request}: the path has {expected}, the request {found}")]
+    #[error(
+        "service {service}, request {request}: the service's path has {expected}, the recorded request has {found}"
+    )]
     RequestPath {
         /// The name of the service.
         service: String,
@@ -274,7 +278,7 @@ pub enum RecordingError {
         found: String,
     },
     /// The traces cannot serve a recorded request, for example because a payload value is missing.
-    #[error("request {request}: {error}")]
+    #[error("recorded request {request}: {error}")]
     Request {
         /// The index of the group of requests, counted from 0.
         request: usize,
@@ -314,8 +318,9 @@ pub enum RecordingError {
     },
     /// A table of quantiles that is not a distribution of times.
     #[error(
-        "{place}: {member}[{point}] = [{probability}, {value}]: must be of 2 to {most} points whose \
-         probabilities go from 0 to 1, with times from {least} to 1e12, neither decreasing"
+        "{place}: {member}[{point}] = [{probability}, {value}]: must be a pair [probability, \
+         time in ns] of a table of 2 to {most}; probabilities go from 0 to 1, times are from {least} to \
+         1e12, and neither decreases"
     )]
     Quantiles {
         /// The place of the table.
@@ -422,22 +427,22 @@ impl Recording {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [
             (
-                "distributions of the costs of steps; their medians stand for them",
+                "distributions of the costs of accelerator calls; their medians are used instead",
                 |service| service.has_quantiles().1,
             ),
             (
-                "distributions of application logic; its medians stand for them",
+                "distributions of application logic; its medians are used instead",
                 |service| service.has_quantiles().0,
             ),
             (
-                "the processor time of requests outside of their steps; it counts as none",
+                "the processor time of requests outside of accelerator calls; it is taken as zero",
                 |service| {
                     let outside = service.outside.as_ref();
                     outside.is_some_and(|outside| !outside.core_quantiles_ns.is_empty())
                 },
             ),
             (
-                "the time of requests at the client; it counts as none",
+                "the time that requests take at the client; it is taken as zero",
                 |service| {
                     let outside = service.outside.as_ref();
                     outside.is_some_and(|outside| !outside.client_quantiles_ns.is_empty())

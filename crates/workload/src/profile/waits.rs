@@ -221,7 +221,7 @@ impl RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the waits of the trace called `trace`.
+    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`.
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         self.by_trace.retain(|(name, _)| name != trace);
         self.by_trace.push((trace.to_owned(), distribution));

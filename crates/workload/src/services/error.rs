@@ -31,7 +31,7 @@ pub enum ServiceError {
         trace: String,
     },
     /// A chain states a payload value (a fact) that no branch in the trace memory tests.
-    #[error("{place}: fact = '{trace}.{field}': must be tested by a branch")]
+    #[error("{place}: fact = '{trace}.{field}': must be a payload value that a branch tests")]
     UnknownField {
         /// The place of the chain.
         place: Place,

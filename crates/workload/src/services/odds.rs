@@ -17,7 +17,7 @@ pub struct Odds {
 
 /// The error of a probability outside 0 to 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("odds of {trace}.{field} = {value}: must be from 0 to 1")]
+#[error("odds of {trace}.{field} = {value}: must be a probability from 0 to 1")]
 pub struct OddsError {
     /// The name of the trace that tests the field.
     pub trace: String,

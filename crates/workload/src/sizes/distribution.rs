@@ -84,7 +84,7 @@ pub enum SizeError {
     #[error("quantile table: points = {0}: must be at least 2")]
     Points(usize),
     /// The probabilities of the table do not go from 0 to 1.
-    #[error("quantile table: probabilities = {first} to {last}: must be 0 to 1")]
+    #[error("quantile table: probabilities = {first} to {last}: must go from 0 to 1")]
     Ends {
         /// The first probability in the table.
         first: f64,
@@ -93,13 +93,15 @@ pub enum SizeError {
     },
     /// A probability or a size is less than that of the point before. Holds the index of the point,
     /// counted from 0.
-    #[error("quantile table: point {0}: probability and size must not decrease")]
+    #[error(
+        "quantile table: point {0}: probability and size must not be less than those of the point before"
+    )]
     Order(usize),
     /// A size is larger than [`MAX_SIZE`]. Holds the size.
     #[error("size = {}: must be at most {} bytes", .0.get(), MAX_SIZE.get())]
     TooLarge(Bytes),
     /// The largest size to keep is below all sizes of the distribution, so nothing is left.
-    #[error("cut = {}: must be at least {} bytes, the smallest size", .cut.get(), .min.get())]
+    #[error("largest size to keep = {} bytes: must be at least {} bytes, the smallest size of the distribution", .cut.get(), .min.get())]
     Cut {
         /// The largest size to keep.
         cut: Bytes,
