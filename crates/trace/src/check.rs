@@ -82,9 +82,9 @@ pub enum CheckError {
     NotYielded {
         /// The condition of the branch.
         condition: String,
-        /// The name of the value that the condition tests.
+        /// The value that the condition tests, in words, such as `the number 'hit'`.
         fact: String,
-        /// The names of the values that the accelerators before the branch extract.
+        /// The values that the accelerators before the branch extract, in words.
         yields: String,
     },
     /// A custom accelerator processes only received messages, or only sent ones, and this message

@@ -231,8 +231,8 @@ fn a_branch_on_what_nothing_before_it_yields_is_refused() {
     let said = |nodes: Nodes| registers(nodes).unwrap_err().to_string();
     assert_eq!(
         said(trace(&["TCP", "Decr"], "hit == 1")),
-        "branch out['hit'] == 1: fact = the number 'hit': must be a fact that the accelerators \
-         before it yield (no fields); Dser yields the fields of the message, and every accelerator \
+        "branch out['hit'] == 1: fact = the number 'hit': must be a value that an accelerator \
+         before the branch yields (no fields); Dser yields the fields of the message, and every accelerator \
          yields bytes such as out[0]"
     );
     let rpc = said(trace(&["TCP", "RPC"], "hit == 1"));

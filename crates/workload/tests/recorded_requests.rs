@@ -102,8 +102,8 @@ fn recorded_requests_must_be_those_of_their_service() {
     );
     assert_eq!(
         refusal(&say("T5", "hot")),
-        "recorded request 1: service Login, phase 2, chain 0: fact = 'T5.hot': must be tested by a \
-         branch"
+        "recorded request 1: service Login, phase 2, chain 0: fact = 'T5.hot': must be a payload \
+         value that a branch tests"
     );
     let many = |requests: &mut Vec<RecordedRequest>| *requests = vec![requests[0].clone(); 4_097];
     assert_eq!(
