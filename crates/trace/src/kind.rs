@@ -60,7 +60,7 @@ pub enum KindError {
     #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
     Fact(String),
     /// The accelerator extracts more than [`MAX_YIELDS`] payload values. Holds their number.
-    #[error("facts = {0}: must be at most {MAX_YIELDS} for an accelerator")]
+    #[error("facts that the accelerator yields = {0}: must be at most {MAX_YIELDS}")]
     TooManyFacts(usize),
 }
 

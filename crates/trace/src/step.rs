@@ -13,14 +13,14 @@ pub enum Action {
     Forward(Accel),
     /// Change the data format of the payload in the dispatcher's transformation engine.
     Transform(Transform),
-    /// Start a second execution of this word at `arm` on a copy of the payload. A join that waits
-    /// for the first also waits for the second.
+    /// Start a second execution of this word on a copy of the payload. If the first execution is an
+    /// arm of a join, that join also waits for the second.
     Fork {
         /// The position in the word at which the second execution starts.
         arm: PositionMark,
     },
-    /// Start a second execution of this word at `arm` on a copy of the payload, and open a join
-    /// that waits for both.
+    /// Begin the arms of a join: start a second execution of this word on a copy of the payload. A
+    /// join waits for both.
     Scatter {
         /// The position in the word at which the second execution starts.
         arm: PositionMark,
@@ -35,7 +35,7 @@ pub enum Action {
         /// Whether that word begins the next trace or continues this one.
         link: Link,
     },
-    /// End the trace: move the result to memory and notify the core.
+    /// End the trace: move the result to memory and notify the core that started it.
     Notify,
 }
 

@@ -94,7 +94,7 @@ impl PositionMark {
 pub enum Instruction {
     /// End the trace and notify the core.
     End,
-    /// Call an accelerator.
+    /// Call this accelerator.
     Call(Accel),
     /// Continue with the next instruction if the predicate holds, else at another position.
     Branch {

@@ -237,7 +237,8 @@ fn a_branch_on_what_nothing_before_it_yields_is_refused() {
     );
     let rpc = said(trace(&["TCP", "RPC"], "hit == 1"));
     assert!(
-        rpc.contains("yield (only the number 'compressed', ") && rpc.contains("the text 'service'"),
+        rpc.contains("yields (only the number 'compressed', ")
+            && rpc.contains("the text 'service'"),
         "{rpc}"
     );
     assert!(said(trace(&["TCP", "RPC"], "method == 1")).contains("the number 'method'"));

@@ -21,7 +21,7 @@ pub enum Suite {
     MediaServices,
     /// The services of TrainTicket.
     TrainTicket,
-    /// Serverless functions like FunctionBench's.
+    /// Serverless functions like those of FunctionBench.
     Serverless,
     /// The services of uSuite.
     USuite,
@@ -31,10 +31,10 @@ pub enum Suite {
 /// crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuiteError {
-    /// The file cannot be read.
+    /// The suite's workload file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A service in the file has an invalid path.
+    /// A service in the suite's workload file has an invalid path.
     #[error(transparent)]
     Service(#[from] ServiceError),
 }
@@ -106,7 +106,8 @@ impl Suite {
         WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the services of the suite. Names of services are unique across all suites.
+    /// Returns the services of the suite with their paths. Names of services are unique across all
+    /// suites.
     ///
     /// # Errors
     /// None in practice, as for [`Suite::workload`].

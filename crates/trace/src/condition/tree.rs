@@ -13,13 +13,13 @@ pub enum Binary {
     Eq,
     /// Inequality, `!=`.
     Ne,
-    /// Less, `<`.
+    /// Less than, `<`.
     Lt,
-    /// Less or equal, `<=`.
+    /// Less than or equal, `<=`.
     Le,
-    /// Greater, `>`.
+    /// Greater than, `>`.
     Gt,
-    /// Greater or equal, `>=`.
+    /// Greater than or equal, `>=`.
     Ge,
     /// Logical and, `and`: both operands hold.
     And,

@@ -27,8 +27,8 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Returns a schema as indented text. Keys are in alphabetical order, and each description is on
-/// one line.
+/// Returns a JSON Schema as indented text. Keys are in alphabetical order, and each description is
+/// on one line.
 pub fn schema_text(schema: &Value) -> String {
     format!("{:#}\n", sorted(schema))
 }

@@ -82,7 +82,7 @@ pub struct Printed {
 pub struct Origin {
     /// The kind of the imported files, such as jaeger.
     pub kind: String,
-    /// The files that were read.
+    /// The files from which the workload was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OriginFile>,
     /// Remarks on what the importer understood, with the number of times each applies.
@@ -140,7 +140,7 @@ pub struct Defaults {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The arrival process of requests.
+    /// The arrival process of each service's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// The sizes of messages before compression.
@@ -188,7 +188,7 @@ pub struct Service {
     /// The mean rate of the service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// This service's rate as a multiple of the mean rate per service, used if the scenario sets
+    /// The service's rate as a multiple of the mean rate of all services. Used if the scenario sets
     /// the workload's rate. Default: `rate_rps` divided by its mean over all services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
@@ -281,7 +281,7 @@ pub struct Parallel {
     pub parallel: Vec<Chain>,
 }
 
-/// Application logic of a stated time.
+/// Application logic that takes a stated time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
@@ -290,7 +290,7 @@ pub struct Timed {
     pub cpu_us: f64,
 }
 
-/// Application logic whose time is drawn for each request, or stated elsewhere.
+/// Application logic whose time is drawn for each request, or comes from `app_us` or the costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {

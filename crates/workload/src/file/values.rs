@@ -24,7 +24,7 @@ pub enum Arrivals {
         /// The name of the set of rates.
         preset: ArrivalsPreset,
     },
-    /// Arrivals at given times: exactly one of the two fields.
+    /// Arrivals at given times, by exactly one of the two fields.
     Times {
         /// The name of a CSV file with the column time_us, ascending, relative to the workload
         /// file.
@@ -34,7 +34,7 @@ pub enum Arrivals {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         times_us: Option<Vec<f64>>,
     },
-    /// Poisson arrivals at a rate that changes at given times: exactly one of the two fields.
+    /// Poisson arrivals at a rate that changes at given times, by exactly one of the two fields.
     Rates {
         /// The name of a CSV file with the columns start_us and rate_rps, relative to the workload
         /// file.
@@ -143,7 +143,7 @@ pub enum Costs {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// The cost of each operation. Operations that are left out must not be used.
+    /// The cost of each operation. The services must not use an operation whose cost is left out.
     Operations {
         /// The cost of TCP, for sending and receiving alike.
         #[serde(default, rename = "TCP", skip_serializing_if = "Option::is_none")]
@@ -214,7 +214,7 @@ pub struct KindCost {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
-    /// The speedup of the accelerator over a core; by default `speedup.own` of the chip.
+    /// The speedup of the accelerator over a core; by default the chip's value `speedup.own`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 1e6))]
     pub speedup: Option<f64>,

@@ -87,7 +87,7 @@ pub enum Averaging {
     Time,
 }
 
-/// The options of [`Profile::paper`].
+/// The values that [`Profile::paper`] needs in addition to the paper's shares of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaperOptions {
     /// The cost of a TCP operation on a core. All other costs scale with it.

@@ -105,7 +105,7 @@ pub struct RecordedRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RecordedPhase {
-    /// Application logic.
+    /// Application logic, without accelerators.
     Cpu {
         /// The median core time in ns; `None` if it was not measured.
         app_ns: Option<f64>,
@@ -316,7 +316,7 @@ pub enum RecordingError {
         /// The time as recorded, in ns.
         value: f64,
     },
-    /// A table of quantiles that is not a distribution of times.
+    /// A table of quantiles is not a valid distribution of times.
     #[error(
         "{place}: {member}[{point}] = [{probability}, {value}]: must be a pair [probability, \
          time in ns] of a table of 2 to {most}; probabilities go from 0 to 1, times are from {least} to \

@@ -206,7 +206,8 @@ impl RemoteWaits {
         self
     }
 
-    /// Creates the same time, `time`, for all remote sides, marked as an assumption of the user.
+    /// Creates times that are all `time`, for all remote sides. Their origin is noted as given by
+    /// the user.
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),

@@ -9,7 +9,9 @@ use super::place::Place;
 pub enum ServiceError {
     /// The path does not begin with exactly one chain of traces, which receives the request. Holds
     /// the service's name.
-    #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
+    #[error(
+        "service {0}: the path must begin with exactly one chain of traces, which receives the request"
+    )]
     Beginning(String),
     /// A phase starts no chains of traces, or more than
     /// [`MAX_PARALLEL_CHAINS`](super::MAX_PARALLEL_CHAINS) at once.

@@ -14,7 +14,8 @@ pub struct Operation {
     pub trace: String,
     /// The accelerator that is called.
     pub accel: Accel,
-    /// Whether it is a TCP that receives (first in its trace); any other TCP sends.
+    /// Whether the accelerator is a TCP that receives, since it is the first call of its trace. Any
+    /// other TCP sends.
     pub receives: bool,
     /// The parallel execution that makes the call: 0 for the chain's own, then 1, 2 ... for those
     /// that forks start, in the order in which a [`Walker`] follows them.
@@ -27,7 +28,7 @@ pub struct Operation {
 pub struct ChainWalk {
     /// The names of the traces, in the order in which the chain enters them.
     pub traces: Vec<String>,
-    /// The accelerator calls in order.
+    /// The accelerator calls, in order.
     pub operations: Vec<Operation>,
 }
 
