@@ -132,7 +132,7 @@ fn a_rate_beside_a_table_is_its_mean() {
             .unwrap_err()
             .to_string();
         let expected = format!(
-            "{place}.rate_rps = 100: must be left out, or the mean of arrivals.rates, 2000"
+            "{place}.rate_rps = 100: must be left out, or be the mean of arrivals.rates, 2000"
         );
         assert!(refusal.contains(&expected), "{refusal}");
     }

@@ -47,7 +47,9 @@ pub enum CheckError {
     DanglingTransform(Transform),
     /// Two transformations follow one another, and the second does not begin with the format that
     /// the first produces. Holds the first and the second.
-    #[error("trans {1} cannot follow trans {0}: the formats do not match")]
+    #[error(
+        "trans {1} cannot follow trans {0}: it must begin with the format that the other produces"
+    )]
     TransformMismatch(Transform, Transform),
     /// Both arms of a branch are empty. Holds the branch's condition.
     #[error("branch {0}: both arms are empty: at least one must have a node")]

@@ -20,8 +20,8 @@ pub enum RegisterError {
         /// The rule that the trace breaks.
         error: CheckError,
     },
-    /// The trace declares a custom accelerator differently from another trace, or its declarations
-    /// are too many.
+    /// The trace declares a custom accelerator differently from another trace, or the traces
+    /// declare too many.
     #[error("trace '{trace}': {error}")]
     Kinds {
         /// The name of the trace.

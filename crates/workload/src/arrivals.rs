@@ -97,7 +97,7 @@ pub enum ArrivalsError {
     #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
     /// The mean time for which a rate lasts is shorter than [`MIN_DWELL`]. Holds the time.
-    #[error("dwell time = {} ps: must be at least 100 us", .0.as_ps())]
+    #[error("dwell time = {} ps: must be at least 1e8 ps (100 us)", .0.as_ps())]
     Dwell(Time),
     /// A given time is before the one that precedes it.
     #[error("arrival {index} = {} ps: must not be before {} ps, the time of the arrival before it",

@@ -248,7 +248,7 @@ fn modulations_that_are_none_are_refused() {
     let short = Modulation::alibaba(Time::from_ns(99_999)).expect_err("too short");
     assert_eq!(
         short.to_string(),
-        "dwell time = 99999000 ps: must be at least 100 us"
+        "dwell time = 99999000 ps: must be at least 1e8 ps (100 us)"
     );
 }
 

@@ -95,7 +95,8 @@ fn rates(workload: &Workload) -> Result<(), Refusal> {
     };
     for (name, shares) in &workload.rates {
         if matches!(name.as_str(), "equal" | "own") {
-            let allowed = "must not be equal or own, which every workload has";
+            let allowed =
+                "must not be equal or own, the names of sets of rates that every workload has";
             return Err(Refusal::new("rates", quoted(name), allowed));
         }
         for service in shares.keys() {

@@ -123,7 +123,7 @@ pub(super) fn check_mean(
     match (rate, table.and_then(mean_rate)) {
         (Some(rate), Some(mean)) if (rate.0 / mean - 1.0).abs() > ROUNDED => {
             let allowed = format!(
-                "must be left out, or the mean of arrivals.rates, {}",
+                "must be left out, or be the mean of arrivals.rates, {}",
                 number_text(mean)
             );
             Err(Refusal::number(

@@ -11,7 +11,8 @@ use super::values::{Arrivals, Costs, KindCost, MessageSizes, Probability, Retry,
 /// The name and version of the format of workload files.
 pub const SCHEMA: &str = "accelflow.workload/1";
 
-/// A workload: services with their paths, arrivals, sizes, costs and waits.
+/// A workload: services with their paths, arrivals, message sizes, costs and the times that remote
+/// sides take to answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "accelflow.workload/1")]
@@ -294,7 +295,7 @@ pub struct Timed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// true, or the distribution of the core time of the application logic.
+    /// true, for a time from `app_us` or the costs, or the distribution of the core time.
     pub cpu: CpuTime,
 }
 
@@ -302,7 +303,7 @@ pub struct Cpu {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
-    /// true: the phase's part of `app_us`, or the time in the costs.
+    /// true: the time is the phase's part of `app_us`, or comes from the costs.
     Elsewhere(#[schemars(extend("const" = true))] bool),
     /// A distribution from which the time of each request is drawn.
     Drawn(Wait),
