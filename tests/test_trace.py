@@ -160,9 +160,9 @@ def test_endless_nesting_is_refused() -> None:
         (lambda: Trace().build(None), "empty_trace", "is empty"),
         (lambda: Trace().build(branch("hit", "Ser")), "bad_start", "must begin with"),
         (lambda: Trace().build(["TCP", "LdB", "Ser"]), "after_ldb", "Ser cannot follow"),
-        (lambda: Trace().build(["Ser", "TCP", "Dser"]), "after_send", "this TCP sends"),
+        (lambda: Trace().build(["Ser", "TCP", "Dser"]), "after_send", "sends a message"),
         (lambda: Trace().build(["TCP", tail("x"), "Ser"]), "unreachable", "can never run"),
-        (lambda: Trace().build(["TCP", branch("hit")]), "empty_branch", "two empty arms"),
+        (lambda: Trace().build(["TCP", branch("hit")]), "empty_branch", "both arms are empty"),
         (lambda: Trace().build(["TCP", fork("Ser")]), "empty_fork", "at least two arms"),
         (lambda: Trace().build(["Ser", join("Cmp"), "TCP"]), "empty_join", "at least two arms"),
         (lambda: Trace().build(["Ser", join("Cmp", "LdB"), "TCP"]), "after_ldb", "a join"),
@@ -306,7 +306,7 @@ def test_t6_is_what_the_words_of_this_module_write() -> None:
     )
     assert list(t6) == LIBRARY.get("T6").nodes
     assert LIBRARY.get("T6").warnings == [
-        "Dcmp feeding Cmp is outside the source/destination pairs of Table I"
+        "Cmp follows Dcmp, which is not a pair of source and destination in AccelFlow's Table I"
     ]
 
 

@@ -132,7 +132,7 @@ fn a_rate_beside_a_table_is_its_mean() {
             .unwrap_err()
             .to_string();
         let expected = format!(
-            "{place}.rate_rps = 100: must be left out, or the mean of arrivals.rates, 2000"
+            "{place}.rate_rps = 100: must be left out, or be the mean of arrivals.rates, 2000"
         );
         assert!(refusal.contains(&expected), "{refusal}");
     }
@@ -151,7 +151,7 @@ fn empty_lists_of_arrivals_and_sets_of_rates_are_refused() {
         ),
         (
             plain("rates = \"zz\"", &[("A", "rate_rps = 5")]),
-            "defaults.rates = 'zz': must be left out, as the file has no [rates.NAME]",
+            "defaults.rates = 'zz': must be left out, as the file has no section [rates.NAME]",
         ),
     ] {
         let refusal = read(&text, "shop.toml")
@@ -357,7 +357,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "trace look:",
         "trace T1:",
-        "workload.traces[0].source = 'T1': must be another name: the paper's trace has it",
+        "workload.traces[0].source = 'T1': must be another name: a trace of the paper has this one",
     ),
     (
         "TCP Decr Dser",

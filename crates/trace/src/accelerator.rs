@@ -6,24 +6,25 @@ use std::str::FromStr;
 
 use crate::limits::MAX_KINDS;
 
-/// An accelerator that a trace calls. It is one of the ensemble's nine (AccelFlow, section III), or
-/// a custom accelerator, which a trace memory declares as a [`Kind`](crate::Kind).
+/// An accelerator that a trace calls: one of the paper's nine (AccelFlow, section III), or a custom
+/// accelerator, which a [`Kind`](crate::Kind) declares.
 ///
-/// The nine are the same in every memory. A custom accelerator is an index in its memory's table of
-/// kinds.
+/// The nine have the same value in every trace memory. A custom accelerator is an index into its
+/// own memory's table of [`Kind`](crate::Kind)s.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
 /// The nine, under the paper's names.
 #[allow(non_upper_case_globals)]
 impl Accel {
-    /// Transport. Receives if it is first in a trace, sends if it is last on a path.
+    /// TCP. It receives a message if it is the first call of a trace, and sends one if it is the
+    /// last call of a path.
     pub const Tcp: Accel = Accel(1);
     /// Encryption.
     pub const Encr: Accel = Accel(2);
     /// Decryption.
     pub const Decr: Accel = Accel(3);
-    /// Remote procedure call header processing and dispatch.
+    /// Processing of the headers of remote procedure calls (RPC), and dispatch.
     pub const Rpc: Accel = Accel(4);
     /// Serialization.
     pub const Ser: Accel = Accel(5);
@@ -33,27 +34,36 @@ impl Accel {
     pub const Cmp: Accel = Accel(7);
     /// Decompression.
     pub const Dcmp: Accel = Accel(8);
-    /// Load balancing: chooses the core that receives the result.
+    /// Load balancing: chooses the core that receives the result of the trace.
     pub const Ldb: Accel = Accel(9);
 }
 
-/// The nine as constants, for import by name.
+/// The paper's nine accelerators as constants to import by name: `nine::Tcp` is [`Accel::Tcp`].
 #[allow(non_upper_case_globals, missing_docs)]
 pub mod nine {
     use super::Accel;
 
+    /// The accelerator of TCP, [`Accel::Tcp`].
     pub const Tcp: Accel = Accel::Tcp;
+    /// The accelerator of encryption, [`Accel::Encr`].
     pub const Encr: Accel = Accel::Encr;
+    /// The accelerator of decryption, [`Accel::Decr`].
     pub const Decr: Accel = Accel::Decr;
+    /// The accelerator of remote procedure call headers, [`Accel::Rpc`].
     pub const Rpc: Accel = Accel::Rpc;
+    /// The accelerator of serialization, [`Accel::Ser`].
     pub const Ser: Accel = Accel::Ser;
+    /// The accelerator of deserialization, [`Accel::Dser`].
     pub const Dser: Accel = Accel::Dser;
+    /// The accelerator of compression, [`Accel::Cmp`].
     pub const Cmp: Accel = Accel::Cmp;
+    /// The accelerator of decompression, [`Accel::Dcmp`].
     pub const Dcmp: Accel = Accel::Dcmp;
+    /// The accelerator of load balancing, [`Accel::Ldb`].
     pub const Ldb: Accel = Accel::Ldb;
 }
 
-/// An accelerator name that is not one of the nine.
+/// The error of an accelerator name that is not one of the paper's nine. Holds the name as given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "accelerator = '{0}': must be TCP, Encr, Decr, RPC, Ser, Dser (or Deser), Cmp, Dcmp or LdB"
@@ -61,7 +71,7 @@ pub mod nine {
 pub struct UnknownAccelerator(pub String);
 
 impl Accel {
-    /// The nine accelerators, in the order of their nibbles.
+    /// The paper's nine accelerators, in the order of their codes in a trace word, 1 to 9.
     pub const ALL: [Accel; 9] = [
         Accel::Tcp,
         Accel::Encr,
@@ -74,15 +84,15 @@ impl Accel {
         Accel::Ldb,
     ];
 
-    /// The number of the paper's accelerators.
+    /// The number of the paper's accelerators: 9.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The largest number of accelerators of one trace memory: the nine and [`MAX_KINDS`] custom
-    /// ones.
+    /// The largest number of accelerators in one trace memory: the paper's nine and [`MAX_KINDS`]
+    /// custom ones.
     pub const MOST: usize = Self::COUNT + MAX_KINDS;
 
-    /// The nine accelerators and all custom ones that a trace memory may have, in the order of
-    /// [`Accel::index`].
+    /// All accelerators that a trace memory may have, in the order of [`Accel::index`]: the paper's
+    /// nine, then [`MAX_KINDS`] custom ones.
     pub const EVERY: [Accel; Self::MOST] = {
         let mut every = [Accel(1); Self::MOST];
         let mut index = 0;
@@ -93,13 +103,14 @@ impl Accel {
         every
     };
 
-    /// A dense index for tables: 0 to 8 for the nine, 9 and up for custom accelerators.
+    /// Returns the accelerator's index in tables: 0 to 8 for the paper's nine, 9 and up for custom
+    /// accelerators.
     pub const fn index(self) -> usize {
         self.0 as usize - 1
     }
 
-    /// Returns the custom accelerator with index `number` in the memory's table of kinds; `None`
-    /// beyond the largest index.
+    /// Returns the custom accelerator with index `number` in its memory's table of custom
+    /// accelerators; `None` if `number` is not below [`MAX_KINDS`].
     pub const fn own(number: usize) -> Option<Accel> {
         if number < MAX_KINDS {
             Some(Accel((Self::COUNT + 1 + number) as u8))
@@ -108,17 +119,20 @@ impl Accel {
         }
     }
 
-    /// The accelerator's index in its memory's table of kinds; `None` for the nine.
+    /// Returns a custom accelerator's index in its memory's table of custom accelerators; `None`
+    /// for the paper's nine.
     pub const fn own_number(self) -> Option<usize> {
         self.index().checked_sub(Self::COUNT)
     }
 
-    /// Returns the accelerator that `nibble` encodes, if there is one.
+    /// Returns the accelerator whose 4-bit code in a trace word is `nibble`; `None` unless it is 1
+    /// to 9.
     pub fn from_nibble(nibble: u8) -> Option<Accel> {
         Self::ALL.get(usize::from(nibble).checked_sub(1)?).copied()
     }
 
-    /// The accelerator's nibble in a trace word, if it is one of the nine.
+    /// Returns the accelerator's 4-bit code in a trace word, 1 to 9; `None` for a custom
+    /// accelerator.
     pub const fn nibble(self) -> Option<u8> {
         match self.own_number() {
             None => Some(self.0),
@@ -126,8 +140,8 @@ impl Accel {
         }
     }
 
-    /// The paper's name of one of the nine; `own` for every custom accelerator, whose name
-    /// [`Image::accel_name`](crate::Image::accel_name) returns.
+    /// Returns the paper's name, such as `Decr`. Every custom accelerator yields `own`;
+    /// [`Image::accel_name`](crate::Image::accel_name) returns its declared name.
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -143,7 +157,8 @@ impl Accel {
         }
     }
 
-    /// Whether Table I names `next` as a destination of `self`, or `self` as a source of `next`.
+    /// Whether `next` may process the output of `self` according to AccelFlow's Table I: the table
+    /// names `next` as a destination of `self`, or `self` as a source of `next`.
     ///
     /// A pair is legal if either column of the table lists it, since the columns disagree in places
     /// (Cmp lists LdB as a destination, but LdB does not list Cmp as a source).
@@ -151,8 +166,8 @@ impl Accel {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Whether a core may start a trace at this accelerator: Table I lists a core as its source, or
-    /// lists no source at all.
+    /// Whether a core may start a trace at this accelerator according to AccelFlow's Table I: the
+    /// table lists a core as its source, or lists no source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

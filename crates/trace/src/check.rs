@@ -10,102 +10,110 @@ use crate::limits::{MAX_DEPTH, MAX_NAME_CHARS, MAX_NODES};
 use crate::source::{Node, Nodes, ends};
 use crate::{Accel, Transform};
 
-/// The reason why a trace is invalid.
+/// The error of a trace that breaks a rule of the trace language.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// A string that cannot be a name.
+    /// The name of the trace is not a valid name. Holds the name.
     #[error(
         "trace name = '{0}': must be 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     Name(String),
-    /// A tail to a name that cannot be registered, such as the name of a part of a split trace.
+    /// A tail names a trace that cannot exist, since the name is not valid for a trace. Holds the
+    /// name.
     #[error(
         "tail = '{0}': must be a trace name of 1 to {MAX_NAME_CHARS} letters, digits, '_', '+' or '-', starting with a letter"
     )]
     TailName(String),
-    /// An empty trace.
-    #[error("the trace is empty; it must begin with an accelerator")]
+    /// The trace has no nodes.
+    #[error("nodes of the trace = 0: must be at least 1, and the first an accelerator")]
     Empty,
-    /// A first node that no core can enqueue.
+    /// The trace does not begin with an accelerator, so no core can put it into an input queue.
+    /// Holds a description of its first node.
     #[error("a trace must begin with an accelerator, not with {0}")]
     Start(&'static str),
-    /// A node that no path reaches.
+    /// A node can never run, since every path before it has ended. Holds the node as text.
     #[error("{0} can never run: every path before it has ended")]
     Unreachable(String),
-    /// Something after load balancing.
+    /// A node follows load balancing, which passes the result to a core. Holds the node as text.
     #[error("LdB hands the result to a core, so {0} cannot follow it")]
     AfterLdb(String),
-    /// Something after a send.
+    /// A node other than a tail or the end follows a TCP that sends. Holds the node as text.
     #[error(
-        "this TCP sends, so only a tail or the end can follow it, not {0}; put the handling of the response into a separate trace and name it in the tail"
+        "a TCP that is not first in its trace sends a message, so only a tail or the end can follow it, not {0}; put the handling of the response into a separate trace and name it in the tail"
     )]
     AfterSend(String),
-    /// A transformation that nothing consumes.
+    /// No accelerator follows a transformation of the payload's format. Holds the transformation.
     #[error("trans {0} must be followed by an accelerator on every path")]
     DanglingTransform(Transform),
-    /// Two consecutive transformations whose formats do not match.
-    #[error("trans {1} cannot follow trans {0}: the formats do not match")]
+    /// Two transformations follow one another, and the second does not begin with the format that
+    /// the first produces. Holds the first and the second.
+    #[error(
+        "trans {1} cannot follow trans {0}: it must begin with the format that the other produces"
+    )]
     TransformMismatch(Transform, Transform),
-    /// A branch without any effect.
-    #[error("branch {0} has two empty arms")]
+    /// Both arms of a branch are empty. Holds the branch's condition.
+    #[error("branch {0}: both arms are empty: at least one must have a node")]
     EmptyBranch(String),
-    /// A fork without parallelism.
+    /// A fork has fewer than two arms, or an empty arm.
     #[error("a fork needs at least two arms, none of them empty")]
     EmptyFork,
-    /// A join without parallelism.
+    /// A join has fewer than two arms, or an empty arm.
     #[error("a join needs at least two arms, none of them empty")]
     EmptyJoin,
-    /// An arm of a join that does not reach the join.
+    /// A path of an arm of a join ends before it reaches the join. Holds the number of the arm,
+    /// counted from 1.
     #[error(
         "arm {0} of a join ends in a tail, a notification or a fork; every path of every arm must reach the join"
     )]
     ArmEnds(usize),
-    /// A node after a join that is not an accelerator.
+    /// The node after a join is not an accelerator. Holds the node as text.
     #[error(
-        "step after a join = {0}: must be an accelerator, since the arms meet in an input queue"
+        "step after a join = {0}: must be an accelerator, since the arms of the join meet in its input queue"
     )]
     AfterJoin(String),
-    /// A meeting point that the compiler did not write.
+    /// The node at which the arms of a join meet is not the first of its part. Only the compiler
+    /// writes it.
     #[error(
-        "'meet' must be the first node of a part of a split trace; the compiler writes it, for a join that begins in another part"
+        "'meet', the point where the arms of a join meet: must be left out of sources; only the compiler writes it, as the first node of a part of a split trace"
     )]
     Meet,
-    /// A branch tests a fact that no accelerator before it yields.
+    /// A branch tests a payload value (a fact) that no accelerator before the branch extracts.
     #[error(
-        "branch {condition}: fact = {fact}: must be a fact that the accelerators before it yield ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
+        "branch {condition}: fact = {fact}: must be a value that an accelerator before the branch yields ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
     )]
     NotYielded {
-        /// The condition.
+        /// The condition of the branch.
         condition: String,
-        /// The missing fact.
+        /// The value that the condition tests, in words, such as `the number 'hit'`.
         fact: String,
-        /// The facts that the accelerators before the branch yield.
+        /// The values that the accelerators before the branch extract, in words.
         yields: String,
     },
-    /// An accelerator that processes no messages of this direction.
+    /// A custom accelerator processes only received messages, or only sent ones, and this message
+    /// has the other direction.
     #[error(
-        "{name} is declared with '{processes}', but this message has the other direction (a trace that begins with TCP receives its message up to the first Ser, and sends it from there on)"
+        "accelerator {name}: must not be called here: its declaration has '{processes}', and this message has the other direction (a trace that begins with TCP receives its message up to the first Ser, and sends it from there on)"
     )]
     Direction {
-        /// The accelerator.
+        /// The name of the accelerator.
         name: String,
-        /// The direction of messages that it processes.
+        /// The direction of the messages that it processes: `receives` or `sends`.
         processes: &'static str,
     },
-    /// Nesting beyond the limit.
+    /// Branches, forks and joins nest more than [`MAX_DEPTH`] levels deep.
     #[error("branches and forks: must nest at most {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// More nodes than the limit.
+    /// The trace has more than [`MAX_NODES`] nodes. Holds their number.
     #[error("nodes of the trace = {0}: must be at most {MAX_NODES}")]
     TooLong(usize),
 }
 
-/// A pair of accelerators that Table I does not list.
+/// The warning that AccelFlow's Table I does not list a pair of accelerators that a trace uses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
-    /// The first accelerator feeds the second.
+    /// The second accelerator processes the output of the first, and Table I lists no such pair.
     Pair(Accel, Accel),
-    /// A core starts a trace at this accelerator.
+    /// A core starts a trace at this accelerator, and Table I lists no core as its source.
     Start(Accel),
 }
 
@@ -115,29 +123,30 @@ impl std::fmt::Display for Warning {
             Warning::Pair(from, to) => {
                 write!(
                     f,
-                    "{from} feeding {to} is outside the source/destination pairs of Table I"
+                    "{to} follows {from}, which is not a pair of source and destination in AccelFlow's Table I"
                 )
             }
             Warning::Start(first) => {
                 write!(
                     f,
-                    "Table I names no core as a source of {first}, which begins this trace"
+                    "{first} begins this trace, but AccelFlow's Table I does not list a core as its source"
                 )
             }
         }
     }
 }
 
-/// How a sequence of nodes is entered.
+/// The way in which an execution enters a sequence of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// At the start of a trace: by a core's Enqueue, a message or a tail.
+    /// At the start of a trace: a core, a message or the tail of another trace starts it.
     Trace,
-    /// From the middle of another word of the same trace.
+    /// In the middle of a trace: another word of the same trace continues here.
     Part,
 }
 
-/// Whether `name` is a valid trace name.
+/// Whether `name` is a valid trace name: 1 to [`MAX_NAME_CHARS`] letters, digits, `_`, `+` or `-`,
+/// starting with a letter.
 pub fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -146,7 +155,8 @@ pub fn is_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "_+-".contains(c))
 }
 
-/// Checks `nodes` and returns warnings about them.
+/// Checks that `nodes` obey the rules of the trace language. Returns a warning for each pair of
+/// accelerators that Table I does not list.
 ///
 /// # Errors
 /// [`CheckError`] for the first impossible node.

@@ -4,12 +4,12 @@
 use crate::source::{Node, Nodes, ends};
 use crate::word::NIBBLES;
 
-/// A piece of a trace that fits one word.
+/// A piece of a trace that fits one 8-byte word. The compiler splits a long trace into several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The trace's name for the first part; `NAME.1`, `NAME.2` ... for the others.
     pub name: String,
-    /// The nodes of the word, with names instead of addresses.
+    /// The nodes of this part. Links to other parts and traces are names, not addresses.
     pub nodes: Nodes,
 }
 

@@ -7,27 +7,29 @@ use crate::source::{Node, Nodes, ends};
 use crate::word::{AtmAddress, DecodeError, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, PredicateTable};
 
-/// The error of a word to which no source compiles.
+/// The error of a trace word that is not the compiled form of any source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unstructured {
-    /// Invalid nibbles.
+    /// Some nibbles of the word are not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Jumps that do not nest.
-    #[error("the jump, branch or fork at position {0} does not nest with the others")]
+    /// A jump, branch or fork overlaps another one without being nested in it. Holds its position
+    /// in nibbles.
+    #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),
-    /// Unreachable nibbles.
-    #[error("the nibbles from position {0} on can never run")]
+    /// No path reaches the nibbles from this position on.
+    #[error("the nibbles from number {0} of the word on can never run")]
     Unreachable(usize),
-    /// A predicate that is not in the table, or is not the code of a condition.
-    #[error("predicate = {0}: must be a condition of the table")]
+    /// A branch refers to a predicate that is not in the memory's table, or is not the code of a
+    /// condition. Holds its number.
+    #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
     Predicate(u8),
-    /// A custom accelerator that is not in the table.
+    /// The word calls a custom accelerator that the memory's table does not have. Holds its index.
     #[error(
         "custom accelerator = {0}: must be an index of the memory's table of custom accelerators"
     )]
     Kind(usize),
-    /// An address outside the memory.
+    /// The word refers to this address, which is outside the trace memory.
     #[error("address = {0}: must be inside the trace memory")]
     Dangling(AtmAddress),
 }

@@ -97,7 +97,9 @@ impl Reader<'_> {
         let mut summary = self.sequence(nodes)?;
         summary.ends |= std::mem::take(&mut summary.falls);
         if is_name(self.part) && !summary.meets.is_empty() {
-            return Err(self.fault("it reaches a join without a scatter"));
+            return Err(
+                self.fault("it reaches a join whose arms no scatter instruction has started")
+            );
         }
         Ok(summary)
     }
@@ -151,7 +153,9 @@ impl Reader<'_> {
         let before_last = arms.split_last().map_or(&[][..], |(_, others)| others);
         for arm in before_last {
             if self.sequence(arm)?.forks {
-                return Err(self.fault("an arm of a join forks, but only its last arm may"));
+                return Err(
+                    self.fault("an arm of a join forks, but only the last arm of a join may")
+                );
             }
         }
         let mut meets = all.meets.iter();

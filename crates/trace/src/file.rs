@@ -9,9 +9,9 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 use crate::{PredicateError, PredicateTable};
 
-/// The first eight bytes of a trace file.
+/// The first eight bytes of every trace file.
 pub const MAGIC: [u8; 8] = *b"AFTRACE\0";
-/// The version that this library writes, and the only one that it reads.
+/// The version of the trace file format that this library writes, and the only one that it reads.
 pub const VERSION: u16 = 1;
 
 const HEADER: usize = 24;
@@ -20,55 +20,55 @@ const CHECKSUM: usize = 4;
 /// The error of bytes that are not a valid trace file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
-    /// Not a trace file at all.
+    /// The bytes do not begin with [`MAGIC`], so they are not a trace file.
     #[error(
         "trace file: first bytes = {}: must be \"{}\"",
         shown(.found),
         MAGIC.escape_ascii()
     )]
     Magic {
-        /// The first bytes.
+        /// The first bytes of the file.
         found: Vec<u8>,
     },
-    /// Another version.
+    /// The file has a version of the format other than [`VERSION`].
     #[error("trace file: version = {found}: must be {VERSION}")]
     Version {
-        /// The file's version.
+        /// The version that the file states.
         found: u16,
     },
-    /// Cut off or extended.
+    /// The file is shorter or longer than its header states.
     #[error("trace file: length = {found} bytes: must be {expected}, as its header states")]
     Length {
-        /// The length of the given bytes.
+        /// The length of the file, in bytes.
         found: usize,
-        /// The length in the header.
+        /// The length that the header states, in bytes.
         expected: usize,
     },
-    /// Damaged.
+    /// The file is damaged: its checksum is not that of its bytes.
     #[error(
         "trace file: checksum = {found:08x}: must be {computed:08x} for its bytes; the file is damaged"
     )]
     Checksum {
-        /// The stored checksum.
+        /// The checksum (CRC-32) that the file states.
         found: u32,
-        /// The checksum of the bytes.
+        /// The checksum (CRC-32) of the file's bytes.
         computed: u32,
     },
-    /// Contents that end too early, a count beyond its limit or an unknown code.
+    /// The contents end too early or too late, have a count beyond its limit, or an unknown code.
     #[error("malformed trace file at byte {at}: {message}")]
     Malformed {
-        /// Offset in the file.
+        /// The byte offset in the file.
         at: usize,
-        /// The problem.
+        /// What is wrong at this offset.
         message: String,
     },
-    /// An invalid predicate.
+    /// The file has an invalid compiled condition.
     #[error(transparent)]
     Predicate(#[from] PredicateError),
-    /// An invalid declaration of a custom accelerator.
+    /// The file has an invalid declaration of a custom accelerator.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// Words that break a rule of the language.
+    /// The words of the file break a rule of the trace language.
     #[error(transparent)]
     Link(#[from] LinkError),
 }
@@ -82,7 +82,7 @@ fn shown(found: &[u8]) -> String {
 }
 
 impl Image {
-    /// Encodes the image as a trace file.
+    /// Encodes the trace memory as the bytes of a trace file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let table = self.predicates();
         let mut body = Vec::new();
@@ -125,9 +125,10 @@ impl Image {
         bytes
     }
 
-    /// Decodes the image from the bytes of a trace file.
+    /// Decodes a trace memory from the bytes of a trace file.
     ///
     /// # Errors
+    ///
     /// [`FileError`] for bytes that [`Image::to_bytes`] does not write.
     pub fn from_bytes(bytes: &[u8]) -> Result<Image, FileError> {
         if !bytes.starts_with(&MAGIC) {
@@ -163,7 +164,9 @@ impl Image {
             .map(|_| reader.kind().map(Arc::new))
             .collect::<Result<Vec<_>, _>>()?;
         if reader.at != reader.end {
-            return Err(reader.malformed("bytes left over".to_owned()));
+            return Err(
+                reader.malformed("bytes follow the last entry: must be left out".to_owned())
+            );
         }
         let table = PredicateTable::from_parts(fields, predicates)?;
         Ok(Image::from_raw(words, table, names, kinds)?)
@@ -254,7 +257,7 @@ impl<'b> Reader<'b> {
         let stop = self.at.checked_add(count).filter(|&stop| stop <= self.end);
         let Some(stop) = stop else {
             return Err(self.malformed(format!(
-                "{count} bytes expected, {} left",
+                "{count} more bytes expected, but only {} are left",
                 self.end - self.at
             )));
         };
@@ -295,7 +298,7 @@ impl<'b> Reader<'b> {
     fn text(&mut self) -> Result<String, FileError> {
         let length = usize::from(self.u16()?);
         let bytes = self.take(length)?.to_vec();
-        String::from_utf8(bytes).map_err(|_| self.malformed("text is not UTF-8".to_owned()))
+        String::from_utf8(bytes).map_err(|_| self.malformed("text: must be valid UTF-8".to_owned()))
     }
 
     fn kind(&mut self) -> Result<Kind, FileError> {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A payload format of the data transformation engine.
+/// A data format of a payload, which dispatchers can transform into another (AccelFlow, section
+/// V.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Format {
@@ -15,16 +16,16 @@ pub enum Format {
     Bson = 2,
 }
 
-/// The error of an unknown format name.
+/// The error of a name that is not a data format. Holds the name as given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("format = '{0}': must be str (or string), JSON or BSON")]
 pub struct UnknownFormat(pub String);
 
 impl Format {
-    /// The data formats, in the order of their codes.
+    /// The data formats, in the order of their codes in a trace word.
     pub const ALL: [Format; 3] = [Format::Str, Format::Json, Format::Bson];
 
-    /// The name used in trace sources.
+    /// Returns the format's name in sources of traces: `str`, `JSON` or `BSON`.
     pub const fn name(self) -> &'static str {
         match self {
             Format::Str => "str",
@@ -53,7 +54,7 @@ impl FromStr for Format {
     }
 }
 
-/// A change of the payload's format from `src` to a different `dst`.
+/// A transformation of the payload from the data format `src` to a different one, `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transform {
     /// The format of the payload before the transformation.
@@ -63,12 +64,14 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// The nibble in a trace word: source in the upper two bits, destination in the lower two.
+    /// Returns the transformation's 4-bit code in a trace word: the source in the upper two bits,
+    /// the destination in the lower two.
     pub const fn nibble(self) -> u8 {
         ((self.src as u8) << 2) | self.dst as u8
     }
 
-    /// Returns the transformation with this nibble, if the nibble states two different formats.
+    /// Returns the transformation with this 4-bit code; `None` if the code does not state two
+    /// different formats.
     pub fn from_nibble(nibble: u8) -> Option<Transform> {
         let src = *Format::ALL.get(usize::from(nibble >> 2))?;
         let dst = *Format::ALL.get(usize::from(nibble & 3))?;

@@ -10,8 +10,8 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, Fault, PredicateTable};
 
-/// A linked trace memory. It obeys the rules of the language, so all its traces end for every
-/// payload.
+/// A linked accelerator trace memory (ATM): compiled words, branch conditions and names. It obeys
+/// the rules of the trace language, so each of its traces ends for every payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     words: Vec<Word>,
@@ -36,7 +36,7 @@ impl Image {
         }
     }
 
-    /// The word at `address`.
+    /// Returns the 8-byte word at `address`.
     ///
     /// # Errors
     /// [`Fault::DanglingAddress`] outside the memory.
@@ -47,33 +47,35 @@ impl Image {
             .ok_or(Fault::DanglingAddress(address))
     }
 
-    /// The words of the trace memory, by address.
+    /// Returns the 8-byte words of the trace memory, by address.
     pub fn words(&self) -> &[Word] {
         &self.words
     }
 
-    /// The name of each word, which is the name of a trace or of one of its parts.
+    /// Returns the name of each word: the name of a trace, or `NAME.1`, `NAME.2` ... for its other
+    /// parts.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The custom accelerators that its traces call, by number.
+    /// Returns the declarations of the custom accelerators that the traces call, by index
+    /// ([`Accel::own_number`]).
     pub fn kinds(&self) -> &[Arc<Kind>] {
         &self.kinds
     }
 
-    /// The declaration of the custom accelerator `accel`; `None` for the nine and for an
-    /// accelerator of another memory.
+    /// Returns the declaration of the custom accelerator `accel`; `None` for the paper's nine, and
+    /// for an index that this memory does not have.
     pub fn kind(&self, accel: Accel) -> Option<&Arc<Kind>> {
         self.kinds.get(accel.own_number()?)
     }
 
-    /// The name of `accel` in this memory.
+    /// Returns the name of the accelerator `accel` in this memory.
     pub fn accel_name(&self, accel: Accel) -> &str {
         self.kind(accel).map_or(accel.name(), |kind| kind.name())
     }
 
-    /// Returns the accelerator with this name, in any case, in this memory.
+    /// Returns the accelerator of this memory called `name`, in upper or lower case.
     pub fn accelerator(&self, name: &str) -> Option<Accel> {
         name.parse().ok().or_else(|| {
             let mut kinds = self.kinds.iter();
@@ -81,34 +83,35 @@ impl Image {
         })
     }
 
-    /// All accelerators of this memory: the nine, then the custom ones.
+    /// Returns all accelerators that traces of this memory can call: the paper's nine, then its
+    /// custom ones.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         let own = (0..self.kinds.len()).filter_map(Accel::own);
         Accel::ALL.into_iter().chain(own)
     }
 
-    /// The predicates that branches of this memory test.
+    /// Returns the table of the branch conditions of this memory.
     pub fn predicates(&self) -> &PredicateTable {
         &self.predicates
     }
 
-    /// The address at which the trace `name` begins.
+    /// Returns the address of the first word of the trace `name`; `None` if there is no such trace.
     pub fn entry(&self, name: &str) -> Option<AtmAddress> {
         AtmAddress::new(self.names.iter().position(|n| n == name)?).filter(|_| is_name(name))
     }
 
-    /// The name of the word at `address`, or `?` if there is no such word.
+    /// Returns the name of the word at `address`; `?` if there is no such word.
     pub fn name(&self, address: AtmAddress) -> &str {
         self.names.get(address.index()).map_or("?", String::as_str)
     }
 
-    /// Whether the word at `address` is the beginning of a trace.
+    /// Whether the word at `address` is the first word of a trace.
     pub fn is_entry(&self, address: AtmAddress) -> bool {
         is_name(self.name(address))
     }
 
-    /// Whether a chain that begins at `entry` can come to a trace that waits for a message: one that
-    /// begins with TCP and follows another.
+    /// Whether a chain of traces that begins at `entry` can come to a trace that waits for a
+    /// message: a trace after the first that begins with TCP.
     pub fn can_wait(&self, entry: AtmAddress) -> bool {
         let (mut left, mut seen) = (vec![entry], vec![entry]);
         while let Some(address) = left.pop() {
@@ -132,7 +135,8 @@ impl Image {
         false
     }
 
-    /// Returns the sources of all words, in order. Linking them again yields the same image.
+    /// Returns the source of every word, in order of addresses. Linking these sources again yields
+    /// the same trace memory.
     ///
     /// # Errors
     /// [`LinkError`] for words to which no source compiles. A linked image has none.

@@ -11,11 +11,15 @@ use crate::source::{Node, Nodes};
 use crate::walk::Visit;
 use crate::{Accel, Condition, Field};
 
-/// Interprets the sources of `library` from the trace `name` on, without compiling them. `facts` is
-/// called with the name of the trace that contains a condition, and the field.
+/// Executes the trace `name` of `library` and the traces that follow it from their sources, without
+/// compiling them, and returns the actions. Tests compare compiled traces with this.
+///
+/// `facts` returns the value of a payload field that a branch tests, given the trace and the
+/// field's name; `None` if the payload does not have it.
 ///
 /// # Errors
-/// The name of a missing trace or field, and the visits before it.
+///
+/// The name of a missing trace or field, and the actions before it.
 pub fn interpret(
     library: &Library,
     name: &str,

@@ -1,16 +1,16 @@
 //! Open joins, the state that every executor of traces needs in addition to [`step`](crate::step).
 
-/// The seat of an execution: its place among those that a join waits for.
+/// The place of an execution among the parallel executions (arms) that one join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seat {
     join: u32,
-    /// The execution's number, from 0, in the order of starts.
+    /// The number of the execution within the join, counted from 0 in the order of starts.
     pub arm: u8,
 }
 
-/// The open joins of one run, whose arms have not all arrived.
+/// The joins of one run for which some arms have not arrived yet.
 ///
-/// `T` is the value that an arm brings.
+/// `T` is the value that each arm brings to the join, such as its payload.
 #[derive(Clone, Debug)]
 pub struct Joins<T> {
     joins: Vec<Open<T>>,
@@ -35,8 +35,8 @@ impl<T> Default for Joins<T> {
 }
 
 impl<T> Joins<T> {
-    /// Opens a join at a scatter, where an execution with the seat `outer` becomes two. Returns
-    /// their seats.
+    /// Opens a join for an execution that splits into two, and returns their places in it. `outer`
+    /// is the place of the splitting execution in the join around this one, if there is one.
     pub fn scatter(&mut self, outer: Option<Seat>) -> [Seat; 2] {
         let open = Open {
             outer,
@@ -55,7 +55,7 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| Seat { join, arm })
     }
 
-    /// Adds an arm to the join of the execution at `seat` and returns the seat of the new arm.
+    /// Adds an arm to the join of the execution at `seat`, and returns the place of the new arm.
     /// `None` if the execution is in no join.
     pub fn fork(&mut self, seat: Option<Seat>) -> Option<Seat> {
         let join = seat?.join;
@@ -65,8 +65,9 @@ impl<T> Joins<T> {
         Some(Seat { join, arm })
     }
 
-    /// Records that an execution has reached its join with the value `brings`. If it is the last,
-    /// returns the values of all in order, and the seat of the execution that continues.
+    /// Records that the execution at `seat` has reached its join with the value `brings`. For the
+    /// last one to arrive, returns the values of all arms in order, and the place in the
+    /// surrounding join of the execution that continues. For others, returns `None`.
     pub fn arrive(&mut self, seat: Seat, brings: T) -> Option<(Vec<T>, Option<Seat>)> {
         let open = &mut self.joins[seat.join as usize];
         open.arms[usize::from(seat.arm)] = Some(brings);
@@ -79,7 +80,7 @@ impl<T> Joins<T> {
         Some((all.into_iter().flatten().collect(), outer))
     }
 
-    /// Returns the values at joins that are not complete.
+    /// Returns the values of the arms that have arrived at joins that are not complete.
     pub fn into_waiting(self) -> Vec<T> {
         let arms = self.joins.into_iter().flat_map(|open| open.arms);
         arms.flatten().collect()

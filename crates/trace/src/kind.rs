@@ -7,10 +7,12 @@ use crate::Accel;
 use crate::condition::Operand;
 use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 
-/// The declaration of a custom accelerator, which is one in addition to the paper's nine. It states
-/// the name, the directions of messages that the accelerator processes, and the facts that it
-/// yields. Every body (software implementation) of that name must conform to it. The runtime
-/// supplies the body, and the simulator its cost.
+/// The declaration of a custom accelerator, one in addition to the paper's nine (AccelFlow, section
+/// VIII). It states the accelerator's name, the directions of the messages that it processes, and
+/// the payload values (facts) that it extracts.
+///
+/// Every software implementation of that name must conform to it. The runtime supplies the
+/// implementation, and the simulator its cost.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,
@@ -18,47 +20,47 @@ pub struct Kind {
     yields: Vec<(String, FactType)>,
 }
 
-/// The directions of the messages that an accelerator processes.
+/// The directions of the messages that a custom accelerator processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Directions {
-    /// Received and sent messages.
+    /// It processes received and sent messages.
     #[default]
     Both = 0,
-    /// Received messages only.
+    /// It processes received messages only.
     Receives = 1,
-    /// Sent messages only.
+    /// It processes sent messages only.
     Sends = 2,
 }
 
-/// The type of a fact that an accelerator yields.
+/// The type of a payload value (a fact) that a custom accelerator extracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FactType {
-    /// An integer.
+    /// A 64-bit integer.
     Number = 0,
-    /// A text.
+    /// A text, which conditions compare by `==` and `!=`.
     Text = 1,
 }
 
-/// The error of an invalid declaration.
+/// The error of an invalid declaration of a custom accelerator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindError {
-    /// A string that cannot be a name.
+    /// The name is not valid for an accelerator. Holds the name.
     #[error(
         "accelerator name = '{0}': must be 1 to {MAX_KIND_CHARS} letters and digits, start with a letter, and not be a keyword of the trace language"
     )]
     Name(String),
-    /// The name of one of the nine.
+    /// The name is that of one of the paper's nine accelerators. Holds the name.
     #[error(
         "accelerator name = '{0}': must differ from the names of the paper's nine accelerators"
     )]
     Taken(String),
-    /// A string that cannot be a fact's name.
+    /// The name of a payload value is not valid, or occurs twice. Holds the name.
     #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
     Fact(String),
-    /// Too many facts.
-    #[error("facts = {0}: must be at most {MAX_YIELDS} for an accelerator")]
+    /// The accelerator extracts more than [`MAX_YIELDS`] payload values. Holds their number.
+    #[error("facts that the accelerator yields = {0}: must be at most {MAX_YIELDS}")]
     TooManyFacts(usize),
 }
 
@@ -69,7 +71,8 @@ const WORDS: [&str; 15] = [
 ];
 
 impl Kind {
-    /// Declares the custom accelerator `name`, which extracts the facts `yields` from a message.
+    /// Declares the custom accelerator `name`. `yields` are the names and types of the payload
+    /// values (facts) that it extracts from a message, for later branches to test.
     ///
     /// # Errors
     /// [`KindError`] for an invalid name or invalid facts.
@@ -104,27 +107,28 @@ impl Kind {
         })
     }
 
-    /// The accelerator's name in sources, bodies and costs.
+    /// Returns the accelerator's name, as traces, software implementations and costs refer to it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The directions of the messages that it processes.
+    /// Returns the directions of the messages that the accelerator processes.
     pub fn directions(&self) -> Directions {
         self.directions
     }
 
-    /// The facts that it extracts from each message. Later branches may test them.
+    /// Returns the names and types of the payload values (facts) that the accelerator extracts from
+    /// each message. Branches after it may test them.
     pub fn yields(&self) -> &[(String, FactType)] {
         &self.yields
     }
 }
 
 impl Directions {
-    /// The values, in the order of their codes.
+    /// All values, in the order of their codes in a trace file.
     pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
 
-    /// The keyword in declarations.
+    /// Returns the keyword in a declaration: `both`, `receives` or `sends`.
     pub const fn name(self) -> &'static str {
         match self {
             Directions::Both => "both",
@@ -135,10 +139,10 @@ impl Directions {
 }
 
 impl FactType {
-    /// The values, in the order of their codes.
+    /// All values, in the order of their codes in a trace file.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
-    /// The keyword in declarations.
+    /// Returns the keyword in a declaration: `number` or `text`.
     pub const fn name(self) -> &'static str {
         match self {
             FactType::Number => "number",

@@ -6,20 +6,22 @@ use crate::kind::Kind;
 use crate::limits::MAX_KINDS;
 use crate::source::{Node, Nodes};
 
-/// The error of conflicting declarations or too many declarations.
+/// The error of declarations of custom accelerators that conflict with one another, or are too many
+/// for one trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KindsError {
-    /// Two different declarations of one name.
-    #[error("accelerator '{name}' is declared twice: as '{one}' and as '{other}'")]
+    /// Two traces declare the same custom accelerator differently.
+    #[error("accelerator '{name}': must have one declaration, but has '{one}' and '{other}'")]
     Differ {
-        /// The accelerator's name.
+        /// The name of the accelerator.
         name: String,
-        /// The first declaration.
+        /// The first declaration, as text.
         one: String,
-        /// The second declaration.
+        /// The second declaration, as text.
         other: String,
     },
-    /// More accelerators than a nibble can count; has the first one too many.
+    /// The traces call more than [`MAX_KINDS`] custom accelerators. Holds the name of the first one
+    /// too many.
     #[error(
         "accelerator = '{0}': must be left out: a trace memory has at most {MAX_KINDS} custom accelerators"
     )]

@@ -9,34 +9,35 @@ use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 use crate::yields::check_trace;
 
-/// The error of a trace that a library does not accept.
+/// The error of a trace that a library does not accept, or does not replace or remove.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
-    /// The trace itself is impossible.
+    /// The trace breaks a rule of the trace language.
     #[error("trace '{trace}': {error}")]
     Check {
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The problem.
+        /// The rule that the trace breaks.
         error: CheckError,
     },
-    /// A custom accelerator that other traces declare differently, or too many custom accelerators.
+    /// The trace declares a custom accelerator differently from another trace, or the traces
+    /// declare too many.
     #[error("trace '{trace}': {error}")]
     Kinds {
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The problem.
+        /// The conflict between the declarations.
         error: KindsError,
     },
-    /// Another trace already has the name.
+    /// A different trace already has this name. Holds the name.
     #[error("a different trace is already registered as '{0}'")]
     Duplicate(String),
     /// A service tried to replace or remove a trace that it does not own.
     #[error("trace '{trace}' belongs to {}: no other service can replace or remove it", owner_text(.owner))]
     Owned {
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The service that owns the trace; `None` if all services use it.
+        /// The service that owns the trace; `None` if all services may use it.
         owner: Option<String>,
     },
 }
@@ -48,29 +49,31 @@ fn owner_text(owner: &Option<String>) -> String {
     }
 }
 
-/// A registered trace with its source, parts and warnings.
+/// A trace in a library: its source, its compiled parts and the warnings about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
-    /// The name.
+    /// The name of the trace.
     pub name: String,
-    /// The source as registered.
+    /// The source of the trace, as it was registered.
     pub source: Nodes,
-    /// Warnings, such as pairs outside Table I.
+    /// The pairs of accelerators in it that AccelFlow's Table I does not list.
     pub warnings: Vec<Warning>,
-    /// The parts. The first is the entry.
+    /// The pieces that each fit one word, in order. The trace begins with the first.
     pub parts: Vec<Part>,
-    /// The service that owns the trace; `None` for a trace that all services may use.
+    /// The service that owns the trace; `None` if all services may use it.
     pub owner: Option<String>,
 }
 
 impl Registered {
-    /// Whether a service may run the trace. `None` means the operator, who may run all traces.
+    /// Whether `service` may run the trace: it owns the trace, or nobody does. `None` means the
+    /// operator, who may run all traces.
     pub fn is_for(&self, service: Option<&str>) -> bool {
         service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
     }
 }
 
-/// A collection of named traces. Traces may refer to one another in any order of registration.
+/// A collection of named traces, from which a trace memory is linked. Traces may refer to one
+/// another in any order of registration.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     traces: Vec<Registered>,
@@ -82,7 +85,8 @@ impl Library {
         Library::default()
     }
 
-    /// Checks `source` and adds it as `name`. Registering the same source again has no effect.
+    /// Adds the trace `source` under `name`, after a check. Returns the check's warnings.
+    /// Registering the same source again has no effect.
     ///
     /// # Errors
     /// [`RegisterError`] for an impossible trace, or a name that another trace has.
@@ -90,8 +94,10 @@ impl Library {
         self.add(None, name, source, check_trace)
     }
 
-    /// Like [`Library::register`], for a trace whose facts a workload states. Its branches may test
-    /// facts that no accelerator before them yields. On real bytes such a branch fails.
+    /// Adds a trace like [`Library::register`], but its branches may also test payload values that
+    /// no accelerator before them extracts.
+    ///
+    /// For simulated workloads, whose files state these values. On real bytes such a branch fails.
     ///
     /// # Errors
     /// The errors of [`Library::register`].
@@ -103,8 +109,8 @@ impl Library {
         self.add(None, name, source, |nodes| check(nodes, Role::Trace))
     }
 
-    /// Like [`Library::register`], for a trace that `service` owns. No other service can run,
-    /// replace or remove it.
+    /// Adds a trace like [`Library::register`], and makes `service` its owner. No other service can
+    /// run, replace or remove it.
     ///
     /// # Errors
     /// The errors of [`Library::register`], and [`RegisterError::Owned`] if the name belongs to a
@@ -160,16 +166,16 @@ impl Library {
         Ok(self.traces.last().map_or(&[], |t| &t.warnings))
     }
 
-    /// Removes the trace `name`, so that it can be registered again. Returns whether it was
-    /// registered.
+    /// Removes the trace `name`, so that another can be registered under that name. Returns whether
+    /// there was such a trace.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.traces.len();
         self.traces.retain(|t| t.name != name);
         self.traces.len() < before
     }
 
-    /// Removes the trace `name` on behalf of `service`. Returns whether it was registered. `None`
-    /// means the operator, who may remove all traces.
+    /// Removes the trace `name` on behalf of `service`. Returns whether there was such a trace.
+    /// `None` means the operator, who may remove all traces.
     ///
     /// # Errors
     /// [`RegisterError::Owned`] for a trace that the service does not own.
@@ -191,17 +197,17 @@ impl Library {
         }
     }
 
-    /// The trace with this name.
+    /// Returns the trace called `name`; `None` if it is not registered.
     pub fn get(&self, name: &str) -> Option<&Registered> {
         self.traces.iter().find(|t| t.name == name)
     }
 
-    /// The registered traces, in the order of registration.
+    /// Returns the registered traces, in the order of registration.
     pub fn traces(&self) -> &[Registered] {
         &self.traces
     }
 
-    /// Links all traces into a trace memory.
+    /// Links all traces into one trace memory.
     ///
     /// # Errors
     /// [`LinkError`] for a tail to an unregistered trace, a chain that never ends, or a full
@@ -215,7 +221,8 @@ impl Library {
         link(parts)
     }
 
-    /// Links the traces that `service` may run: its own traces and those without an owner.
+    /// Links into one trace memory the traces that `service` may run: its own, and those without an
+    /// owner.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`]. Traces of other services count as unregistered.
@@ -224,8 +231,8 @@ impl Library {
         link(usable.flat_map(|t| t.parts.iter().cloned()).collect())
     }
 
-    /// Links only the trace `name` and the traces that its tails lead to. Errors of other traces do
-    /// not matter.
+    /// Links into one trace memory only the trace `name` and the traces that its tails lead to.
+    /// Errors of other traces do not matter.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -233,7 +240,8 @@ impl Library {
         self.link_for_from(None, name)
     }
 
-    /// Like [`Library::link_from`], for a service. Traces of other services count as unregistered.
+    /// Links like [`Library::link_from`], with only the traces that `service` may run. Traces of
+    /// other services count as unregistered.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -253,7 +261,7 @@ impl Library {
     }
 }
 
-/// The names of the tails of `nodes`.
+/// Returns the names of the traces that follow `nodes`: those of its tails.
 pub fn tails(nodes: &[Node]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut stack: Vec<&Node> = nodes.iter().rev().collect();

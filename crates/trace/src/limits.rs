@@ -1,26 +1,29 @@
 //! Limits of the parts of a trace program.
 
-/// The deepest nesting of branches and forks in a source.
+/// The largest number of levels to which branches, forks and joins may nest in one trace's source.
 pub const MAX_DEPTH: usize = 16;
-/// The most nodes in one trace's source.
+/// The largest number of nodes in one trace's source.
 pub const MAX_NODES: usize = 1024;
-/// The longest trace name, in characters.
+/// The largest length of a trace's name, in characters.
 pub const MAX_NAME_CHARS: usize = 48;
-/// The most operations one predicate may have.
+/// The largest number of operations in one compiled branch condition.
 pub const MAX_OPS: usize = 24;
-/// The deepest operand stack a predicate may need.
+/// The largest number of values that a compiled branch condition may have on its stack at once.
 pub const MAX_STACK: usize = 8;
-/// The most predicates of a table, which a nibble numbers.
+/// The largest number of distinct branch conditions in one trace memory. A 4-bit nibble numbers
+/// them.
 pub const MAX_PREDICATES: usize = 16;
-/// The most distinct fields that the predicates of one table may read.
+/// The largest number of distinct payload values that the branch conditions of one trace memory may
+/// read.
 pub const MAX_FIELDS: usize = 64;
-/// The most custom accelerators of one trace memory, which a nibble numbers.
+/// The largest number of custom accelerators in one trace memory. A 4-bit nibble numbers them.
 pub const MAX_KINDS: usize = 16;
-/// The longest name of a custom accelerator, in characters.
+/// The largest length of a custom accelerator's name, in characters.
 pub const MAX_KIND_CHARS: usize = 16;
-/// The most facts that a custom accelerator may yield.
+/// The largest number of payload values (facts) that one custom accelerator may extract.
 pub const MAX_YIELDS: usize = 16;
-/// The longest condition text, in characters.
+/// The largest length of a branch condition's text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
-/// The most executions that one trace may create by forks, including its tails.
+/// The largest number of parallel executions that the forks and joins of one trace, and of the
+/// traces after it, may create.
 pub const MAX_EXECUTIONS: u64 = 64;

@@ -15,7 +15,7 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
 use crate::{Accel, Condition, PredicateError, PredicateTable};
 
-/// Lays `parts` out in a trace memory, in order.
+/// Creates a trace memory from the compiled pieces `parts`, in order of addresses.
 ///
 /// # Errors
 /// [`LinkError`], as for [`Library::link`].

@@ -7,79 +7,84 @@ use crate::kinds::KindsError;
 use crate::limits::MAX_EXECUTIONS;
 use crate::word::{DecodeError, MAX_WORDS};
 
-/// The error of linking traces that are valid individually.
+/// The error of traces that do not form a valid trace memory together, or of a trace memory from a
+/// file that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// A tail to an unregistered trace.
+    /// A tail leads to a trace that is not registered.
     #[error("trace '{trace}': tail = '{tail}': must be a registered trace: {known}")]
     UnknownTail {
-        /// The trace.
+        /// The name of the trace that has the tail.
         trace: String,
-        /// The name in its tail.
+        /// The name of the trace to which the tail leads.
         tail: String,
-        /// The registered names.
+        /// The names of the registered traces.
         known: String,
     },
-    /// A chain of traces that returns to itself.
-    #[error("chain of traces = {0}: must end")]
+    /// The tails of a chain of traces lead back to one of its traces. Holds the names in order,
+    /// such as `A -> B -> A`.
+    #[error("chain of traces = {0}: must end, not lead back to one of its traces")]
     NeverEnds(String),
-    /// Too many executions from forks along a chain of tails.
+    /// The forks and joins of a trace and of those after it create more than [`MAX_EXECUTIONS`]
+    /// parallel executions.
     #[error(
         "trace '{trace}': parallel executions = {executions}: must be at most {MAX_EXECUTIONS}"
     )]
     TooManyExecutions {
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The number of its executions.
+        /// The largest number of its parallel executions.
         executions: u64,
     },
-    /// More words than 12 bits can address.
+    /// The traces need more than [`MAX_WORDS`] words, which 12-bit addresses cannot reach. Holds
+    /// the number of words.
     #[error("words of the trace memory = {0}: must be at most {MAX_WORDS}")]
     MemoryFull(usize),
-    /// Too many conditions, or one that is too large.
+    /// The branch conditions of the traces are too many for one memory, or one is too large.
     #[error("trace '{trace}': {error}")]
     Predicate {
-        /// The trace.
+        /// The name of the trace.
         trace: String,
-        /// The problem.
+        /// The limit that its conditions exceed.
         error: PredicateError,
     },
-    /// Conflicting or too many custom accelerators.
+    /// The traces declare custom accelerators in conflict with one another, or too many.
     #[error(transparent)]
     Kinds(#[from] KindsError),
-    /// A part that does not fit its word. This is a bug in the compiler, not an error in the input.
-    #[error("a part of a trace does not fit a word")]
+    /// A piece of a trace does not fit its 8-byte word. This is a defect of the compiler, not an
+    /// error in the input.
+    #[error("a part of a trace does not fit an 8-byte word: this is a defect of the compiler")]
     PartTooLong,
-    /// A memory from a file that breaks a rule of the language.
+    /// A word in a trace file breaks a rule of the trace language.
     #[error("word '{word}': {error}")]
     Check {
-        /// The word's name.
+        /// The name of the word.
         word: String,
-        /// The rule.
+        /// The rule that it breaks.
         error: CheckError,
     },
-    /// Invalid nibbles.
+    /// Some nibbles of a word in a trace file are not an instruction.
     #[error("word '{word}': {error}")]
     Decode {
-        /// The word's name.
+        /// The name of the word.
         word: String,
-        /// The problem.
+        /// The nibbles and their position.
         error: DecodeError,
     },
-    /// Jumps to which no source compiles.
+    /// A word in a trace file is not the compiled form of any source.
     #[error("word '{word}': {error}")]
     Unstructured {
-        /// The word's name.
+        /// The name of the word.
         word: String,
-        /// The problem, with its position.
+        /// The reason, with the position in the word.
         error: Unstructured,
     },
-    /// A word that breaks a rule of the memory.
+    /// A word in a trace file breaks a rule about how words refer to one another.
     #[error("word '{word}': {message}")]
     Memory {
-        /// The word's name.
+        /// The name of the word.
         word: String,
-        /// The rule.
+        /// The rule that it breaks.
         message: String,
     },
 }

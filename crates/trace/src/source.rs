@@ -9,66 +9,68 @@ use crate::{
     Accel, Condition, ConditionError, Format, Transform, UnknownAccelerator, UnknownFormat,
 };
 
-/// A sequence of nodes, executed in order.
+/// A sequence of the nodes of a trace's source, executed in order.
 pub type Nodes = Vec<Node>;
 
-/// One element of a trace's source.
+/// A node of a trace's source: an accelerator call, a branch, a transformation, a fork, a join or
+/// an end.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// Call one of the nine accelerators.
+    /// Calls one of the paper's nine accelerators.
     Accel(Accel),
-    /// Call a custom accelerator.
+    /// Calls the custom accelerator that this declares.
     Kind(Arc<Kind>),
-    /// Test the output of the previous accelerator, and continue with one of two arms, then with
+    /// Tests the output of the previous accelerator, and continues with one of two arms, then with
     /// the nodes after the branch.
     Branch {
-        /// The condition.
+        /// The condition that chooses the arm.
         condition: Condition,
-        /// Run if the condition holds; may be empty.
+        /// The arm that runs if the condition holds; may be empty.
         on_true: Nodes,
-        /// Run if the condition does not hold; may be empty.
+        /// The arm that runs if the condition does not hold; may be empty.
         on_false: Nodes,
-        /// The arm that the author expects: `Some(true)` for the true arm. If the trace does not
-        /// fit a word, the compiler moves the other arm out first.
+        /// The outcome of the condition that the author expects, if stated. If the trace does not
+        /// fit one word, the compiler moves the arm of the other outcome into another word first.
         likely: Option<bool>,
     },
-    /// Change the format of the payload.
+    /// Changes the data format of the payload.
     Transform(Transform),
-    /// Run all arms in parallel. Each arm ends separately, so nothing may follow a fork.
+    /// Runs all arms in parallel. Each arm ends on its own, so nothing may follow a fork.
     Fork(Vec<Nodes>),
-    /// Run all arms in parallel and wait for all of them. The accelerator that follows receives the
-    /// data of all arms, in order.
+    /// Runs all arms in parallel and waits for all of them. The accelerator that follows receives
+    /// the data of all arms, in order.
     Join(Vec<Nodes>),
-    /// The meeting point of a join in another part. Written by the compiler when it splits a trace.
+    /// The point where the arms of a join meet, if the join begins in another part. Only the
+    /// compiler writes it, when it splits a trace.
     Meet,
-    /// End this trace and load the named one from the trace memory. If the loaded trace begins with
-    /// TCP, it waits there for a message.
+    /// Ends this trace and continues with the trace of this name. If that trace begins with TCP, it
+    /// waits there for a message.
     Tail(String),
-    /// The rest of this trace is stored as the named part. Written by the compiler when it splits a
-    /// trace. A continued trace does not wait.
+    /// Continues this trace in the part of this name, without waiting. Only the compiler writes it,
+    /// when it splits a trace.
     Continue(String),
-    /// End this trace and notify the core that started it. Implied at the end of a path.
+    /// Ends this trace and notifies the core that started it. Implied at the end of a path.
     Notify,
 }
 
-/// The error of a malformed node in a trace's source.
+/// The error of an invalid node in a trace's source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// An unknown accelerator.
+    /// The name of an accelerator is unknown.
     #[error(transparent)]
     Accelerator(#[from] UnknownAccelerator),
-    /// An unknown format.
+    /// The name of a data format is unknown.
     #[error(transparent)]
     Format(#[from] UnknownFormat),
-    /// A malformed condition.
+    /// The condition of a branch is invalid.
     #[error(transparent)]
     Condition(#[from] ConditionError),
-    /// A transformation that changes nothing.
-    #[error("trans({0}, {0}): the two formats must differ")]
+    /// A transformation has the same source and destination format. Holds the format.
+    #[error("transformation from {0} to {0}: the two formats must differ")]
     SameFormat(Format),
 }
 
-/// Creates a node that calls one of the nine accelerators by name.
+/// Creates a node that calls the accelerator `name`, one of the paper's nine.
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for any name but the nine.
@@ -76,7 +78,7 @@ pub fn accel(name: &str) -> Result<Node, SourceError> {
     Ok(Node::Accel(name.parse()?))
 }
 
-/// Creates a linear chain of accelerators by name (the paper's `seq(*accels)`).
+/// Creates a sequence of calls of the paper's accelerators by name (the paper's `seq(*accels)`).
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for the first unknown name.
@@ -84,7 +86,7 @@ pub fn seq(names: &[&str]) -> Result<Nodes, SourceError> {
     names.iter().map(|name| accel(name)).collect()
 }
 
-/// Creates a conditional (the paper's `branch(condition-op, on-true, on-false)`).
+/// Creates a branch on `condition` (the paper's `branch(condition-op, on-true, on-false)`).
 ///
 /// # Errors
 /// [`SourceError::Condition`] if `condition` does not parse or type-check.
@@ -97,7 +99,8 @@ pub fn branch(condition: &str, on_true: Nodes, on_false: Nodes) -> Result<Node, 
     })
 }
 
-/// Creates a format change (the paper's `trans(src, dst)`).
+/// Creates a transformation of the payload from the data format `src` to `dst` (the paper's
+/// `trans(src, dst)`).
 ///
 /// # Errors
 /// [`SourceError::Format`] for an unknown format, [`SourceError::SameFormat`] for equal ones.
@@ -109,14 +112,14 @@ pub fn trans(src: &str, dst: &str) -> Result<Node, SourceError> {
     Ok(Node::Transform(Transform { src, dst }))
 }
 
-/// Creates a fork, whose arms run in parallel and end separately.
+/// Creates a fork: its arms run in parallel and end on their own.
 pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
 
-/// Creates a join, whose arms run in parallel until all have reached the next node: "if an input
-/// queue entry needs data from multiple source accelerators, the dispatcher marks the entry as
-/// ready when all data has arrived" (AccelFlow, section IV.A).
+/// Creates a join: its arms run in parallel, and the next node runs once all have ended. "If an
+/// input queue entry needs data from multiple source accelerators, the dispatcher marks the entry
+/// as ready when all data has arrived" (AccelFlow, section IV.A).
 pub fn join(arms: Vec<Nodes>) -> Node {
     Node::Join(arms)
 }
@@ -127,7 +130,8 @@ pub fn tail(next: &str) -> Node {
 }
 
 impl Node {
-    /// Sets the expected outcome of a branch's condition. Other nodes are returned unchanged.
+    /// Sets the outcome of a branch's condition that the author expects. Returns other nodes
+    /// unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {
@@ -136,7 +140,7 @@ impl Node {
         self
     }
 
-    /// Whether no path continues after this node.
+    /// Whether the trace ends at this node on every path, so that nothing can run after it.
     pub fn is_terminal(&self) -> bool {
         match self {
             Node::Tail(_) | Node::Continue(_) | Node::Notify | Node::Fork(_) => true,
@@ -150,12 +154,12 @@ impl Node {
     }
 }
 
-/// Whether no path runs past the end of `nodes`.
+/// Whether the trace ends within `nodes` on every path, so that nothing can run after them.
 pub fn ends(nodes: &[Node]) -> bool {
     nodes.last().is_some_and(Node::is_terminal)
 }
 
-/// Returns the indented source text of `nodes`, as `accelflow trace show` prints it.
+/// Returns `nodes` as indented text, as `accelflow trace show` prints them.
 pub fn listing(nodes: &[Node]) -> String {
     let mut text = String::new();
     for node in nodes {

@@ -6,78 +6,81 @@
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};
 
-/// The dispatcher's next action.
+/// The next action of an output dispatcher that executes a trace (AccelFlow, Fig. 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Move the entry to the input queue of this accelerator.
+    /// Move the data and the trace to the input queue of this accelerator.
     Forward(Accel),
-    /// Change the payload's format in the transformation engine.
+    /// Change the data format of the payload in the dispatcher's transformation engine.
     Transform(Transform),
-    /// Start a second execution of this word at `arm` on a copy of the payload. A join that waits
-    /// for the first also waits for the second.
+    /// Start a second execution of this word on a copy of the payload. If the first execution is an
+    /// arm of a join, that join also waits for the second.
     Fork {
-        /// The position at which the second execution starts.
+        /// The position in the word at which the second execution starts.
         arm: PositionMark,
     },
-    /// Start a second execution of this word at `arm` on a copy of the payload, and open a join
-    /// that waits for both.
+    /// Begin the arms of a join: start a second execution of this word on a copy of the payload. A
+    /// join waits for both.
     Scatter {
-        /// The position at which the second execution starts.
+        /// The position in the word at which the second execution starts.
         arm: PositionMark,
     },
-    /// Wait for the other executions of the join. One of them continues with the payloads of all,
-    /// in the order of their starts. [`Joins`](crate::Joins) counts them.
+    /// Wait at a join for the other executions. Then one of them continues with the payloads of
+    /// all, in the order of their starts. [`Joins`](crate::Joins) counts them.
     Join,
-    /// Read the trace memory.
+    /// Load another word from the accelerator trace memory (ATM).
     LoadAtm {
-        /// The word to load.
+        /// The address of the word to load.
         address: AtmAddress,
-        /// Whether the word is the next trace or the rest of this one.
+        /// Whether that word begins the next trace or continues this one.
         link: Link,
     },
-    /// End the trace: move the result to memory and notify the core.
+    /// End the trace: move the result to memory and notify the core that started it.
     Notify,
 }
 
-/// The relation of a loaded word to the one before it.
+/// The relation of a word that is loaded from trace memory to the word before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// A new trace. If it begins with TCP, it is parked there until a message arrives.
+    /// It begins a new trace. If that trace begins with TCP, it waits there until a message
+    /// arrives.
     Next,
-    /// The rest of a split trace, which continues at once.
+    /// It is the rest of the same trace, which continues at once.
     Continue,
 }
 
-/// The outcome of [`step`].
+/// The result of [`step`]: the next action of a trace, and the position after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The next action of the output dispatcher.
     pub action: Action,
-    /// The next position in this word. After [`Action::LoadAtm`] reading starts at
-    /// [`PositionMark::START`] of the loaded word.
+    /// The position in this word from which to continue after the action. After
+    /// [`Action::LoadAtm`], continue at [`PositionMark::START`] of the loaded word instead.
     pub next: PositionMark,
-    /// The number of branches resolved before the action, for the dispatcher's cost.
+    /// The number of branches resolved before the action, from which the dispatcher's time follows.
     pub branches: u8,
 }
 
-/// The effect of an instruction: an action, or a choice of the next instruction in the word.
+/// The effect of one instruction of a trace word: an action of the dispatcher, or a choice of the
+/// next instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Act, and stop reading.
+    /// The dispatcher performs this action and reads no further.
     Act(Action),
-    /// Continue with the next instruction if the predicate holds, else at the mark.
+    /// The dispatcher continues with the next instruction if the predicate holds, else at another
+    /// position.
     Branch {
-        /// Index in the predicate table.
+        /// The number of the branch's predicate in the memory's table.
         predicate: u8,
-        /// The position to continue at if it does not hold.
+        /// The position in the word at which to continue if the predicate does not hold.
         otherwise: PositionMark,
     },
-    /// Continue at the mark.
+    /// The dispatcher continues at this position in the word.
     Jump(PositionMark),
 }
 
 impl Effect {
-    /// The effect of `instruction`.
+    /// Returns the effect of `instruction`.
     #[inline]
     pub fn of(instruction: Instruction) -> Effect {
         Effect::Act(match instruction {
@@ -109,27 +112,30 @@ impl Effect {
     }
 }
 
-/// An error that stops a trace; the core takes over.
+/// An error that stops the execution of a trace, so that a core must take over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Invalid nibbles.
+    /// Some nibbles of the word are not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A predicate that the table does not have.
-    #[error("predicate = {0}: must be in the predicate table")]
+    /// A branch refers to a predicate that the memory's table does not have. Holds its number.
+    #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
     UnknownPredicate(u8),
-    /// A condition tests a field that the payload does not have.
+    /// A branch tests a field that the payload does not have. Holds the field's name.
     #[error("a branch tests field '{0}', which the payload does not have")]
     MissingField(String),
-    /// A join without a scatter before it.
-    #[error("the trace reaches a join without a scatter before it")]
+    /// The trace reaches a join, but its execution is not one of the parallel executions of a join.
+    #[error(
+        "the trace reaches a join, but no scatter instruction has started the arms of that join"
+    )]
     NoJoin,
-    /// An address outside the trace memory.
+    /// The trace refers to this address, which is outside the trace memory.
     #[error("address = {0}: must be inside the trace memory")]
     DanglingAddress(AtmAddress),
 }
 
-/// Executes `word` from `at` up to the next action. Resolves branches with `facts`.
+/// Executes the trace word `word` from position `at` up to the next action of the dispatcher.
+/// Branches are resolved with the payload values `facts`.
 ///
 /// The function is pure: it has no side effects, and its result depends only on its arguments.
 ///

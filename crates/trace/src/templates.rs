@@ -6,18 +6,18 @@
 use crate::library::{Library, RegisterError};
 use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
 
-/// A template of the paper.
+/// One of the traces that AccelFlow's paper gives (Table II), or one of their error subtraces.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     /// The name of the trace, such as `T1`.
     pub name: &'static str,
-    /// Its description in Table II.
+    /// A description in words, such as "Receive function request".
     pub about: &'static str,
     source: fn() -> Result<Nodes, SourceError>,
 }
 
 impl Template {
-    /// Parses the source of the template.
+    /// Creates the source of the trace.
     ///
     /// # Errors
     /// None in practice: the builders fail only for invalid sources.
@@ -26,18 +26,19 @@ impl Template {
     }
 }
 
-/// An error of registering the templates: the library already uses their names.
+/// The error of adding the paper's traces to a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// A source is malformed.
+    /// The source of a trace is invalid; does not occur.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// A name is taken.
+    /// The library does not accept a trace, for example because a different trace has its name.
     #[error(transparent)]
     Register(#[from] RegisterError),
 }
 
-/// All templates, in the paper's order, as `accelflow trace list` prints them.
+/// The paper's traces and their error subtraces, in the paper's order, as `accelflow trace list`
+/// prints them.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "T1",
@@ -133,7 +134,7 @@ pub const TEMPLATES: &[Template] = &[
 
 const SEND_RPC: [&str; 4] = ["Ser", "RPC", "Encr", "TCP"];
 
-/// Registers all templates in `library`.
+/// Adds all traces of the paper (Table II) and their error subtraces to `library`.
 ///
 /// # Errors
 /// [`TemplateError`] if `library` has a different trace of the same name.
@@ -144,7 +145,7 @@ pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     Ok(())
 }
 
-/// Creates a library of all templates.
+/// Creates a library of all traces of the paper (Table II) and their error subtraces.
 ///
 /// # Errors
 /// None in practice, as for [`Template::source`].

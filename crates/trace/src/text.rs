@@ -31,7 +31,7 @@ use crate::kind::{Directions, FactType, Kind, KindError};
 use crate::kinds::{self, KindsError};
 use crate::source::{self, Node, Nodes, SourceError};
 
-/// The most lines that a text of traces may have.
+/// The largest number of lines in a text of traces.
 pub const MAX_TEXT_LINES: usize = 100_000;
 
 /// The deepest nesting of branches, forks and joins.
@@ -41,51 +41,51 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct TextError {
-    /// The line, counted from 1.
+    /// The number of the invalid line, counted from 1.
     pub line: usize,
-    /// The error in the line.
+    /// The reason why the line is invalid.
     pub cause: TextCause,
 }
 
-/// The error in a line of a text of traces.
+/// The reason why a line in a text of traces is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
-    /// A line outside of a trace, before the first `trace NAME:`.
-    #[error("statement = '{0}': must be 'trace NAME:', which begins a trace")]
+    /// The line stands before the first `trace NAME:`. Holds the line.
+    #[error("statement = '{0}': must be 'trace NAME:', since no trace has begun before it")]
     NoTrace(String),
-    /// A malformed declaration.
+    /// The line is a malformed declaration of a custom accelerator. Holds the line.
     #[error(
         "statement = '{0}': must be 'kind NAME', optionally 'receives' or 'sends' for a single direction, then 'yields' \
          and facts such as 'size number, digest text'"
     )]
     Declaration(String),
-    /// An invalid declaration.
+    /// The line declares a custom accelerator with an invalid name or invalid facts.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// An unknown accelerator, neither one of the nine nor declared.
+    /// The line calls an accelerator that is neither one of the paper's nine nor declared before.
     #[error("{error}, or be declared before as 'kind {}'; declared: {declared}", .error.0)]
     Undeclared {
-        /// The name.
+        /// The error that has the unknown name.
         error: UnknownAccelerator,
-        /// The declared names.
+        /// The names of the custom accelerators that are declared before.
         declared: String,
     },
-    /// A line that is not allowed at its place.
+    /// The line is not a statement that is allowed at its place. Holds the line.
     #[error(
         "statement = '{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
          is indented more than its branch"
     )]
     Unknown(String),
-    /// A branch, fork or join without arms.
+    /// A branch, fork or join has no arms below it. Holds its keyword.
     #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
-    /// Nesting beyond the limit.
-    #[error("branches, forks and joins must not nest deeper than {MAX_DEPTH}")]
+    /// Branches, forks and joins nest too deep.
+    #[error("branches, forks and joins: must nest at most {MAX_DEPTH} levels deep")]
     Deep,
-    /// Too many lines.
+    /// The text has more than [`MAX_TEXT_LINES`] lines.
     #[error("text of traces: must have at most {MAX_TEXT_LINES} lines")]
     Long,
-    /// An invalid node.
+    /// The line has an unknown format, an invalid condition or another invalid node.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
@@ -97,7 +97,7 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// Parses `text` and returns its traces with their names.
+/// Parses a text of traces and returns the name and the source of each trace.
 ///
 /// # Errors
 /// [`TextError`] for the first invalid line.
@@ -182,8 +182,8 @@ fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     Kind::new(name, directions, yields).map_err(|error| line.error(error))
 }
 
-/// Returns the declarations of the custom accelerators that `traces` call, one per line, for
-/// [`parse`].
+/// Returns the declarations (`kind NAME ...`) of the custom accelerators that `traces` call, one
+/// per line, as [`parse`] reads them.
 ///
 /// # Errors
 /// [`KindsError`] for conflicting declarations.
@@ -197,7 +197,7 @@ pub fn declarations<'n>(
     Ok(kinds.iter().map(|kind| format!("{kind}\n")).collect())
 }
 
-/// Returns the text of the trace `name`, for [`parse`].
+/// Returns the trace `name` with the source `nodes` as text, as [`parse`] reads it.
 pub fn text(name: &str, nodes: &[Node]) -> String {
     let mut text = format!("trace {name}:\n");
     for line in source::listing(nodes).lines() {
@@ -206,7 +206,8 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Whether `nodes` are a part of a split trace, which continues or meets in other parts.
+/// Whether `nodes` are a piece of a trace that the compiler has split: they continue in another
+/// part, or join with another part's arms.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,

@@ -12,8 +12,8 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 
 impl Image {
-    /// Creates an image from the contents of a file: words, predicates, the name of each word, and
-    /// the custom accelerators.
+    /// Creates a trace memory from the contents of a trace file: words, compiled conditions, the
+    /// name of each word, and the declarations of custom accelerators.
     ///
     /// # Errors
     /// [`LinkError`] for anything that [`Library::link`] could not have made.
@@ -56,7 +56,7 @@ impl Image {
                 );
             }
             if !seen.insert(name) {
-                return fault(name, "the name occurs twice");
+                return fault(name, "the name must occur only once");
             }
         }
         Ok(())

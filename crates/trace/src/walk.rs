@@ -8,34 +8,35 @@ use crate::step::{Action, Fault, Link, step};
 use crate::word::{AtmAddress, PositionMark};
 use crate::{Accel, Facts, Transform};
 
-/// An action of an execution.
+/// One action in the execution of a chain of traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Visit {
-    /// Enter the trace of this name.
+    /// The execution enters the trace of this name.
     Enter(String),
-    /// Run an accelerator.
+    /// An accelerator performs its operation.
     Call {
-        /// The accelerator.
+        /// The accelerator that is called.
         accel: Accel,
-        /// Whether the accelerator is a TCP that receives (first in its trace) and waits for a
-        /// message.
+        /// Whether the accelerator is a TCP that waits for a message and receives it: one that is
+        /// the first call of its trace.
         receives: bool,
     },
-    /// Change the payload's format.
+    /// The dispatcher changes the data format of the payload.
     Transform(Transform),
-    /// Start a second execution, which the walk follows after this one has ended.
+    /// A fork starts a second execution, which the walk follows after this one has ended.
     Fork,
-    /// Start a second execution; a join waits for both.
+    /// The arms of a join begin: a second execution starts, and a join waits for both.
     Scatter,
-    /// Wait at a join. This execution ends, and the last one to arrive continues.
+    /// The execution reaches a join and ends there, since others have not arrived yet. The last one
+    /// to arrive continues.
     Wait,
-    /// Continue after a join. This execution was the last to arrive.
+    /// The execution is the last to reach a join, and continues after it.
     Join,
-    /// End this execution and notify the core.
+    /// The execution ends and notifies the core.
     Notify,
 }
 
-/// Follows an execution through a trace memory.
+/// Follows the execution of a chain of traces in a trace memory, action by action.
 ///
 /// Arms of forks are followed one after another, in the order of their starts.
 #[derive(Clone, Debug)]
@@ -56,7 +57,7 @@ struct Cursor {
 }
 
 impl<'i> Walker<'i> {
-    /// Creates a walk that begins with the trace `name`; `None` if there is no such trace.
+    /// Creates a walk that begins with the trace `name`; `None` if `image` has no such trace.
     pub fn new(image: &'i Image, name: &str) -> Option<Walker<'i>> {
         let entry = image.entry(name)?;
         let start = Cursor {
@@ -74,19 +75,19 @@ impl<'i> Walker<'i> {
         })
     }
 
-    /// The trace memory of the walk.
+    /// Returns the trace memory in which the walk takes place.
     pub fn image(&self) -> &'i Image {
         self.image
     }
 
-    /// The name of the trace of the next step; `None` once all executions have ended.
+    /// Returns the name of the trace of the next action; `None` once all executions have ended.
     pub fn trace(&self) -> Option<&'i str> {
         let cursor = self.current.or_else(|| self.waiting.front().copied())?;
         Some(self.image.name(cursor.trace))
     }
 
-    /// Performs the next step with the current facts of the payload. Returns `None` once all
-    /// executions have ended.
+    /// Performs the next action, with the payload values `facts` for branches. Returns it, or
+    /// `None` once all executions have ended.
     ///
     /// # Errors
     /// [`Fault`] if the trace cannot continue with these facts. The walk is then unchanged.

@@ -21,9 +21,10 @@ use std::fmt;
 
 use crate::{Accel, Transform};
 
-/// Nibbles in a word.
+/// The number of 4-bit nibbles in a trace word.
 pub const NIBBLES: usize = 16;
-/// Words that 12-bit addresses reach: a trace memory of 32 KiB.
+/// The largest number of words in a trace memory, which 12-bit addresses reach: 4,096 words, 32
+/// KiB.
 pub const MAX_WORDS: usize = 1 << 12;
 
 const OP_END: u8 = 0x0;
@@ -39,12 +40,12 @@ const SCATTER: u8 = 0xC;
 const OWN_CALL: u8 = 0xD;
 const JOIN: u8 = 0xF;
 
-/// An address in the accelerator trace memory, in words.
+/// An address in the accelerator trace memory (ATM), counted in 8-byte words from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AtmAddress(u16);
 
 impl AtmAddress {
-    /// The address `index`; `None` if it does not fit 12 bits.
+    /// Creates the address of the word with this index; `None` if it does not fit 12 bits.
     pub fn new(index: usize) -> Option<AtmAddress> {
         u16::try_from(index)
             .ok()
@@ -52,7 +53,7 @@ impl AtmAddress {
             .map(AtmAddress)
     }
 
-    /// The index of the word.
+    /// Returns the index of the word, counted from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -64,7 +65,8 @@ impl fmt::Display for AtmAddress {
     }
 }
 
-/// The position mark in a queue entry: the index of the next nibble, 0 to 16.
+/// The position mark in a queue entry: the index of the next nibble of the trace word, 0 to 16. 16
+/// is past the last nibble.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionMark(u8);
 
@@ -72,7 +74,8 @@ impl PositionMark {
     /// The position of the first nibble of a word.
     pub const START: PositionMark = PositionMark(0);
 
-    /// Creates the mark at nibble `index`; 16 is past the last. `None` beyond 16.
+    /// Creates the mark at the nibble with this index, 0 to 16; `None` beyond 16, which is past the
+    /// last nibble.
     pub fn new(index: usize) -> Option<PositionMark> {
         u8::try_from(index)
             .ok()
@@ -86,65 +89,70 @@ impl PositionMark {
     }
 }
 
-/// One instruction of a word.
+/// One instruction of a trace word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Instruction {
-    /// Notify the core.
+    /// End the trace and notify the core.
     End,
-    /// Call an accelerator.
+    /// Call this accelerator.
     Call(Accel),
-    /// Continue with the next instruction if the predicate holds, else at the mark.
+    /// Continue with the next instruction if the predicate holds, else at another position.
     Branch {
-        /// Index in the predicate table.
+        /// The number of the predicate in the memory's table, 0 to 15.
         predicate: u8,
-        /// The position to continue at if it does not hold.
+        /// The position in the word at which to continue if the predicate does not hold.
         otherwise: PositionMark,
     },
-    /// Change the payload's format.
+    /// Change the data format of the payload.
     Transform(Transform),
-    /// Start a second execution at the mark. Between a scatter and its join, the join also waits
-    /// for it.
+    /// Start a second execution at this position of the word. If the first is an arm of a join, the
+    /// join also waits for the second.
     Fork(PositionMark),
-    /// Start a second execution at the mark; a join waits for both.
+    /// Begin the arms of a join: start a second execution at this position of the word. A join
+    /// waits for both.
     Scatter(PositionMark),
-    /// Wait for all executions of the scatter; one continues with the payloads of all.
+    /// Wait at a join for all of its executions. Then one of them continues with the payloads of
+    /// all.
     Join,
-    /// End this trace; the next is at the address.
+    /// End this trace and continue with the trace at this address.
     Tail(AtmAddress),
-    /// Continue at the mark.
+    /// Continue at this position of the word.
     Jump(PositionMark),
-    /// Continue in the word at the address.
+    /// Continue this trace in the word at this address.
     Continue(AtmAddress),
 }
 
-/// The error of nibbles that are not an instruction.
+/// The error of nibbles in a trace word that are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// An invalid operand nibble.
-    #[error("unknown {what} nibble {nibble:#x} at position {at}")]
+    /// A nibble has a value that its place does not allow.
+    #[error("nibble {at} of the word = {nibble:#x}: must be the code of an existing {what}")]
     UnknownNibble {
-        /// The kind of operand.
+        /// What the nibble should encode: an operation or a transformation.
         what: &'static str,
-        /// The nibble.
+        /// The value of the nibble.
         nibble: u8,
-        /// Its position.
+        /// The index of the nibble in the word, counted from 0.
         at: usize,
     },
-    /// An instruction that is cut off by the end of the word.
-    #[error("the instruction at position {0} runs past the end of the word")]
+    /// The word ends before the instruction does. Holds the position of the instruction, in nibbles
+    /// from 0.
+    #[error("the instruction at nibble {0} of the word runs past the end of the word")]
     Truncated(usize),
-    /// A jump target that is not after the instruction.
-    #[error("instruction at position {at}: target = {to}: must be after the instruction")]
+    /// The target of a jump, branch or fork is not after the instruction.
+    #[error(
+        "instruction at nibble {at} of the word: target = nibble {to}: must be after the instruction"
+    )]
     Backward {
-        /// The position of the instruction.
+        /// The position of the instruction, in nibbles from 0.
         at: usize,
-        /// The position that it leads to.
+        /// The position of the target, in nibbles from 0.
         to: usize,
     },
 }
 
 impl Instruction {
-    /// Nibbles the instruction takes.
+    /// Returns the number of nibbles that the instruction takes, operands included.
     pub const fn nibbles(self) -> usize {
         match self {
             Instruction::Call(accel) if accel.own_number().is_some() => 3,
@@ -159,17 +167,19 @@ impl Instruction {
     }
 }
 
-/// A trace word.
+/// A trace word: 8 bytes, or 16 nibbles, of compiled instructions. The first nibble is the most
+/// significant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Word(pub u64);
 
 impl Word {
-    /// The nibble at `index`, counted from the most significant.
+    /// Returns the nibble at `index`, counted from the most significant, 0.
     pub const fn nibble(self, index: usize) -> u8 {
         ((self.0 >> (4 * (NIBBLES - 1 - index))) & 0xF) as u8
     }
 
-    /// Encodes `instructions`. Returns `None` if they do not fit; a trailing end need not fit.
+    /// Encodes `instructions` as one word. Returns `None` if they do not fit. An end after the last
+    /// nibble is implied, so it need not fit.
     pub fn encode(instructions: &[Instruction]) -> Option<Word> {
         let mut nibbles = Vec::with_capacity(NIBBLES);
         for instruction in instructions {
@@ -189,8 +199,8 @@ impl Word {
         ))
     }
 
-    /// Decodes the instruction at `at`. Also returns the mark after it. Past the last nibble there
-    /// is an implied end.
+    /// Decodes the instruction at position `at`, and returns it with the position after it. Past
+    /// the last nibble there is an implied end.
     ///
     /// # Errors
     /// [`DecodeError`] for nibbles that are not an instruction.
@@ -256,7 +266,8 @@ impl Word {
         Ok((instruction, next.ok_or(DecodeError::Truncated(start))?))
     }
 
-    /// The accelerator that the word begins with, if it begins with one.
+    /// Returns the accelerator that the word's first instruction calls; `None` if it is another
+    /// instruction.
     pub fn first(self) -> Option<Accel> {
         match Accel::from_nibble(self.nibble(0)) {
             None => match self.decode(PositionMark::START) {

@@ -11,10 +11,12 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks `nodes` as a whole trace. In addition to [`check`], its branches may test only facts that
-/// the accelerators before them yield. Bytes can be tested after any accelerator. Fields can be
-/// tested after an accelerator that extracts them: Dser, whose fields depend on the message, RPC,
-/// or a custom accelerator that declares them.
+/// Checks `nodes` as a whole trace: the rules of [`check`], and that branches test only payload
+/// values (facts) that the accelerators before them extract.
+///
+/// Bytes can be tested after any accelerator. Fields can be tested after an accelerator that
+/// extracts them: Dser, whose fields depend on the message, RPC, or a custom accelerator that
+/// declares them.
 ///
 /// # Errors
 /// [`CheckError`] for the first impossible node.

@@ -155,7 +155,7 @@ fn unreadable_fields_of_payloads_are_refused() {
     assert!(said("out[0:9]").contains("an integer must have at most 8"));
     assert!(said("out[4][8]").contains("0 (the lowest) to 7"));
     assert!(said("out['n'][64]").contains("0 (the lowest) to 63"));
-    assert!(said("(n + 1)[0]").contains("a bit index must follow a field or bytes"));
+    assert!(said("(n + 1)[0]").contains("an index of a bit, [N], must follow a field or bytes"));
     assert!(said("out[0:4] == 'RIF'").contains("has 3 bytes: must have 4 bytes, as out[0:4]"));
     assert!(said(&format!("n == '{}'", "x".repeat(65))).contains("at most 64 bytes"));
     assert!(said("n == 'a\u{7}'").contains("control characters"));
@@ -231,13 +231,14 @@ fn a_branch_on_what_nothing_before_it_yields_is_refused() {
     let said = |nodes: Nodes| registers(nodes).unwrap_err().to_string();
     assert_eq!(
         said(trace(&["TCP", "Decr"], "hit == 1")),
-        "branch out['hit'] == 1: fact = the number 'hit': must be a fact that the accelerators \
-         before it yield (no fields); Dser yields the fields of the message, and every accelerator \
+        "branch out['hit'] == 1: fact = the number 'hit': must be a value that an accelerator \
+         before the branch yields (no fields); Dser yields the fields of the message, and every accelerator \
          yields bytes such as out[0]"
     );
     let rpc = said(trace(&["TCP", "RPC"], "hit == 1"));
     assert!(
-        rpc.contains("yield (only the number 'compressed', ") && rpc.contains("the text 'service'"),
+        rpc.contains("yields (only the number 'compressed', ")
+            && rpc.contains("the text 'service'"),
         "{rpc}"
     );
     assert!(said(trace(&["TCP", "RPC"], "method == 1")).contains("the number 'method'"));

@@ -163,7 +163,7 @@ fn declarations_that_differ_are_refused() {
     assert_eq!(trace, "u");
     assert_eq!(
         error.to_string(),
-        "accelerator 'SHA256' is declared twice: as 'kind SHA256 yields size number, digest text' \
+        "accelerator 'SHA256': must have one declaration, but has 'kind SHA256 yields size number, digest text' \
          and as 'kind SHA256 sends'"
     );
     assert_eq!(library.traces().len(), 1);

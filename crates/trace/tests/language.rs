@@ -255,7 +255,7 @@ fn joins_that_cannot_be_are_errors() {
     let error = refused(joined(&[&["Cmp"], &["Encr"]], &[])).to_string();
     assert_eq!(
         error,
-        "step after a join = the end: must be an accelerator, since the arms meet in an input queue"
+        "step after a join = the end: must be an accelerator, since the arms of the join meet in its input queue"
     );
     let meet = vec![accel("Ser").unwrap(), Node::Meet, accel("Encr").unwrap()];
     assert_eq!(refused(meet), CheckError::Meet);
@@ -283,7 +283,7 @@ fn a_memory_whose_arms_do_not_meet_is_refused() {
         ),
         (
             [0x5f00_1000_0000_0000, meet, meet],
-            "it reaches a join without a scatter",
+            "it reaches a join whose arms no scatter instruction has started",
         ),
     ] {
         let error = raw(&words, &parts).unwrap_err().to_string();

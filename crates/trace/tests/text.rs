@@ -65,7 +65,7 @@ fn errors_name_the_line() {
     let said = |written: &str| text::parse(written).unwrap_err().to_string();
     assert_eq!(
         said("TCP\n"),
-        "line 1: statement = 'TCP': must be 'trace NAME:', which begins a trace"
+        "line 1: statement = 'TCP': must be 'trace NAME:', since no trace has begun before it"
     );
     assert!(said("trace a:\n  TPC\n").starts_with("line 2: "));
     assert!(said("trace a:\n  TPC\n").contains("TPC"));
@@ -91,5 +91,5 @@ fn errors_name_the_line() {
         let pad = " ".repeat(depth * 2);
         deep += &format!("{pad}fork\n{pad} arm 1:\n");
     }
-    assert!(said(&deep).contains("must not nest deeper than 64"));
+    assert!(said(&deep).contains("must nest at most 64 levels deep"));
 }

@@ -10,24 +10,25 @@ use accelflow_kernel::Stream;
 use accelflow_units::Time;
 use thiserror::Error;
 
-/// The smallest rate that a process may have: one request in 1,000 s.
+/// The smallest mean rate of an arrival process, in requests per second: one request in 1,000 s.
 pub const MIN_RATE_RPS: f64 = 1e-3;
 
-/// The largest rate that a process may have. Above it, gaps approach the resolution of a
-/// picosecond.
+/// The largest rate of an arrival process, in requests per second. Above it, the time between
+/// requests approaches the simulator's resolution of a picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
-/// The shortest mean dwell time that a modulation may have. With [`MIN_RATE_RPS`] and
-/// [`MIN_PROBABILITY`] it bounds the work for one arrival.
+/// The shortest mean time for which a bursty arrival process may keep its rate, 100 us. With
+/// [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`] it bounds the work to compute one arrival.
 pub const MIN_DWELL: Time = Time::from_us(100);
 
-/// The smallest probability that a state of a modulation may have.
+/// The smallest share of time that a state (a rate) of a bursty arrival process may have.
 pub const MIN_PROBABILITY: f64 = 1e-4;
 
-/// The default mean time for which a rate lasts in [`Modulation::alibaba`]: 14.4 ms.
+/// The default mean time for which a rate lasts in [`Modulation::alibaba`] and
+/// [`Modulation::azure`]: 14.4 ms.
 ///
-/// Provenance: assumed. The rates are per minute and do not show variation within a minute; 14.4 ms
-/// is the dwell time of [`Modulation::short_bursts`].
+/// Provenance: assumed. The data has rates per minute and does not show variation within a minute;
+/// 14.4 ms is the dwell time of [`Modulation::short_bursts`].
 pub const ASSUMED_DWELL: Time = Time::from_us(14_400);
 
 /// Rate over mean rate, and the number of minutes with it, of 711.
@@ -66,50 +67,55 @@ const AZURE_STATES: [(f64, f64); 8] = [
 /// The error of an invalid arrival process.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalsError {
-    /// A rate out of range.
+    /// The rate is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`]. Holds the rate in requests per
+    /// second.
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
-    /// A modulation has no states.
-    #[error("states of the modulation = 0: must be at least 1")]
+    /// A bursty process has no states, or a table of rates has no rows.
+    #[error("states of the arrival process = 0: must be at least 1")]
     NoStates,
-    /// A state's multiplier out of range.
-    #[error("state {state}: rate multiplier = {value}: must be finite and not negative")]
+    /// The rate of a state is negative or not finite.
+    #[error("state {state}: rate over mean rate = {value}: must be finite and not negative")]
     Multiplier {
-        /// The state, counted from 0.
+        /// The index of the state, counted from 0.
         state: usize,
-        /// The value as given.
+        /// The state's rate over the mean rate, as given.
         value: f64,
     },
-    /// A state's weight out of range.
-    #[error("state {state}: weight = {value}: must be finite and at least 0.0001 of all weights")]
+    /// The weight of a state is not finite, or too small a share of all weights.
+    #[error(
+        "state {state}: weight = {value}: must be finite and at least 0.0001 of the sum of all weights"
+    )]
     Weight {
-        /// The state, counted from 0.
+        /// The index of the state, counted from 0.
         state: usize,
-        /// The value as given.
+        /// The weight as given.
         value: f64,
     },
-    /// Multipliers that would change the mean rate.
-    #[error("weighted mean of the rate multipliers = {0}: must be 1 (to a millionth)")]
+    /// The mean of the states' rates is not the mean rate. Holds the ratio of the two, which must
+    /// be 1.
+    #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
-    /// The dwell time is too short.
-    #[error("dwell time = {} ps: must be at least 100 us", .0.as_ps())]
+    /// The mean time for which a rate lasts is shorter than [`MIN_DWELL`]. Holds the time.
+    #[error("dwell time = {} ps: must be at least 1e8 ps (100 us)", .0.as_ps())]
     Dwell(Time),
-    /// A trace goes back in time.
-    #[error("arrival {index} = {} ps: must not be before {} ps, the arrival before it",
+    /// A given time is before the one that precedes it.
+    #[error("arrival {index} = {} ps: must not be before {} ps, the time of the arrival before it",
         .at.as_ps(), .previous.as_ps())]
     Order {
-        /// The arrival, counted from 0.
+        /// The index of the arrival, counted from 0.
         index: usize,
-        /// Its time.
+        /// The time of this arrival.
         at: Time,
         /// The time of the arrival before it.
         previous: Time,
     },
 }
 
-/// The variation of a Markov-modulated Poisson process's rate about its mean.
+/// The states of a bursty arrival process (a Markov-modulated Poisson process): rates relative to
+/// the mean rate, with their probabilities.
 ///
-/// The rate is constant for an exponentially distributed time of mean *dwell*. Then a new state is
+/// A rate lasts for an exponentially distributed time with the mean *dwell*. Then a new state is
 /// drawn by weight, independently of the last one, which may be drawn again. So the weights are the
 /// stationary probabilities, the autocorrelation of the rate is `exp(-lag / dwell)`, and a burst in
 /// a state of probability `p` lasts `dwell / (1 - p)` on average.
@@ -128,8 +134,8 @@ struct State {
 }
 
 impl Modulation {
-    /// Creates a modulation from states of (rate over mean rate, weight). Weights need not add up
-    /// to 1.
+    /// Creates the states of a bursty process from pairs of (rate over mean rate, weight), and
+    /// `dwell`, the mean time from one draw of a state to the next. Weights need not add up to 1.
     ///
     /// # Errors
     /// [`ArrivalsError`] for a number out of its range, or multipliers whose mean is not 1.
@@ -169,10 +175,11 @@ impl Modulation {
         Ok(modulation)
     }
 
-    /// Returns the distribution of one Alibaba service's rates over 711 minutes: mean 1,
-    /// coefficient of variation 0.88, and 6.1 times the mean for 1 % of the time.
+    /// Returns bursts with the distribution of one Alibaba service's rates over 711 minutes:
+    /// coefficient of variation 0.88, and 6.1 times the mean rate for 1 % of the time.
     ///
-    /// The distribution is derived from data; `dwell` is not in the data ([`ASSUMED_DWELL`]).
+    /// The distribution is derived from data; `dwell`, the mean time for which a rate lasts, is not
+    /// in the data ([`ASSUMED_DWELL`]).
     ///
     /// # Errors
     /// If `dwell` is shorter than [`MIN_DWELL`].
@@ -180,10 +187,12 @@ impl Modulation {
         Modulation::new(&ALIBABA_STATES, dwell)
     }
 
-    /// Returns the distribution of the total invocations of 500 Azure functions over the minutes of
-    /// a day: mean 1, coefficient of variation 0.49, and 4.1 times the mean for 1 % of the time.
+    /// Returns bursts with the distribution of the total invocations of 500 Azure functions over
+    /// the minutes of a day: coefficient of variation 0.49, and 4.1 times the mean rate for 1 % of
+    /// the time.
     ///
-    /// The distribution is derived from data; `dwell` is not in the data ([`ASSUMED_DWELL`]).
+    /// The distribution is derived from data; `dwell`, the mean time for which a rate lasts, is not
+    /// in the data ([`ASSUMED_DWELL`]).
     ///
     /// # Errors
     /// If `dwell` is shorter than [`MIN_DWELL`].
@@ -191,13 +200,13 @@ impl Modulation {
         Modulation::new(&AZURE_STATES, dwell)
     }
 
-    /// Short bursts: 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on average,
-    /// and 0.825 of the mean otherwise.
+    /// Returns short bursts: 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on
+    /// average, and 0.825 of the mean rate otherwise.
     ///
-    /// Provenance: derived. The first three numbers are from a search over queueing parameters for a
-    /// set that explains the paper's reductions of mean and P99 latency when all eight services
-    /// share one server; they are not in the paper. The dwell time is 18 ms times the 80 % of
-    /// draws that end a burst.
+    /// Provenance: derived. The first three numbers are from a search over queueing parameters for
+    /// a set that explains the paper's reductions of mean and P99 latency when all eight services
+    /// share one server; they are not in the paper. The dwell time is 18 ms times the 80 % of draws
+    /// that end a burst.
     pub fn short_bursts() -> Modulation {
         Modulation::of(&[(1.7, 0.2), (0.825, 0.8)], Time::from_us(14_400))
     }
@@ -220,36 +229,37 @@ impl Modulation {
         }
     }
 
-    /// The states as (rate over mean rate, probability).
+    /// Returns the states as pairs of (rate over mean rate, probability).
     pub fn states(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.states
             .iter()
             .map(|state| (state.multiplier, state.probability))
     }
 
-    /// The mean time from one draw of a state to the next.
+    /// Returns the mean time from one draw of a state to the next.
     pub fn dwell(&self) -> Time {
         self.dwell
     }
 
-    /// The mean of the multipliers: 1 to a millionth.
+    /// Returns the mean of rate over mean rate: 1, to a millionth.
     pub fn mean_multiplier(&self) -> f64 {
         self.states()
             .map(|(multiplier, probability)| multiplier * probability)
             .sum()
     }
 
-    /// The standard deviation of the rate over its mean.
+    /// Returns the standard deviation of the rate, divided by its mean.
     pub fn coefficient_of_variation(&self) -> f64 {
         let square = |(x, p): (f64, f64)| p * (x - 1.0) * (x - 1.0);
         self.states().map(square).sum::<f64>().sqrt()
     }
 
-    /// The index of dispersion: variance over mean of the number of arrivals in windows of length
-    /// `window`, for a mean rate of `rate_rps`. It is 1 for a Poisson process.
+    /// Returns the index of dispersion of arrivals at a mean rate of `rate_rps` requests per
+    /// second: the variance of the number of arrivals in windows of length `window`, divided by its
+    /// mean. It is 1 for a Poisson process.
     ///
-    /// The integral of the rate's autocorrelation: with `x = window / dwell`,
-    /// `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`.
+    /// It follows from the integral of the rate's autocorrelation: with `x = window / dwell`, `1 +
+    /// 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`.
     pub fn index_of_dispersion(&self, rate_rps: f64, window: Time) -> f64 {
         let x = window.as_s_f64() / self.dwell.as_s_f64();
         if x == 0.0 {
@@ -272,7 +282,7 @@ impl Modulation {
     }
 }
 
-/// A rate that changes at given times. Before the first time, nothing arrives.
+/// An arrival rate that changes at given times. Before the first time, nothing arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     /// The start of each rate, and the rate in requests per second. The last rate is above 0.
@@ -280,7 +290,8 @@ pub struct RateTable {
 }
 
 impl RateTable {
-    /// Creates a table from start times and rates. Each rate lasts until the next.
+    /// Creates a table from pairs of (start time, rate in requests per second). Each rate lasts
+    /// until the next starts, and the last one to the end.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`] for a rate outside 0 to [`MAX_RATE_RPS`], or a last rate below
@@ -331,29 +342,29 @@ impl RateTable {
     }
 }
 
-/// A process of arrivals.
+/// A process by which requests arrive at a service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalProcess {
-    /// Independent exponential gaps.
+    /// Poisson arrivals: independent, exponentially distributed times between requests.
     Poisson {
-        /// Mean requests per second.
+        /// The mean rate, in requests per second.
         rate_rps: f64,
     },
-    /// A Poisson process whose rate varies.
+    /// Poisson arrivals at a rate that varies at random (a Markov-modulated Poisson process).
     Bursty {
-        /// Mean requests per second over a long time.
+        /// The mean rate over a long time, in requests per second.
         rate_rps: f64,
         /// The variation of the rate about that mean.
         modulation: Modulation,
     },
-    /// A trace of given times, in order.
+    /// Arrivals at these times, in ascending order.
     Trace(Vec<Time>),
-    /// Independent arrivals at a rate that changes at given times.
+    /// Poisson arrivals at a rate that changes at given times.
     Rates(RateTable),
 }
 
 impl ArrivalProcess {
-    /// Returns the process at `factor` times the rate; given times are not scaled.
+    /// Returns the same process with all rates multiplied by `factor`. Given times are not changed.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> ArrivalProcess {
         match self {
@@ -373,11 +384,10 @@ impl ArrivalProcess {
     }
 }
 
-/// The times at which requests arrive, one after another.
+/// An iterator of the times at which requests arrive, in ascending order.
 ///
-/// An iterator of times that never decrease. It ends after the last arrival of a trace; the other
-/// processes continue to the end of representable time. The times depend only on the process and
-/// the stream.
+/// It ends after the last of given times; the other processes continue to the end of representable
+/// time. The times depend only on the process and the stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     source: Source,
@@ -401,7 +411,7 @@ enum Source {
 }
 
 impl Arrivals {
-    /// Creates arrivals from time zero on.
+    /// Creates the arrivals of `process` from time zero on, with random numbers from `stream`.
     ///
     /// # Errors
     /// [`ArrivalsError`] for a rate outside [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`], or a trace that
@@ -433,7 +443,7 @@ impl Arrivals {
         })
     }
 
-    /// Creates arrivals at the given times, which need no random numbers.
+    /// Creates arrivals at the given times, without random numbers.
     ///
     /// # Errors
     /// [`ArrivalsError`] if a time is before the previous one.

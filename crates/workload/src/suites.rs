@@ -10,40 +10,42 @@ use accelflow_units::Time;
 use crate::file::{FileError, Workload, read};
 use crate::services::{Service, ServiceError};
 
-/// A suite of services.
+/// A suite of services that comes with AccelFlow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Suite {
-    /// DeathStarBench's SocialNetwork: the eight services of Table IV.
+    /// DeathStarBench's SocialNetwork: the eight services of the paper's Table IV.
     SocialNetwork,
-    /// DeathStarBench's HotelReservation.
+    /// The services of DeathStarBench's HotelReservation.
     HotelReservation,
-    /// DeathStarBench's MediaServices.
+    /// The services of DeathStarBench's MediaServices.
     MediaServices,
-    /// TrainTicket.
+    /// The services of TrainTicket.
     TrainTicket,
-    /// Serverless functions like FunctionBench's.
+    /// Serverless functions like those of FunctionBench.
     Serverless,
-    /// uSuite.
+    /// The services of uSuite.
     USuite,
 }
 
-/// The error of a suite whose file is wrong.
+/// The error of a suite whose workload file is invalid. Does not occur with the suites of this
+/// crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuiteError {
-    /// The file cannot be read.
+    /// The suite's workload file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A service in the file has an invalid path.
+    /// A service in the suite's workload file has an invalid path.
     #[error(transparent)]
     Service(#[from] ServiceError),
 }
 
-/// The names of SocialNetwork's services, in the paper's order.
+/// The short names of SocialNetwork's eight services, in the order of the paper's Table IV.
 pub const SOCIAL_NETWORK_NAMES: [&str; 8] = [
     "CPost", "ReadH", "StoreP", "Follow", "Login", "CUrls", "UniqId", "RegUsr",
 ];
 
-/// The eight services of SocialNetwork, in the paper's order.
+/// Returns the eight services of SocialNetwork with their paths, in the order of the paper's Table
+/// IV.
 ///
 /// # Errors
 /// None in practice: the file is part of the crate, and tested.
@@ -62,7 +64,7 @@ static WORKLOADS: LazyLock<Vec<Result<Workload, FileError>>> = LazyLock::new(|| 
 });
 
 impl Suite {
-    /// The suites, in the order in which commands list them.
+    /// All suites, in the order in which commands list them.
     pub const ALL: [Suite; 6] = [
         Suite::SocialNetwork,
         Suite::HotelReservation,
@@ -72,7 +74,7 @@ impl Suite {
         Suite::USuite,
     ];
 
-    /// The name in commands and results.
+    /// Returns the suite's name in commands and results, such as `socialnetwork`.
     pub const fn name(self) -> &'static str {
         match self {
             Suite::SocialNetwork => "socialnetwork",
@@ -84,7 +86,7 @@ impl Suite {
         }
     }
 
-    /// The text of its file, comments included.
+    /// Returns the text of the suite's workload file, comments included.
     pub const fn text(self) -> &'static str {
         match self {
             Suite::SocialNetwork => include_str!("../suites/socialnetwork.toml"),
@@ -96,7 +98,7 @@ impl Suite {
         }
     }
 
-    /// The workload in the file of the suite.
+    /// Returns the workload that the suite's file describes.
     ///
     /// # Errors
     /// None in practice: the file is part of the crate, and tested.
@@ -104,7 +106,8 @@ impl Suite {
         WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the services of the suite. Names of services are unique across all suites.
+    /// Returns the services of the suite with their paths. Names of services are unique across all
+    /// suites.
     ///
     /// # Errors
     /// None in practice, as for [`Suite::workload`].
@@ -112,22 +115,22 @@ impl Suite {
         Ok(self.workload()?.paths()?)
     }
 
-    /// The time of the application logic of one invocation of `service`, if the suite states it;
-    /// otherwise it comes from the profile.
+    /// Returns the time of the application logic of one invocation of `service`, if the suite's
+    /// file states it. If `None`, it comes from the cost profile.
     pub fn app_time(self, service: &str) -> Option<Time> {
         let app_us = self.workload().ok()?.service(service)?.app_us?;
         Some(Time::from_ns_f64(app_us * 1e3))
     }
 
-    /// The share of sequences with a conditional, as the AccelFlow paper reports it for this suite
-    /// (section III, Q2). `None` if it reports none.
+    /// Returns the share of this suite's sequences of accelerators that have a conditional, as the
+    /// AccelFlow paper reports it (section III, Q2), from 0 to 1. `None` if it reports none.
     pub fn printed_branching_share(self) -> Option<f64> {
         let printed = self.workload().ok()?.printed.as_ref()?;
         Some(printed.branching_share)
     }
 
-    /// Returns the rate factor of `service` in the set of shares `shares`. The mean over the
-    /// suite's services is 1.
+    /// Returns the arrival rate of `service` relative to the mean over the suite's services.
+    /// `shares` is the name of a set of rates in the suite's file.
     ///
     /// # Errors
     /// [`Refusal`] if the suite does not have the service or the set of shares.

@@ -193,7 +193,7 @@ fn a_trace_is_repeated_and_then_ends() {
     let error = Arrivals::from_trace([3, 2].map(Time::from_ns).to_vec()).expect_err("back in time");
     assert_eq!(
         error.to_string(),
-        "arrival 1 = 2000 ps: must not be before 3000 ps, the arrival before it"
+        "arrival 1 = 2000 ps: must not be before 3000 ps, the time of the arrival before it"
     );
 }
 
@@ -231,11 +231,11 @@ fn modulations_that_are_none_are_refused() {
     assert_eq!(refuse(&[]), ArrivalsError::NoStates);
     assert_eq!(
         refuse(&[(1.0, 1.0), (-0.5, 1.0)]).to_string(),
-        "state 1: rate multiplier = -0.5: must be finite and not negative"
+        "state 1: rate over mean rate = -0.5: must be finite and not negative"
     );
     assert_eq!(
         refuse(&[(1.0, 0.0)]).to_string(),
-        "state 0: weight = 0: must be finite and at least 0.0001 of all weights"
+        "state 0: weight = 0: must be finite and at least 0.0001 of the sum of all weights"
     );
     assert!(matches!(
         refuse(&[(1.0, f64::NAN)]),
@@ -248,7 +248,7 @@ fn modulations_that_are_none_are_refused() {
     let short = Modulation::alibaba(Time::from_ns(99_999)).expect_err("too short");
     assert_eq!(
         short.to_string(),
-        "dwell time = 99999000 ps: must be at least 100 us"
+        "dwell time = 99999000 ps: must be at least 1e8 ps (100 us)"
     );
 }
 

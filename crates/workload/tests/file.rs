@@ -204,7 +204,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "{ cpu_us = 30.0 }",
         "{ cpu = { histogram_us = [[3, 0]] } }",
-        "shop.toml:25:28: services[0].path[1].cpu.histogram_us = [...]: must have a count above 0",
+        "shop.toml:25:28: services[0].path[1].cpu.histogram_us = [...]: must have at least one count above 0",
     ),
     (
         "{ cpu_us = 30.0 }",
@@ -214,7 +214,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "slo_us = 800.0",
         "slo_us = 800.0\nnetwork = { quantiles_us = [[0.0, 3], [1.0, 2]] }",
-        "shop.toml:14:39: defaults.network.quantiles_us[1] = [1, 2]: must not decrease",
+        "shop.toml:14:39: defaults.network.quantiles_us[1] = [1, 2]: must not have a smaller probability or value than the pair before it",
     ),
     (
         "  { trace = \"T2\" },",
@@ -315,8 +315,8 @@ fn a_circle_of_calls_and_a_path_without_receiver_or_answer_are_refused() {
     };
     assert!(
         calls("{ trace = \"T9\", calls = \"Checkout\" }, { trace = \"T2\" }").ends_with(
-            "services[1].path[1].calls = 'Checkout': must not lead back to the service: it would \
-             never answer"
+            "services[1].path[1].calls = 'Checkout': must not lead back to the calling service: \
+             it would never answer"
         )
     );
     assert!(calls("{ cpu = true }").contains("services[1].path[1] = application time: must be"));

@@ -162,7 +162,7 @@ fn odds_outside_zero_to_one_are_refused() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "odds of T5.hit = 1.5: must be from 0 to 1"
+        "odds of T5.hit = 1.5: must be a probability from 0 to 1"
     );
     assert!(
         FactOdds::none()

@@ -197,6 +197,6 @@ fn options_out_of_range_are_refused() {
     assert_eq!(
         message(&services[6..7], &PaperOptions::default()),
         "operations of (De)Cmp = 0: must be at least 1 in some service, since the paper prints \
-         their share"
+         a share of time for them"
     );
 }

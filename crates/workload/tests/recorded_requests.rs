@@ -55,7 +55,7 @@ fn recorded_requests_survive_their_file_and_older_files_have_none() {
     let refused = Recording::from_json(&second(&text)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "service Login: 'requests' is of version 2, the recording of version 1"
+        "service Login: 'requests': must be left out of a recording of version 1; versions from 2 on have it"
     );
     recording.services[4].requests.clear();
     let old = Recording::from_json(&second(&recording.to_json().unwrap())).unwrap();
@@ -80,13 +80,15 @@ fn recorded_requests_must_be_those_of_their_service() {
     assert_eq!(
         refusal(&|requests| requests[1].facts.truncate(2)),
         format!(
-            "{login}: the path has {} phases, the request 2 phases",
+            "{login}: the service's path has {} phases, the recorded request has 2 phases",
             social_network().unwrap()[4].path().len()
         )
     );
     assert_eq!(
         refusal(&|requests| requests[1].facts[1].push(Default::default())),
-        format!("{login}: the path has 0 chains in phase 1, the request 1 chains in phase 1")
+        format!(
+            "{login}: the service's path has 0 chains in phase 1, the recorded request has 1 chains in phase 1"
+        )
     );
     let say = |trace: &str, field: &str| {
         let (trace, field) = (trace.to_owned(), field.to_owned());
@@ -96,12 +98,12 @@ fn recorded_requests_must_be_those_of_their_service() {
     };
     assert_eq!(
         refusal(&say("T99", "hit")),
-        "request 1: service Login, phase 2, chain 0: trace = 'T99': must be in the trace memory"
+        "recorded request 1: service Login, phase 2, chain 0: trace = 'T99': must be in the trace memory"
     );
     assert_eq!(
         refusal(&say("T5", "hot")),
-        "request 1: service Login, phase 2, chain 0: fact = 'T5.hot': must be tested by a \
-         branch"
+        "recorded request 1: service Login, phase 2, chain 0: fact = 'T5.hot': must be a payload \
+         value that a branch tests"
     );
     let many = |requests: &mut Vec<RecordedRequest>| *requests = vec![requests[0].clone(); 4_097];
     assert_eq!(

@@ -113,7 +113,9 @@ fn quantiles_and_times_outside_are_of_version_4() {
         let older = text.replace("\"version\": 4", "\"version\": 3");
         assert_eq!(
             Recording::from_json(&older).unwrap_err().to_string(),
-            format!("service UniqId: '{member}' is of version 4, the recording of version 3")
+            format!(
+                "service UniqId: '{member}': must be left out of a recording of version 3; versions from 4 on have it"
+            )
         );
     }
 }
@@ -141,8 +143,8 @@ fn a_recording_says_what_it_lacks() {
 #[test]
 fn wrong_tables_are_named() {
     let at = "service UniqId, phase 0, chain 0, step 0: cost_quantiles_ns";
-    let allowed = "must be of 2 to 64 points whose probabilities go from 0 to 1, with times from \
-                   0.001 to 1e12, neither decreasing";
+    let allowed = "must be a pair [probability, time in ns] of a table of 2 to 64; probabilities go \
+                   from 0 to 1, times are from 0.001 to 1e12, and neither decreases";
     let many: Vec<(f64, f64)> = (0..=64).map(|n| (f64::from(n) / 64.0, 1.0)).collect();
     for (table, point) in [
         (vec![(0.0, 1.0)], "[0] = [0, 1]"),

@@ -37,7 +37,7 @@ fn calibrations_are_kept_checked_and_of_version_3() {
     let older = text.replace("\"version\": 4", "\"version\": 2");
     assert_eq!(
         Recording::from_json(&older).unwrap_err().to_string(),
-        "service UniqId: 'calibration' is of version 3, the recording of version 2"
+        "service UniqId: 'calibration': must be left out of a recording of version 2; versions from 3 on have it"
     );
     let at = "service UniqId, calibration:";
     for (change, says) in [

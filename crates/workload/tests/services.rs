@@ -178,8 +178,8 @@ fn message(path: Vec<Phase>) -> String {
 fn errors_name_the_place() {
     let first = || Phase::one(Chain::new("T1").with("T1", "compressed", 0));
     let then = |chain: Chain| message(vec![first(), Phase::Cpu, Phase::one(chain)]);
-    let beginning = "service X: the path must begin with exactly one chain, which receives the \
-                     request";
+    let beginning = "service X: the path must begin with exactly one chain of traces, which receives \
+                     the request";
     assert_eq!(message(vec![]), beginning);
     assert_eq!(message(vec![Phase::Cpu]), beginning);
     assert_eq!(
@@ -204,7 +204,7 @@ fn errors_name_the_place() {
     );
     assert_eq!(
         then(Chain::new("T8").with("T7", "exeption", 1)),
-        "service X, phase 2, chain 0: fact = 'T7.exeption': must be tested by a branch"
+        "service X, phase 2, chain 0: fact = 'T7.exeption': must be a payload value that a branch tests"
     );
     assert_eq!(
         then(Chain::new("T8")),

@@ -2,26 +2,28 @@
 
 use super::operand::Operand;
 
-/// A predicate's reference to a fact of the payload: the index and name of the fact, not its value.
+/// A reference from a compiled condition to a value in the payload (a fact). It has the value's
+/// index and name, not the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// The index in the field table of the evaluated image or predicate.
+    /// The index in the field table of the trace memory or predicate that is evaluated.
     pub index: usize,
-    /// The fact's name: a field's, or the text of another [`Operand`].
+    /// The name of the value: a field's name such as `hit`, or an operand's text such as
+    /// `out[4:6]`.
     pub name: &'a str,
 }
 
 impl<'a> Field<'a> {
-    /// The operand from which the fact is read. A name that is not the text of another operand is a
-    /// field's name.
+    /// Returns the operand that this name describes: bytes, a bit, a comparison of texts, or else a
+    /// field.
     pub fn operand(self) -> Operand<'a> {
         Operand::parse(self.name).unwrap_or(Operand::Field(self.name))
     }
 }
 
-/// The facts of a payload, by name.
+/// The values in a payload that branch conditions test, by name.
 pub trait Facts {
-    /// The value of `field`, or `None` if the payload has none.
+    /// Returns the value of `field`; `None` if the payload does not have it.
     fn get(&self, field: Field<'_>) -> Option<i64>;
 }
 

@@ -64,7 +64,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ConditionError> 
             }
             '\'' | '"' => Token::Text(
                 quoted(&chars, &mut at)
-                    .ok_or_else(|| fail(start, "this string is not closed".into()))?,
+                    .ok_or_else(|| fail(start, "this string must end with the quote that begins it".into()))?,
             ),
             _ => symbol(&chars, &mut at).ok_or_else(|| {
                 fail(start, format!("unexpected '{first}'; allowed are fields, integers, texts, comparisons, + - << >> & | ^, and, or, not, ( ) [ ]"))

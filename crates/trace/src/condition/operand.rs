@@ -2,46 +2,49 @@
 
 use std::fmt;
 
-/// The largest offset of a byte that a condition reads.
+/// The largest offset of a payload byte that a condition can read.
 pub const MAX_OFFSET: u16 = u16::MAX - 1;
-/// The most bytes that a condition reads as one integer.
+/// The largest number of bytes that a condition reads as one integer.
 pub const MAX_INTEGER_BYTES: u16 = 8;
-/// The most bytes of a text that a condition compares.
+/// The largest number of bytes in a text that a condition compares.
 pub const MAX_TEXT_BYTES: usize = 64;
 
-/// An operand that a condition reads from an accelerator's output. As text, such as `hit` or `out[4:6]`, it is the name of a fact.
+/// A value that a condition reads from an accelerator's output. Its text, such as `hit` or
+/// `out[4:6]`, is the name of the value (the fact).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand<'a> {
-    /// An integer field that a body has extracted: `hit`.
+    /// An integer field that the accelerator has extracted from the message, such as `hit`.
     Field(&'a str),
-    /// Bytes of the payload as an unsigned big-endian integer: `out[4:6]`.
+    /// Bytes of the payload, read as an unsigned big-endian integer, such as `out[4:6]`.
     Bytes(Span),
-    /// A bit of a field or of bytes, 0 or 1; bit 0 is the lowest: `flags[3]`, `out[4][7]`.
+    /// One bit, 0 or 1, of a field or of bytes, such as `flags[3]` or `out[4][7]`. Bit 0 is the
+    /// lowest.
     Bit {
-        /// The integer.
+        /// The field or bytes that have the bit.
         of: Source<'a>,
-        /// The number of the bit.
+        /// The number of the bit, counted from the lowest, 0.
         bit: u8,
     },
-    /// Whether a text equals another, as 0 or 1: `method == 'Login'`, `out[0:4] == 'RIFF'`.
+    /// Whether a text in the payload equals a given text: 1 if so, else 0. Examples: `method ==
+    /// 'Login'`, `out[0:4] == 'RIFF'`.
     Text {
-        /// The source of the text.
+        /// The field or bytes that have the text.
         of: Source<'a>,
-        /// The text to compare it with.
+        /// The given text to compare it with.
         is: &'a str,
     },
 }
 
-/// The source of a bit or a text.
+/// The part of an accelerator's output from which a condition reads a bit or a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source<'a> {
-    /// A field that a body has extracted.
+    /// The field of this name, which the accelerator has extracted from the message.
     Field(&'a str),
-    /// Bytes of the payload.
+    /// The bytes of the payload in this range.
     Bytes(Span),
 }
 
-/// A range of bytes of a payload: from offset `start` to `end`, exclusive.
+/// A range of byte offsets in a payload, from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     start: u16,
@@ -49,26 +52,26 @@ pub struct Span {
 }
 
 impl Span {
-    /// Creates the span from `start` to `end`, exclusive. `None` if it is empty or reaches beyond
-    /// [`MAX_OFFSET`].
+    /// Creates the range of bytes from `start` up to but not including `end`. `None` if `end` is
+    /// not above `start`.
     pub fn new(start: u16, end: u16) -> Option<Span> {
         // The largest end is one past the last offset.
         const { assert!(MAX_OFFSET == u16::MAX - 1) };
         (start < end).then_some(Span { start, end })
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes in the range.
     pub fn length(self) -> usize {
         usize::from(self.end - self.start)
     }
 
-    /// These bytes of `payload`; `None` if it is too short.
+    /// Returns the bytes of `payload` in this range; `None` if the payload is too short.
     pub fn of(self, payload: &[u8]) -> Option<&[u8]> {
         payload.get(usize::from(self.start)..usize::from(self.end))
     }
 
-    /// These bytes of `payload` as a big-endian integer; eight bytes are a signed number in two's
-    /// complement. `None` if the payload is too short.
+    /// Reads the bytes of `payload` in this range as a big-endian integer: unsigned, but eight
+    /// bytes are a signed number in two's complement. `None` if the payload is too short.
     pub fn integer(self, payload: &[u8]) -> Option<i64> {
         let bytes = self.of(payload)?;
         Some(bytes.iter().fold(0, |value: i64, byte| {
@@ -78,7 +81,8 @@ impl Span {
 }
 
 impl<'a> Operand<'a> {
-    /// Parses the name of a fact: the text that displays an [`Operand`]. `None` for any other text.
+    /// Parses the name of a payload value, such as `hit` or `out[4:6]`, as an operand of a
+    /// condition. `None` for a text that is not exactly as [`Operand`] is displayed.
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));
@@ -100,13 +104,15 @@ impl<'a> Operand<'a> {
         (operand.to_string() == name).then_some(operand)
     }
 
-    /// Creates the operand for bit number `bit` of `of`; `None` if there is no such bit.
+    /// Creates the operand for bit number `bit` of `of`, counted from the lowest; `None` if `of`
+    /// has no such bit.
     pub fn bit(of: Source<'a>, bit: u8) -> Option<Operand<'a>> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// Creates the comparison of the text `of` with `is`; `None` if the text can never have the
-    /// length of `is`.
+    /// Creates the operand that compares the text in `of` with `is`. `None` if `is` is longer than
+    /// [`MAX_TEXT_BYTES`], does not have the length of the bytes `of`, or has control characters or
+    /// both kinds of quotes.
     pub fn text(of: Source<'a>, is: &'a str) -> Option<Operand<'a>> {
         let fits = match of {
             Source::Field(_) => is.len() <= MAX_TEXT_BYTES,
@@ -126,7 +132,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The width of the source as an integer, in bits; 0 if it is too wide for an integer.
+    /// Returns the width in bits of the field or bytes as an integer; 0 if there are too many bytes
+    /// for an integer.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,

@@ -9,12 +9,12 @@ use super::parser;
 use super::tree::Expr;
 use crate::limits::MAX_CONDITION_CHARS;
 
-/// A parsed, type-checked branch condition.
+/// A branch condition that was parsed and type-checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition(Expr);
 
 impl Condition {
-    /// Parses and type-checks `text`.
+    /// Parses and type-checks the text of a condition, such as `out['hit'] == 1`.
     ///
     /// # Errors
     /// [`ConditionError`] at the first invalid character.
@@ -33,7 +33,8 @@ impl Condition {
         parser::parse(text).map(Condition)
     }
 
-    /// Creates a condition from a tree, which must obey the typing and size rules of the text form.
+    /// Creates a condition from a tree of operators, under the same rules of types and size as for
+    /// text.
     ///
     /// # Errors
     /// [`ConditionError`] with the offending sub-expression as its text.
@@ -41,12 +42,13 @@ impl Condition {
         parser::parse(&Condition(expr).to_string()).map(Condition)
     }
 
-    /// The condition as a tree.
+    /// Returns the condition as a tree of operators.
     pub fn expr(&self) -> &Expr {
         &self.0
     }
 
-    /// The names of the facts that the condition reads, in order of first use.
+    /// Returns the names of the payload values that the condition reads, in order of first use,
+    /// without repetition.
     pub fn fields(&self) -> Vec<&str> {
         fn collect<'e>(expr: &'e Expr, into: &mut Vec<&'e str>) {
             match expr {
@@ -64,10 +66,12 @@ impl Condition {
         names
     }
 
-    /// Evaluates the tree directly. This is the reference for tests of compiled predicates.
+    /// Evaluates the condition with the payload values `facts`, directly on the tree. Tests compare
+    /// compiled predicates with this.
     ///
     /// # Errors
-    /// The name of the first field, from left to right, that `facts` lacks.
+    ///
+    /// The name of the first payload value, from left to right, that `facts` lacks.
     pub fn holds<F: Facts + ?Sized>(&self, facts: &F) -> Result<bool, String> {
         fn value<F: Facts + ?Sized>(expr: &Expr, names: &[&str], facts: &F) -> Result<i64, String> {
             match expr {

@@ -102,7 +102,10 @@ impl Parser<'_> {
         let mut compared = false;
         while let Some((at, op)) = self.operator(operators) {
             if level == COMPARISON && compared {
-                return Err(self.error(at, "comparisons do not chain; join them with 'and'".into()));
+                return Err(self.error(
+                    at,
+                    "a comparison must not follow another (a < b < c); join them with 'and'".into(),
+                ));
             }
             compared = true;
             self.next += 1;
@@ -142,7 +145,10 @@ impl Parser<'_> {
         }
         self.want_value(start, &found)?;
         let Some(source) = source(&expr, &found) else {
-            return Err(self.error(start, "a bit index must follow a field or bytes".into()));
+            return Err(self.error(
+                start,
+                "an index of a bit, [N], must follow a field or bytes, such as out[4][7]".into(),
+            ));
         };
         let at = self.here();
         let bit = match self.peek() {
@@ -255,14 +261,14 @@ impl Parser<'_> {
     ) -> Result<Expr, ConditionError> {
         let fault = |message: &str| Err(self.error(at, message.to_owned()));
         if !matches!(op, Binary::Eq | Binary::Ne) {
-            return fault("a text can only be compared by == or !=");
+            return fault("a text must be compared by == or !=");
         }
         let (of, is) = match sides {
             [of, (_, Type::Literal(is))] | [(_, Type::Literal(is)), of] => (of, is),
-            _ => return fault("a text can only be compared with a field or with bytes"),
+            _ => return fault("a text must be compared with a field or with bytes"),
         };
         let Some(source) = source(&of.0, &of.1) else {
-            return fault("a text can only be compared with a field or with bytes");
+            return fault("a text must be compared with a field or with bytes");
         };
         let Some(operand) = Operand::text(source, &is) else {
             let length = match source {
@@ -313,7 +319,7 @@ impl Parser<'_> {
         match found {
             Type::Literal(_) => Err(self.error(
                 at,
-                "a text can only be compared with a field or with bytes".into(),
+                "a text must be compared with a field or with bytes".into(),
             )),
             Type::Bytes(span) if span.length() > usize::from(MAX_INTEGER_BYTES) => {
                 let message = format!(

@@ -4,41 +4,43 @@ use super::field::{Facts, Field};
 use super::tree::{Binary, Expr};
 use crate::limits::{MAX_FIELDS, MAX_OPS, MAX_PREDICATES, MAX_STACK};
 
-/// One operation of a predicate.
+/// One operation of a compiled condition, which computes on a stack of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Push the fact with this index in the field table.
+    /// Push the payload value with this index in the field table.
     Field(u8),
-    /// Push a literal.
+    /// Push this integer.
     Const(i64),
-    /// Replace the top by its logical negation.
+    /// Replace the top value by its logical negation.
     Not,
-    /// Replace the two on top by the operator's result.
+    /// Replace the two top values by the operator's result.
     Binary(Binary),
 }
 
-/// A compiled condition.
+/// A compiled branch condition: a postfix program on a stack of integers, as the hardware evaluates
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predicate {
     ops: Vec<Op>,
 }
 
-/// The error of a condition or an operation list that is not a valid predicate.
+/// The error of a condition that is too large for a trace memory, or of operations that are not a
+/// valid predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredicateError {
-    /// More than [`MAX_OPS`] operations.
+    /// The condition has more than [`MAX_OPS`] operations. Holds their number.
     #[error("operations of the condition = {0}: must be at most {MAX_OPS}")]
     TooManyOps(usize),
-    /// More than [`MAX_STACK`] operands at once.
+    /// The condition needs more than [`MAX_STACK`] values on the stack at once. Holds their number.
     #[error("stack depth of the condition = {0}: must be at most {MAX_STACK}")]
     TooDeep(usize),
-    /// More than [`MAX_PREDICATES`] distinct conditions in one table.
+    /// The traces of one memory have more than [`MAX_PREDICATES`] distinct conditions.
     #[error("distinct conditions of one trace memory: must be at most {MAX_PREDICATES}")]
     TooManyPredicates,
-    /// More than [`MAX_FIELDS`] distinct fields in one table.
+    /// The conditions of one memory read more than [`MAX_FIELDS`] distinct payload values.
     #[error("distinct fields in the conditions of one trace memory: must be at most {MAX_FIELDS}")]
     TooManyFields,
-    /// An operation list to which no condition compiles.
+    /// The list of operations is not one to which any condition compiles. Holds the reason.
     #[error("malformed predicate: {0}")]
     Malformed(&'static str),
 }
@@ -58,7 +60,8 @@ impl Predicate {
         Predicate::from_ops(ops, fields.len())
     }
 
-    /// Creates a predicate from its operations over a table of `fields` fields.
+    /// Creates a predicate from its operations, which may refer to a table of `fields` payload
+    /// values.
     ///
     /// # Errors
     /// [`PredicateError`] if the list does not leave exactly one value, or needs too deep a stack.
@@ -71,14 +74,16 @@ impl Predicate {
             match op {
                 Op::Field(index) if usize::from(*index) >= fields => {
                     return Err(PredicateError::Malformed(
-                        "it refers to a field that does not exist",
+                        "an operation refers to a field that is not in the table of fields",
                     ));
                 }
                 Op::Field(_) | Op::Const(_) => depth += 1,
-                Op::Not if depth < 1 => return Err(PredicateError::Malformed("operand missing")),
+                Op::Not if depth < 1 => {
+                    return Err(PredicateError::Malformed("an operation lacks an operand"));
+                }
                 Op::Not => {}
                 Op::Binary(_) if depth < 2 => {
-                    return Err(PredicateError::Malformed("operand missing"));
+                    return Err(PredicateError::Malformed("an operation lacks an operand"));
                 }
                 Op::Binary(_) => depth -= 1,
             }
@@ -90,20 +95,22 @@ impl Predicate {
             Ok(Predicate { ops })
         } else {
             Err(PredicateError::Malformed(
-                "it does not leave exactly one value",
+                "its operations do not leave exactly one value",
             ))
         }
     }
 
-    /// The operations, in order.
+    /// Returns the operations, in order of execution.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
-    /// Whether the predicate holds.
+    /// Evaluates the predicate with the payload values `facts`. `fields` is the field table: the
+    /// names of the values.
     ///
     /// # Errors
-    /// The index of the first field that `facts` lacks.
+    ///
+    /// The index in `fields` of the first value that `facts` lacks.
     pub fn holds<F: Facts + ?Sized>(&self, fields: &[String], facts: &F) -> Result<bool, usize> {
         let mut stack = [0_i64; MAX_STACK];
         let mut depth = 0;

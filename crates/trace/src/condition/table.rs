@@ -4,7 +4,8 @@ use super::parsed::Condition;
 use super::predicate::{Predicate, PredicateError};
 use crate::limits::{MAX_FIELDS, MAX_PREDICATES};
 
-/// The predicates of one trace memory, and the fields that they read.
+/// The compiled branch conditions of one trace memory, and the names of the payload values that
+/// they read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PredicateTable {
     fields: Vec<String>,
@@ -12,7 +13,7 @@ pub struct PredicateTable {
 }
 
 impl PredicateTable {
-    /// Creates a table from parts read from a file.
+    /// Creates a table from the names of payload values and the predicates that a trace file has.
     ///
     /// # Errors
     /// [`PredicateError`] for too many fields or predicates.
@@ -29,7 +30,8 @@ impl PredicateTable {
         Ok(PredicateTable { fields, predicates })
     }
 
-    /// Returns the nibble of `condition`. Adds the condition if it is new.
+    /// Returns the number of `condition` in the table, 0 to 15, by which a trace word refers to it.
+    /// Adds the condition if it is new.
     ///
     /// # Errors
     /// [`PredicateError`] when the table is full.
@@ -51,23 +53,24 @@ impl PredicateTable {
         u8::try_from(index).map_err(|_| PredicateError::TooManyPredicates)
     }
 
-    /// Returns the predicate with this nibble.
+    /// Returns the predicate with this number; `None` if the table does not have it.
     pub fn get(&self, nibble: u8) -> Option<&Predicate> {
         self.predicates.get(usize::from(nibble))
     }
 
-    /// Returns the source condition of the predicate with this nibble.
+    /// Returns, in source form, the condition of the predicate with this number; `None` if there is
+    /// none.
     pub fn condition(&self, nibble: u8) -> Option<Condition> {
         let expr = self.get(nibble)?.to_expr(&self.fields)?;
         Condition::from_expr(expr).ok()
     }
 
-    /// The field names, by index.
+    /// Returns the names of the payload values that the predicates read, by index.
     pub fn fields(&self) -> &[String] {
         &self.fields
     }
 
-    /// The predicates of the table; the index is the nibble.
+    /// Returns the predicates. The index of each is the number by which trace words refer to it.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates
     }

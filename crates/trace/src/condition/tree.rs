@@ -1,6 +1,6 @@
 //! Conditions as trees of operators.
 
-/// An operator that takes two operands.
+/// An operator of a branch condition that takes two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Binary {
     /// Bitwise and, `&`.
@@ -9,21 +9,21 @@ pub enum Binary {
     BitOr,
     /// Bitwise exclusive or, `^`.
     BitXor,
-    /// Equal, `==`.
+    /// Equality, `==`.
     Eq,
-    /// Not equal, `!=`.
+    /// Inequality, `!=`.
     Ne,
-    /// Less, `<`.
+    /// Less than, `<`.
     Lt,
-    /// Less or equal, `<=`.
+    /// Less than or equal, `<=`.
     Le,
-    /// Greater, `>`.
+    /// Greater than, `>`.
     Gt,
-    /// Greater or equal, `>=`.
+    /// Greater than or equal, `>=`.
     Ge,
-    /// Both hold, `and`.
+    /// Logical and, `and`: both operands hold.
     And,
-    /// At least one holds, `or`.
+    /// Logical or, `or`: at least one operand holds.
     Or,
     /// Sum, `+`.
     Add,
@@ -36,7 +36,7 @@ pub enum Binary {
 }
 
 impl Binary {
-    /// The binary operators, in the order of their codes.
+    /// The binary operators, in the order of their codes in a trace file.
     pub const ALL: [Binary; 15] = [
         Binary::BitAnd,
         Binary::BitOr,
@@ -106,15 +106,15 @@ impl Binary {
     }
 }
 
-/// A condition as a tree of operators.
+/// A branch condition as a tree of operators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
-    /// A field, or the text of another [`Operand`](super::Operand).
+    /// The value of a payload field, or of another [`Operand`](super::Operand), by its text.
     Field(String),
     /// An integer literal.
     Const(i64),
-    /// Logical negation.
+    /// The logical negation of the operand.
     Not(Box<Expr>),
-    /// An operator with two operands.
+    /// An operator with its left and its right operand.
     Binary(Binary, Box<Expr>, Box<Expr>),
 }

@@ -17,13 +17,13 @@ use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
 /// The longest name of a workload or a service.
 const MAX_NAME: usize = 64;
 
-/// Whether `name` is a valid name of a workload: letters, digits, - and _.
+/// Whether `name` is a valid name of a workload: 1 to 64 letters, digits, `-` and `_`.
 pub fn is_workload_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// Whether `name` is a valid name of a service: letters, digits, -, _ and dots.
+/// Whether `name` is a valid name of a service: 1 to 64 letters, digits, `-`, `_` and dots.
 pub fn is_service_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len())
         && name
@@ -95,7 +95,8 @@ fn rates(workload: &Workload) -> Result<(), Refusal> {
     };
     for (name, shares) in &workload.rates {
         if matches!(name.as_str(), "equal" | "own") {
-            let allowed = "must not be equal or own, which every workload has";
+            let allowed =
+                "must not be equal or own, the names of sets of rates that every workload has";
             return Err(Refusal::new("rates", quoted(name), allowed));
         }
         for service in shares.keys() {
@@ -105,14 +106,15 @@ fn rates(workload: &Workload) -> Result<(), Refusal> {
             }
         }
         if let Some(missing) = known().find(|service| !shares.contains_key(*service)) {
-            let allowed = "must be a rate in requests per second, as of the other services";
+            let allowed =
+                "must be a rate in requests per second, since the other services have one";
             let place = format!("rates.{name}.{missing}");
             return Err(Refusal::new(place, "left out", allowed));
         }
     }
     match &workload.defaults.rates {
         Some(name) if workload.rates.is_empty() => {
-            let allowed = "must be left out, as the file has no [rates.NAME]";
+            let allowed = "must be left out, as the file has no section [rates.NAME]";
             Err(Refusal::new("defaults.rates", quoted(name), allowed))
         }
         Some(name) if !workload.rates.contains_key(name) => {
@@ -162,7 +164,7 @@ fn one_of(first: bool, second: bool, place: &str, one: &str, other: &str) -> Res
         return Ok(());
     }
     let given = if first { "both" } else { "neither" };
-    let allowed = format!("must be one of {one} and {other}");
+    let allowed = format!("must be exactly one of the fields {one} and {other}");
     Err(Refusal::new(place, given, allowed))
 }
 
@@ -192,17 +194,17 @@ fn wrong_states(error: &ArrivalsError, place: &str) -> Refusal {
         ArrivalsError::Multiplier { state, value } => Refusal::number(
             format!("{place}.states[{state}]"),
             *value,
-            "must be a rate over the mean rate, 0 or more",
+            "must be a ratio of the rate to the mean rate, 0 or more",
         ),
         ArrivalsError::Weight { state, value } => Refusal::number(
             format!("{place}.states[{state}]"),
             *value,
-            "must be a weight of at least 0.0001 of all weights",
+            "must be a weight of at least 0.0001 of the sum of all weights",
         ),
         ArrivalsError::MeanMultiplier(mean) => Refusal::number(
             format!("{place}.states"),
             *mean,
-            "the weighted mean of the rates must be 1 (to a millionth)",
+            "must be 1 (to a millionth): the weighted mean of the rates of all states",
         ),
         other => Refusal::new(format!("{place}.states"), "[...]", other.to_string()),
     }
@@ -242,7 +244,7 @@ fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal>
     for (index, &(start, rate)) in rates.iter().enumerate() {
         let place = format!("{place}[{index}]");
         if !(0.0..=MAX_TIME_US).contains(&start) || start <= last {
-            let allowed = "must be a start in us, later than the one before it";
+            let allowed = "must be a start time in us from 0 to 1e12, later than the one before it";
             return Err(Refusal::number(place, start, allowed));
         }
         if !(0.0..=1e9).contains(&rate) {
@@ -256,7 +258,7 @@ fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal>
         Some(_) => Err(Refusal::number(
             place,
             0.0,
-            "the last rate must be above 0, since it holds to the end",
+            "must have a last rate above 0, since it lasts to the end",
         )),
         None => Err(Refusal::new(place, "[]", "must have at least one row")),
     }
@@ -275,7 +277,11 @@ fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
                         let place = format!("{place}[{index}]");
                         let (probability, size) = points[index];
                         let value = format!("[{probability}, {}]", size.get());
-                        Refusal::new(place, value, "must not decrease")
+                        Refusal::new(
+                            place,
+                            value,
+                            "must not have a smaller probability or value than the pair before it",
+                        )
                     }
                     SizeError::Ends { first, last } => times::ends(&place, first, last),
                     other => Refusal::new(place, "[...]", other.to_string()),
@@ -300,7 +306,11 @@ fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
             }
             match rows.iter().map(|row| row.1 as f64).sum::<f64>() > 0.0 {
                 true => Ok(()),
-                false => Err(Refusal::new(place, "[...]", "must have a count above 0")),
+                false => Err(Refusal::new(
+                    place,
+                    "[...]",
+                    "must have at least one count above 0",
+                )),
             }
         }
         Sizes::FixedBytes(_) | Sizes::LogNormal(_) | Sizes::HistogramFile(_) | Sizes::Preset(_) => {
@@ -454,7 +464,7 @@ fn circles(workload: &Workload) -> Result<(), Refusal> {
                         true => {
                             "must be another service: a service that calls itself never answers"
                         }
-                        false => "must not lead back to the service: it would never answer",
+                        false => "must not lead back to the calling service: it would never answer",
                     };
                     let at = workload
                         .services

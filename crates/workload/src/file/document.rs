@@ -7,7 +7,7 @@ use super::error::FileError;
 use super::places::{Places, Position};
 use super::tree::Workload;
 
-/// A workload that was read, with the positions of its values in the file.
+/// A workload that was read from a file, with the positions of its values in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The workload that the file describes.
@@ -25,20 +25,20 @@ impl Document {
         }
     }
 
-    /// Creates a document for a workload that was not read from text. Messages use `name` instead
-    /// of a file's name.
+    /// Creates a document for a workload that was not read from text. Error messages use `name` in
+    /// place of the file's name.
     pub fn of(workload: Workload, name: &str) -> Document {
         Document::new(workload, name.to_owned(), Places::default())
     }
 
-    /// The name of the file.
+    /// Returns the name of the file, for error messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Checks the consistency of the workload. Refuses two services with one name, a path that does
-    /// not begin with one chain, tables of probabilities that are not in order, and cycles of
-    /// calls.
+    /// Checks that the values of the workload are consistent with one another. For example, two
+    /// services with one name, a path that does not begin with one chain of traces, quantiles that
+    /// are not in order, and services that call one another in a cycle are errors.
     ///
     /// # Errors
     /// [`FileError`] for the first value that is not allowed, with its position.
@@ -46,13 +46,13 @@ impl Document {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
     }
 
-    /// The position of the value at `path`, or of the nearest value that contains it; `None`
-    /// without a text.
+    /// Returns the line and column of the value at `path`, such as `services[0].sizes`, or of the
+    /// nearest value that contains it; `None` for a workload that was not read from text.
     pub fn place(&self, path: &str) -> Option<Position> {
         self.places.of(path)
     }
 
-    /// Adds the position in the file to `refusal`.
+    /// Creates a file error from `refusal`, with the position of the refused value.
     pub fn locate(&self, refusal: Refusal) -> FileError {
         FileError {
             file: self.name.clone(),

@@ -18,8 +18,8 @@ use crate::services;
 use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, SizePreset};
 
 impl Workload {
-    /// Returns the sizes of all messages. Services and chains without sizes use those of the
-    /// defaults, or else `others`.
+    /// Returns the sizes of all messages of the workload. Services and chains without sizes use
+    /// those of the file's `defaults`, or else those of the preset `others`.
     ///
     /// # Errors
     /// [`Refusal`] for an invalid distribution, which [`super::Document::check`] also refuses.
@@ -49,7 +49,8 @@ impl Workload {
         Ok(made)
     }
 
-    /// Whether the file has waits for remote sides.
+    /// Whether the file states times that remote sides take to answer, for any service or in its
+    /// `defaults`.
     pub fn has_waits(&self) -> bool {
         let of = |service: &Service| {
             !service.waits.is_empty()
@@ -60,7 +61,7 @@ impl Workload {
         !self.defaults.waits.is_empty() || self.services.iter().any(of)
     }
 
-    /// Whether services or chains state waits.
+    /// Whether any single service or chain states times that remote sides take to answer.
     pub fn has_own_waits(&self) -> bool {
         let defaults = Workload {
             defaults: super::tree::Defaults::default(),
@@ -69,8 +70,8 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// Returns the remote waits of the workload: those in the file's section `defaults`, and for
-    /// traces without one there, those of `others`.
+    /// Returns the times that remote sides take to answer, for the whole workload: those of the
+    /// file's `defaults`, and those of `others` for traces that are not there.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -82,8 +83,8 @@ impl Workload {
         waits.stated()
     }
 
-    /// Returns the wait of the trace `trace` in a chain of a service, if the chain or the service
-    /// states one.
+    /// Returns the time that a remote side takes to answer to the trace `trace`, if the service or
+    /// its chain at `place`, (phase, chain in the phase), states one.
     pub fn own_wait(
         &self,
         service: &str,
@@ -99,8 +100,8 @@ impl Workload {
         found.next().map(Wait::distribution)
     }
 
-    /// The arrival process of `service` at a mean of `rate_rps`, if the file states one. Given
-    /// times are not scaled.
+    /// Returns the arrival process of `service` at a mean rate of `rate_rps` requests per second;
+    /// `None` if the file does not state one. Arrivals at given times are not scaled to the rate.
     ///
     /// # Errors
     /// [`ArrivalsError`] for a rate out of range.
@@ -145,7 +146,8 @@ impl Workload {
         }))
     }
 
-    /// Whether the file states costs: recordings, or single operations.
+    /// Whether the file states costs of operations: a service has `costs`, or the `defaults` have a
+    /// recording or the cost of each operation.
     pub fn has_own_costs(&self) -> bool {
         let own =
             |costs: &Costs| matches!(costs, Costs::Recording { .. } | Costs::Operations { .. });
@@ -153,8 +155,8 @@ impl Workload {
         of_services || self.defaults.costs.as_ref().is_some_and(own)
     }
 
-    /// Returns the stated time of application logic for each CPU phase of the service `name`, and
-    /// the time of all other CPU phases together.
+    /// Returns the times of application logic that the file states for the service `name`: one for
+    /// each CPU phase, if stated, and the sum for all other CPU phases, if stated.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -168,8 +170,8 @@ impl Workload {
         (own.collect(), service.app_us.map(time))
     }
 
-    /// Returns the distribution of the application time in phase number `phase` of the service
-    /// `name`, if it is drawn.
+    /// Returns the distribution of the time of application logic in the phase with index `phase` of
+    /// the service `name`; `None` if it is not drawn for each request.
     pub fn drawn_cpu_time(&self, name: &str, phase: usize) -> Option<WaitDistribution> {
         match self.service(name)?.path.get(phase)? {
             Phase::Cpu(phase) => phase.cpu.drawn().map(Wait::distribution),
@@ -177,9 +179,10 @@ impl Workload {
         }
     }
 
-    /// Returns the profile of `paths`, services of this workload, with the paper's shares instead
-    /// of the file's costs, but with the file's costs of custom accelerators. The shares are means
-    /// over the services `reference`.
+    /// Returns the costs of `paths`, services of this workload, from the paper's shares of time
+    /// instead of the file's costs. Costs of custom accelerators are the file's. The paper's shares
+    /// are taken as means over the services `reference`; `tcp_cost_ns` is the cost of a TCP
+    /// operation on a core.
     ///
     /// # Errors
     /// [`Refusal`] for a custom accelerator whose cost is not stated.
@@ -208,7 +211,7 @@ impl Workload {
     }
 
     /// Returns the workload without the costs of TCP that single services state, so that
-    /// [`Workload::profile`] uses the given one for all.
+    /// [`Workload::profile`] uses the same given cost of TCP for all.
     pub fn with_one_tcp_cost(&self) -> Workload {
         let mut workload = self.clone();
         for service in &mut workload.services {
@@ -219,8 +222,9 @@ impl Workload {
         workload
     }
 
-    /// Returns the profile of `paths`, services of this workload, with the costs of its file. The
-    /// paper's shares are means over the services `reference`.
+    /// Returns the costs of `paths`, services of this workload, as its file states them. Where the
+    /// file uses the paper's shares of time, these are means over the services `reference`, and
+    /// `tcp_cost_ns` is the cost of a TCP operation on a core.
     ///
     /// # Errors
     /// [`Refusal`] for costs that do not fit a service.
@@ -332,7 +336,8 @@ fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
 }
 
 impl Costs {
-    /// The cost of TCP on a core in ns, if the file states one for the paper's shares.
+    /// Returns the cost of a TCP operation on a core in ns, if the file states one for use with the
+    /// paper's shares of time.
     pub fn tcp_cost_ns(&self) -> Option<f64> {
         match self {
             Costs::Paper { tcp_cost_ns } => *tcp_cost_ns,
@@ -386,7 +391,7 @@ impl Costs {
 }
 
 impl SizesPreset {
-    /// The preset of [`crate::sizes`].
+    /// Returns the preset of [`crate::sizes`] with this name.
     pub const fn preset(self) -> SizePreset {
         match self {
             SizesPreset::SocialNetwork => SizePreset::SocialNetwork,
@@ -422,7 +427,7 @@ impl Sizes {
             Sizes::LogNormal(sizes) => {
                 let made = LogNormal::new(sizes.median_bytes, sizes.sigma);
                 made.map(SizeDistribution::LogNormal)
-                    .ok_or_else(|| refuse(&"out of range"))
+                    .ok_or_else(|| refuse(&"the median or sigma is out of range"))
             }
             Sizes::Quantiles(points) => {
                 let points: Vec<_> = points.iter().map(|&(p, size)| (p, Bytes(size.0))).collect();
@@ -441,7 +446,7 @@ impl Sizes {
             }
             Sizes::HistogramFile(file) => {
                 let place = format!("{place}.histogram_file");
-                let allowed = "must be replaced by the histogram that it holds";
+                let allowed = "must be replaced by the file's contents before the sizes are used";
                 Err(Refusal::new(place, quoted(file), allowed))
             }
             Sizes::Preset(preset) => {
@@ -458,7 +463,7 @@ impl Sizes {
 }
 
 impl Wait {
-    /// The distribution of waits that the simulator draws from.
+    /// Returns the distribution of times that this value of the file describes.
     pub fn distribution(&self) -> WaitDistribution {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         match self {

@@ -4,37 +4,37 @@ use accelflow_parameters::Refusal;
 
 use super::places::Position;
 
-/// The error of a workload's file that cannot be read or used. Its text is `FILE:LINE:COLUMN:
+/// The error of a workload file that cannot be read or used. Displayed as `FILE:LINE:COLUMN:
 /// MESSAGE`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {cause}", .at.map(|at| format!(":{at}")).unwrap_or_default())]
 pub struct FileError {
-    /// The given name of the file.
+    /// The name of the file, as given.
     pub file: String,
-    /// The position in the file, if it is known.
+    /// The line and column in the file, if known.
     pub at: Option<Position>,
-    /// The reason why the workload cannot be used.
+    /// The reason why the file cannot be used.
     pub cause: Cause,
 }
 
-/// The reason why a file cannot be used.
+/// The reason why a workload file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
-    /// The text is not TOML or JSON.
+    /// The text is not valid TOML or JSON.
     #[error("must be {format}: {message}")]
     Syntax {
-        /// TOML or JSON.
+        /// The expected format: `TOML` or `JSON`.
         format: &'static str,
-        /// The parser's message.
+        /// The message of the parser.
         message: String,
     },
-    /// A value that is not allowed.
+    /// The file has a value that is not allowed.
     #[error("{0}")]
     Refused(Box<Refusal>),
 }
 
 impl Cause {
-    /// The refusal of a value; None for text that cannot be parsed.
+    /// Returns the value that is not allowed, with the reason; `None` if the text cannot be parsed.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Cause::Refused(refusal) => Some(refusal),

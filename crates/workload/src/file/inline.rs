@@ -12,13 +12,14 @@ use super::error::FileError;
 use super::tree::{Chain, Cpu, CpuTime, Phase, Traces, Workload};
 use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 
-/// The largest size in bytes of a file to which a workload refers.
+/// The largest size, in bytes, of a file that a workload file names, such as a recording or a CSV
+/// file.
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
-    /// Returns the workload with the contents of all files to which it refers: traces, recordings
-    /// and CSV files, relative to `folder`. `modules` has the traces of Python modules as text, by
-    /// their paths in the file.
+    /// Returns the workload with the contents of all files that it names in place of their names:
+    /// traces, recordings and CSV files. Names are relative to `folder`. `modules` has, for each
+    /// Python module by its name in the file, its traces as text.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,
@@ -90,7 +91,9 @@ impl Files<'_> {
         let read = limited.read_to_end(&mut bytes);
         read.map_err(|error| refuse(error.to_string()))?;
         match bytes.len() as u64 > MAX_FILE_BYTES {
-            true => Err(refuse(format!("it has more than {MAX_FILE_BYTES} bytes"))),
+            true => Err(refuse(format!(
+                "it has more than {MAX_FILE_BYTES} bytes, the largest size allowed"
+            ))),
             false => Ok(bytes),
         }
     }
@@ -99,7 +102,7 @@ impl Files<'_> {
         let bytes = self.read(file, place)?;
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let allowed = format!("must be text in UTF-8, which byte {at} is not");
+            let allowed = format!("must be text in UTF-8; byte {at} of the file is not");
             Refusal::new(place, quoted(file), allowed)
         })
     }
@@ -109,7 +112,8 @@ impl Files<'_> {
             Traces::Source(source) => Ok(source.clone()),
             Traces::Module(file) => {
                 let found = self.modules.get(file).cloned();
-                let allowed = "must be a Python module, which only Python can run";
+                let allowed =
+                    "must be left out here: only the Python package can run a Python module";
                 found.ok_or_else(|| Refusal::new(format!("{place}.module"), quoted(file), allowed))
             }
             Traces::File(file) => {

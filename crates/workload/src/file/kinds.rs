@@ -29,7 +29,7 @@ pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
     let PaperProfileError::Kind { name } = error else {
         return None;
     };
-    let allowed = "must be stated, as a service uses it and the paper prints no share of it";
+    let allowed = "must be stated, as a service uses this accelerator and the paper prints no share of time for it";
     Some(Refusal::left_out(format!("kinds.{name}"), allowed))
 }
 
@@ -47,8 +47,8 @@ impl Workload {
         Ok(stated.collect())
     }
 
-    /// The speedup over a core of each custom accelerator, by its number in `image`, where the file
-    /// states it.
+    /// Returns the speedup over a core of each custom accelerator, by its index in `image`; `None`
+    /// where the file does not state it.
     ///
     /// # Errors
     /// [`Refusal`] for a cost of an accelerator that no trace declares.

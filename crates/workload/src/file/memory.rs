@@ -12,7 +12,7 @@ use super::values::Wait;
 use crate::services::{ChainWalk, PhaseWalk, Place, ServiceError};
 
 impl Workload {
-    /// The trace memory: the paper's traces, then those of the file.
+    /// Returns the trace memory of the workload: the paper's traces, then those of the file.
     ///
     /// # Errors
     /// [`Refusal`] for traces that are not inlined yet ([`super::Document::inlined`]), that cannot
@@ -58,7 +58,8 @@ impl Workload {
                 Traces::Source(source) => source,
                 Traces::File(file) | Traces::Module(file) => {
                     let place = format!("traces[{index}]");
-                    let allowed = "must be read before the traces are used";
+                    let allowed =
+                        "must be replaced by the file's contents before the traces are used";
                     return Err(Refusal::new(place, quoted(file), allowed));
                 }
             };
@@ -69,7 +70,7 @@ impl Workload {
             })?;
             for (name, nodes) in parsed {
                 if TEMPLATES.iter().any(|template| template.name == name) {
-                    let allowed = "must be another name: the paper's trace has it";
+                    let allowed = "must be another name: a trace of the paper has this one";
                     return Err(Refusal::new(place, quoted(&name), allowed));
                 }
                 found.push((index, name, nodes));
@@ -78,9 +79,10 @@ impl Workload {
         Ok(found)
     }
 
-    /// Checks that the traces of `image` can run all chains, for all values of facts with odds.
-    /// Returns warnings of settings without effect: traces of the file that no service uses, paths
-    /// that send no answer, a network without a call between servers.
+    /// Checks that the traces of `image` can run all chains of the workload, for all values of the
+    /// payload fields that are random. Returns warnings about settings without effect: traces of
+    /// the file that no service uses, paths that send no response, a network time without a call
+    /// between servers.
     ///
     /// # Errors
     /// [`Refusal`] for the first chain that cannot run.

@@ -4,7 +4,7 @@ use super::tree;
 use crate::services::{Chain, FactOdds, Odds, OddsError, Phase, Service, ServiceError};
 
 impl tree::Workload {
-    /// The services, in the order of the file.
+    /// Returns the services as paths of CPU phases and chains of traces, in the order of the file.
     ///
     /// # Errors
     /// None for a workload that [`super::Document::check`] has accepted.
@@ -12,13 +12,13 @@ impl tree::Workload {
         self.services.iter().map(tree::Service::to_path).collect()
     }
 
-    /// The service called `name`.
+    /// Returns the service called `name`; `None` if the file does not have it.
     pub fn service(&self, name: &str) -> Option<&tree::Service> {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// Returns the odds of a chain of the service `name`, by phase and number; empty for an unknown
-    /// chain.
+    /// Returns the probabilities of the payload values that are random in the chain at `place`,
+    /// (phase, chain in the phase), of the service `name`; none for an unknown chain.
     pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
         let mut chains = self
             .service(name)
@@ -30,7 +30,7 @@ impl tree::Workload {
         odds.unwrap_or_default()
     }
 
-    /// Whether a chain has odds.
+    /// Whether any chain of the workload has payload values that are random.
     pub fn has_odds(&self) -> bool {
         let mut chains = self.services.iter().flat_map(tree::Service::chains);
         chains.any(|(_, _, chain)| !chain.odds.is_empty())
@@ -38,7 +38,7 @@ impl tree::Workload {
 }
 
 impl tree::Service {
-    /// The service as a path of traces.
+    /// Returns the service as a path of CPU phases and chains of traces.
     ///
     /// # Errors
     /// None for a service that [`super::Document::check`] has accepted.
@@ -54,12 +54,13 @@ impl tree::Service {
         Service::new(&self.name, self.method(), phases.collect())
     }
 
-    /// The remote procedure that clients call.
+    /// Returns the name of the remote procedure that clients call.
     pub fn method(&self) -> &str {
         self.method.as_deref().unwrap_or(&self.name)
     }
 
-    /// All chains with their phase and their number in it, equal ones one after another.
+    /// Returns all chains of traces as (phase, index in the phase, chain). Equal chains of a phase
+    /// follow one another.
     pub fn chains(&self) -> impl Iterator<Item = (usize, usize, &tree::Chain)> {
         self.path.iter().enumerate().flat_map(|(phase, part)| {
             let each = part.chains().iter();
@@ -103,7 +104,7 @@ fn made(chain: &tree::Chain) -> Chain {
 }
 
 impl tree::Chain {
-    /// The odds of its facts.
+    /// Returns the probabilities of the payload values that are random in this chain.
     ///
     /// # Errors
     /// [`OddsError`] for a number outside 0 to 1.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
-/// A line and a column, counted from 1.
+/// A position in a file: line and column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The line in the file, counted from 1.
     pub line: usize,
-    /// The column, in characters.
+    /// The column in the line, in characters, counted from 1.
     pub column: usize,
 }
 

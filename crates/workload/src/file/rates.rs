@@ -6,29 +6,31 @@ use super::tree::{Rate, Service, Workload};
 
 use super::values::Arrivals;
 
-/// The name of equal shares, which every workload has.
+/// The name of the set of rates by which all services have the same rate. Every workload has it.
 pub const EQUAL: &str = "equal";
 
-/// The name of the shares given by the services' own rates.
+/// The name of the set of rates that the services of the file state themselves.
 pub const OWN: &str = "own";
 
 impl Workload {
-    /// The names of the sets of rates that can divide a total rate among the services.
+    /// Returns the names of the sets of rates by which a total rate can be divided among the
+    /// services.
     pub fn rate_names(&self) -> Vec<&str> {
         let own = self.has_own_rates().then_some(OWN);
         let named = self.rates.keys().map(String::as_str);
         std::iter::once(EQUAL).chain(own).chain(named).collect()
     }
 
-    /// Whether a service has a rate or a share of its own.
+    /// Whether any service of the file states a rate, or a share of the total rate, of its own.
     pub fn has_own_rates(&self) -> bool {
         let of =
             |service: &Service| service.rate_share.is_some() || service.stated_rate().is_some();
         self.services.iter().any(of)
     }
 
-    /// The mean rate of a service, in requests per second; `None` if the file does not state it. The
-    /// service's own rate or arrivals come before the defaults, and a rate before arrivals.
+    /// Returns the mean rate of a service, in requests per second; `None` if the file does not
+    /// state it. The service's own values come before the `defaults`, and a rate comes before an
+    /// arrival process.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
         let stated = service.stated_rate();
         let stated = stated.or(self.defaults.rate_rps.map(|rate| rate.0));
@@ -46,15 +48,15 @@ impl Workload {
         beside.map(|rate| rate.0).or_else(|| mean_rate(arrivals))
     }
 
-    /// Whether another service of the file calls `service`, so that it needs no rate.
+    /// Whether another service of the file calls `service`, so that it needs no arrival rate.
     pub fn is_called(&self, service: &Service) -> bool {
         let callers = self.services.iter();
         let mut chains = callers.flat_map(|caller| caller.chains());
         chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(&service.name))
     }
 
-    /// Returns the mean of the services' mean rates; `None` if a service has no rate. Services that
-    /// only other services call do not count.
+    /// Returns the mean over the services of their mean rates, in requests per second; `None` if a
+    /// service has no rate. Services that only other services call do not count.
     pub fn mean_rate(&self) -> Option<f64> {
         // If all have one default rate, the mean is that rate exactly.
         if !self
@@ -71,9 +73,9 @@ impl Workload {
         Some(rates.iter().sum::<f64>() / own as f64)
     }
 
-    /// Returns the factor of each service's rate relative to the mean rate, in order, for the
-    /// shares `name`. `None` for an unknown name. `scaled` is true if the mean rate was set from
-    /// outside.
+    /// Returns the rate of each service relative to the mean over all services, in the order of the
+    /// file, according to the set of rates called `name`; `None` for an unknown name. `scaled` is
+    /// true if the mean rate is given by the scenario and not by the file.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);
@@ -121,7 +123,7 @@ pub(super) fn check_mean(
     match (rate, table.and_then(mean_rate)) {
         (Some(rate), Some(mean)) if (rate.0 / mean - 1.0).abs() > ROUNDED => {
             let allowed = format!(
-                "must be left out, or the mean of arrivals.rates, {}",
+                "must be left out, or be the mean of arrivals.rates, {}",
                 number_text(mean)
             );
             Err(Refusal::number(

@@ -9,11 +9,11 @@ use super::error::{Cause, FileError};
 use super::places::{Lines, Places, Position};
 use super::shape;
 
-/// The largest size of a workload's text, in bytes.
+/// The largest size of the text of a workload file, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 << 20;
 
-/// Reads the workload in `text`: JSON if it begins with a brace, else TOML. `name` is the file's
-/// name, for messages.
+/// Reads the workload that `text` describes: JSON if it begins with a brace, else TOML. `name` is
+/// the file's name, for error messages.
 ///
 /// # Errors
 /// [`FileError`] for text that is neither, an unknown field, or an invalid value.

@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 
 use super::tree::Workload;
 
-/// The JSON Schema (draft 2020-12) of a workload, as indented text.
+/// Returns the JSON Schema (draft 2020-12) of a workload file, as indented text.
 ///
-/// It describes the fields, with their kinds, ranges and names. [`super::Document::check`] checks
+/// It describes the fields, with their types, ranges and names. [`super::Document::check`] checks
 /// the consistency of values.
 pub fn json_schema() -> String {
     schema_text(&schema_of::<Workload>())
 }
 
-/// Returns the JSON Schema (draft 2020-12) of `T`, an object of a file, for editors.
+/// Returns the JSON Schema (draft 2020-12) of the file that the Rust type `T` describes. The file
+/// may have a field `$schema`, for editors.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>();
@@ -26,8 +27,8 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Returns a schema as indented text. Keys are in alphabetical order, and each description is on
-/// one line.
+/// Returns a JSON Schema as indented text. Keys are in alphabetical order, and each description is
+/// on one line.
 pub fn schema_text(schema: &Value) -> String {
     format!("{:#}\n", sorted(schema))
 }

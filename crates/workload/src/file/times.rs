@@ -22,7 +22,11 @@ fn quantiles(points: &[(f64, Duration)], place: &str) -> Result<(), Refusal> {
         let (probability, time) = points[index + 1];
         let value = format!("[{probability}, {}]", time.0);
         let place = format!("{place}[{}]", index + 1);
-        return Err(Refusal::new(place, value, "must not decrease"));
+        return Err(Refusal::new(
+            place,
+            value,
+            "must not have a smaller probability or value than the pair before it",
+        ));
     }
     let (first, last) = (
         points.first().map(|point| point.0),
@@ -54,7 +58,11 @@ fn histogram(rows: &[(Duration, u64)], place: &str) -> Result<(), Refusal> {
     }
     match rows.iter().any(|row| row.1 > 0) {
         true => Ok(()),
-        false => Err(Refusal::new(place, "[...]", "must have a count above 0")),
+        false => Err(Refusal::new(
+            place,
+            "[...]",
+            "must have at least one count above 0",
+        )),
     }
 }
 

@@ -8,60 +8,61 @@ use serde::{Deserialize, Serialize};
 
 use super::values::{Arrivals, Costs, KindCost, MessageSizes, Probability, Retry, Sizes, Wait};
 
-/// The name of this version of the format.
+/// The name and version of the format of workload files.
 pub const SCHEMA: &str = "accelflow.workload/1";
 
-/// A workload: services with their paths, arrivals, sizes, costs and waits.
+/// A workload: services with their paths, arrivals, message sizes, costs and the times that remote
+/// sides take to answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "accelflow.workload/1")]
 pub struct Workload {
-    /// The name of this format and its version.
+    /// The name and version of the format of this file.
     pub schema: SchemaName,
     /// The name of the workload: letters, digits, - and _.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
-    /// A description of the workload, in a sentence.
+    /// A description of the workload in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Values that a paper prints for this workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
-    /// The origin of the file, if an importer wrote it.
+    /// The files from which an importer made this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Traces in addition to the paper's T1 to T12.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<Traces>,
     /// The cost on a core, and the speedup, of each custom accelerator that the traces declare, by
-    /// name.
+    /// the accelerator's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, KindCost>,
-    /// Values of every service that does not state its own.
+    /// Values for every service that does not state its own.
     #[serde(default, skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,
-    /// Named sets of rates: the rate of each service in requests per second, of which only the
-    /// ratios count.
+    /// Named sets of arrival rates, each with the rate of every service in requests per second.
+    /// Only the ratios of the rates count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, BTreeMap<String, Rate>>,
-    /// The services, in the order of results.
+    /// The services, in the order in which results list them.
     #[schemars(length(min = 1, max = MAX_SERVICES))]
     pub services: Vec<Service>,
 }
 
-/// The most services of a workload.
+/// The largest number of services of a workload.
 pub const MAX_SERVICES: usize = 1_000;
 
-/// The name of the format and its version.
+/// The name and version of the format of workload files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SchemaName {
-    /// This version.
+    /// Version 1 of the format.
     #[default]
     #[serde(rename = "accelflow.workload/1")]
     V1,
 }
 
-/// A rate in requests per second.
+/// A rate, in requests per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
@@ -70,85 +71,91 @@ pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
-    /// The share of its sequences of accelerators that branch.
+    /// The share of the workload's accelerator sequences that have a branch, from 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub branching_share: f64,
 }
 
-/// Where an imported workload comes from: the files that were read, and what the import understood,
-/// guessed and dropped. The last three fields map a remark to how often it applies.
+/// The origin of an imported workload: the files that were read, and what the importer understood,
+/// guessed and dropped. The last three fields map a remark to the number of times it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
     /// The kind of the imported files, such as jaeger.
     pub kind: String,
-    /// The files that were read.
+    /// The files from which the workload was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OriginFile>,
-    /// What was understood, with counts.
+    /// Remarks on what the importer understood, with the number of times each applies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub understood: BTreeMap<String, u64>,
-    /// What was guessed, with counts.
+    /// Remarks on what the importer guessed, with the number of times each applies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub guessed: BTreeMap<String, u64>,
-    /// What was dropped, with counts.
+    /// Remarks on what the importer dropped, with the number of times each applies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
 }
 
-/// A file that was imported.
+/// A file from which a workload was imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OriginFile {
-    /// Its name.
+    /// The name of the file.
     pub name: String,
-    /// SHA-256 of its bytes, in hexadecimal.
+    /// The SHA-256 hash of the file's bytes, in hexadecimal.
     pub sha256: String,
 }
 
-/// One or more traces: exactly one of the fields.
+/// One or more traces, given by exactly one of the fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Traces {
-    /// Their text.
+    /// The traces as text.
     Source(String),
-    /// The file with their text, or a trace file, relative to this file.
+    /// The name of a file with the traces as text, or of a trace file, relative to the workload
+    /// file.
     File(String),
-    /// A Python module that registers them, relative to this file.
+    /// The name of a Python module that registers the traces, relative to the workload file.
     Module(String),
 }
 
-/// Values of every service that does not state its own.
+/// Values for every service that does not state its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
-    /// Mean rate of a service, in requests per second.
+    /// The mean rate of each service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The name of the rates that are used with the paper's costs, if no rate is set from outside.
+    /// The name of the set of rates, in `rates`, that is used with the paper's costs if no rate is
+    /// set from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,
-    /// The SLO: the time from a request to its response, in us.
+    /// The service-level objective (SLO): the longest allowed time from a request to its response,
+    /// in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_us: Option<f64>,
-    /// The SLO as a multiple of the response time on an idle server with AccelFlow.
+    /// The service-level objective (SLO) as a multiple of the service's mean response time on an
+    /// idle server with AccelFlow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The arrival process of requests.
+    /// The arrival process of each service's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
-    /// Sizes of messages before compression.
+    /// The sizes of messages before compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
-    /// Costs of operations on a core without accelerators.
+    /// The costs of operations on a core without accelerators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
-    /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
+    /// The times that remote sides take to answer, by the trace that receives the answer; `other`
+    /// for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// The time of a message of a call from one server to another, each way; by default 0.
+    /// The time of a message from one server to another, each way, for calls between services; by
+    /// default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Wait>,
 }
@@ -159,82 +166,88 @@ impl Defaults {
     }
 }
 
-/// A service.
+/// A service of the workload: its path of phases, and its rate, sizes, costs and limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Its name: letters, digits, -, _ and dots; unique in the file.
+    /// The name of the service: letters, digits, -, _ and dots; unique in the file.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))]
     pub name: String,
-    /// The remote procedure that clients call; by default the name.
+    /// The name of the remote procedure that clients call; by default the service's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The number of its tenant; by default 0.
+    /// The number of the tenant to which the service belongs; by default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<u16>,
-    /// Its priority, higher first; by default 0.
+    /// The priority of the service, higher first; by default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
-    /// Services with the same text share a server; by default all share one.
+    /// The name of the server on which the service runs. Services with the same name share a
+    /// server; by default all services share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Mean rate of its requests, in requests per second.
+    /// The mean rate of the service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// This service's rate as a multiple of the mean rate per service, used if the scenario sets
+    /// The service's rate as a multiple of the mean rate of all services. Used if the scenario sets
     /// the workload's rate. Default: `rate_rps` divided by its mean over all services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub rate_share: Option<f64>,
-    /// The SLO: the time from a request to its response, in us.
+    /// The service-level objective (SLO): the longest allowed time from a request to its response,
+    /// in us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_us: Option<f64>,
-    /// The SLO as a multiple of the response time on an idle server with AccelFlow.
+    /// The service-level objective (SLO) as a multiple of the service's mean response time on an
+    /// idle server with AccelFlow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// Application time of an invocation in us, in equal parts for the cpu phases without a time
-    /// of their own.
+    /// The time of the application logic of an invocation, in us. The CPU phases without a time of
+    /// their own have equal parts of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,
-    /// The arrival process of its requests.
+    /// The arrival process of the service's requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
-    /// Sizes of its messages before compression.
+    /// The sizes of the service's messages before compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
-    /// Costs of its operations on a core without accelerators.
+    /// The costs of the service's operations on a core without accelerators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
-    /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
+    /// The times that remote sides take to answer, by the trace that receives the answer; `other`
+    /// for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// Its phases, one after another: the first receives the request, the last sends the answer.
+    /// The phases of the service, one after another: the first receives the request, the last sends
+    /// the response.
     #[schemars(length(min = 1, max = MAX_PHASES))]
     pub path: Vec<Phase>,
 }
 
-/// The most phases of a service.
+/// The largest number of phases of a service.
 pub const MAX_PHASES: usize = 1_000;
 
-/// A phase of a service's path.
+/// A phase of a service's path: chains of traces, or application logic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Phase {
-    /// A chain of traces, or several equal ones that run at the same time.
+    /// A chain of traces, or several equal ones that run in parallel.
     Chain(Chain),
-    /// Different chains that run at the same time; the phase ends with the last of them.
+    /// Different chains of traces that run in parallel. The phase ends with the last of them.
     Parallel(Parallel),
-    /// Application logic of this time.
+    /// Application logic that takes a stated time.
     Timed(Timed),
-    /// Application logic whose time is drawn, or comes from `app_us` or the costs.
+    /// Application logic whose time is drawn for each request, or comes from `app_us` or the costs.
     Cpu(Cpu),
 }
 
 impl Phase {
-    /// The chains of this phase, each as often as the file names it; none for application logic.
+    /// Returns the chains of traces of this phase, as the file lists them; none for application
+    /// logic.
     pub fn chains(&self) -> &[Chain] {
         match self {
             Phase::Chain(chain) => std::slice::from_ref(chain),
@@ -260,7 +273,7 @@ impl Phase {
     }
 }
 
-/// Different chains that run at the same time.
+/// Different chains of traces that run in parallel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parallel {
@@ -269,67 +282,71 @@ pub struct Parallel {
     pub parallel: Vec<Chain>,
 }
 
-/// Application logic of a stated time.
+/// Application logic that takes a stated time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timed {
-    /// Core time in us.
+    /// The core time of the application logic, in us.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub cpu_us: f64,
 }
 
-/// Application logic whose time is drawn for each request, or stated elsewhere.
+/// Application logic whose time is drawn for each request, or comes from `app_us` or the costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// true, or the distribution of its core time.
+    /// true, for a time from `app_us` or the costs, or the distribution of the core time.
     pub cpu: CpuTime,
 }
 
-/// The time of application logic.
+/// The core time of application logic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
-    /// true: its part of `app_us`, or the time in the costs.
+    /// true: the time is the phase's part of `app_us`, or comes from the costs.
     Elsewhere(#[schemars(extend("const" = true))] bool),
-    /// Drawn for each request.
+    /// A distribution from which the time of each request is drawn.
     Drawn(Wait),
 }
 
-/// A chain: a trace and those that its tails lead to.
+/// A chain of traces: a first trace and those that its tails lead to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// The first trace, such as T4.
+    /// The name of the first trace, such as T4.
     pub trace: String,
-    /// The number of such chains that run at the same time; by default 1.
+    /// The number of such chains that run in parallel; by default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub times: Option<u8>,
-    /// The facts of payloads on the most common path, by trace and field.
+    /// The values of the payload fields that branches test, on the most common path, by trace and
+    /// field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, BTreeMap<String, i64>>,
-    /// The probability that a field is 1, by trace and field, where facts are drawn.
+    /// The probability that a payload field is 1, by trace and field, for fields that are drawn for
+    /// each request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub odds: BTreeMap<String, BTreeMap<String, Probability>>,
-    /// Sizes of its messages before compression.
+    /// The sizes of the chain's messages before compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<MessageSizes>,
-    /// Waits for remote sides, by the trace that receives the answer; `other` for the others.
+    /// The times that remote sides take to answer, by the trace that receives the answer; `other`
+    /// for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// The service of this file that answers; its response time replaces the wait of the trace that
-    /// receives the answer.
+    /// The name of the service of this file that the chain calls. Its response time replaces the
+    /// time that a remote side takes to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
-    /// The time of the call's messages from one server to another, each way; by default that of the
-    /// defaults.
+    /// The time of the call's messages from one server to another, each way; by default that of
+    /// `defaults`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Wait>,
-    /// Whether it is detached: neither its phase nor the response waits for it. By default false.
+    /// Whether the chain runs on its own: neither its phase nor the response waits for it. By
+    /// default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detached: Option<bool>,
-    /// The repetition of failed attempts.
+    /// How the chain repeats attempts that fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
 }
@@ -348,12 +365,12 @@ impl Chain {
         }
     }
 
-    /// The number of such chains that run at the same time.
+    /// Returns the number of such chains that run in parallel.
     pub fn count(&self) -> usize {
         usize::from(self.times.unwrap_or(1))
     }
 
-    /// Whether it is detached: neither its phase nor the response waits for it.
+    /// Whether the chain runs on its own: neither its phase nor the response waits for it.
     pub fn is_detached(&self) -> bool {
         self.detached == Some(true)
     }

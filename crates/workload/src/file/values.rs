@@ -7,70 +7,74 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "process", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Arrivals {
-    /// Poisson arrivals.
+    /// Poisson arrivals at the service's mean rate.
     Poisson {},
     /// Poisson arrivals at a rate that changes between states (a Markov-modulated Poisson process).
     Modulated {
-        /// Rate over mean rate, and weight, of each state. The weighted mean of the rates is 1.
+        /// The rate over the mean rate, and the weight, of each state. The weighted mean of the
+        /// rates is 1.
         #[schemars(length(min = 1, max = 1_000))]
         states: Vec<(f64, f64)>,
-        /// Mean time from one draw of a state to the next, in us.
+        /// The mean time from one draw of a state to the next, in us.
         #[schemars(range(min = 100.0, max = 1e12))]
         dwell_us: f64,
     },
-    /// Bursts fitted to data, by name.
+    /// Bursty arrivals, with a named set of rates.
     Preset {
-        /// The name of the arrivals.
+        /// The name of the set of rates.
         preset: ArrivalsPreset,
     },
-    /// Arrivals at given times: exactly one of the two fields.
+    /// Arrivals at given times, by exactly one of the two fields.
     Times {
-        /// A CSV file with the column time_us, ascending, relative to this file.
+        /// The name of a CSV file with the column time_us, ascending, relative to the workload
+        /// file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// The times in us, ascending.
+        /// The times of the requests, in us, ascending.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         times_us: Option<Vec<f64>>,
     },
-    /// Poisson arrivals at a rate that changes at given times: exactly one of the two fields.
+    /// Poisson arrivals at a rate that changes at given times, by exactly one of the two fields.
     Rates {
-        /// A CSV file with the columns start_us and rate_rps, relative to this file.
+        /// The name of a CSV file with the columns start_us and rate_rps, relative to the workload
+        /// file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// The start of each rate in us, and the rate until the next start, in requests per second.
+        /// Pairs of the start of a rate, in us, and the rate until the next start, in requests per
+        /// second.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rates: Option<Vec<(f64, f64)>>,
     },
 }
 
-/// Arrivals by name.
+/// A named set of rates for bursty arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsPreset {
-    /// Bursts fitted to the rates per minute of a service of Alibaba.
+    /// The rates per minute of a service of Alibaba.
     Alibaba,
-    /// Bursts fitted to the rates per minute of Azure's functions.
+    /// The rates per minute of 500 functions of Azure.
     Azure,
-    /// Short bursts of 1.7 times the mean rate.
+    /// Short bursts of 1.7 times the mean rate, 18 ms on average.
     ShortBursts,
 }
 
-/// Sizes of messages before compression.
+/// A distribution of the sizes of messages before compression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sizes {
-    /// One size, in bytes.
+    /// One size for all messages, in bytes.
     FixedBytes(Size),
     /// Sizes whose logarithm is normally distributed.
     LogNormal(LogNormalBytes),
-    /// Pairs of a probability and a size in bytes, from probability 0 to 1; sizes are evenly spread
-    /// between the pairs.
+    /// Pairs of a probability and a size in bytes, from probability 0 to 1. Sizes are evenly
+    /// distributed between the pairs.
     Quantiles(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Size)>),
-    /// A CSV file with the columns size_bytes and count, relative to this file.
+    /// The name of a CSV file with the columns size_bytes and count, relative to the workload file.
     HistogramFile(String),
-    /// Sizes in bytes, ascending, with counts.
+    /// Pairs of a size in bytes, ascending, and the number of messages of that size.
     Histogram(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Size, u64)>),
-    /// Sizes found in data, by name.
+    /// A named set of sizes.
     Preset(SizesPreset),
 }
 
@@ -81,44 +85,44 @@ pub enum Sizes {
 #[serde(transparent)]
 pub struct Size(#[schemars(range(min = 1, max = 1_099_511_627_776_u64))] pub u64);
 
-/// A log-normal distribution of sizes.
+/// A log-normal distribution of message sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogNormalBytes {
-    /// The median, in bytes.
+    /// The median size, in bytes.
     #[schemars(range(min = 1.0, max = 1e9))]
     pub median_bytes: f64,
-    /// The standard deviation of the logarithm.
+    /// The standard deviation of the size's natural logarithm.
     #[schemars(range(min = 0.0, max = 4.0))]
     pub sigma: f64,
 }
 
-/// Sizes by name.
+/// A named set of message sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SizesPreset {
-    /// The messages of DeathStarBench's SocialNetwork; only for that workload.
+    /// The sizes of the messages of DeathStarBench's SocialNetwork; only for that workload.
     SocialNetwork,
-    /// Calls to Snappy in Google's fleet up to 64 KiB.
+    /// The sizes of calls to the compressor Snappy in Google's fleet, up to 64 KiB.
     Fleet,
-    /// All calls to Snappy in Google's fleet.
+    /// The sizes of all calls to the compressor Snappy in Google's fleet.
     #[serde(rename = "fleet_whole")]
     FleetWhole,
-    /// The calls that HyperCompressBench represents.
+    /// The sizes of the calls that the benchmark HyperCompressBench represents.
     HyperCompressBench,
 }
 
-/// Sizes of the messages of a chain.
+/// The sizes of the messages of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MessageSizes {
-    /// The same sizes for all messages.
+    /// One distribution for all messages.
     All(Sizes),
-    /// Sizes in the order of the chain's messages; the last is used for later ones.
+    /// One distribution for each message of the chain, in order. Later messages have the last one.
     Each(#[schemars(length(min = 1, max = 8))] Vec<Sizes>),
 }
 
-/// Costs of operations on a core without accelerators.
+/// The costs of operations on a core without accelerators.
 #[allow(clippy::large_enum_variant, reason = "a workload has a few, not many")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "source", rename_all = "snake_case", deny_unknown_fields)]
@@ -130,108 +134,111 @@ pub enum Costs {
         #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
         tcp_cost_ns: Option<f64>,
     },
-    /// A recording of `accelflow record`: exactly one of the two fields.
+    /// Costs measured by `accelflow record`, given by exactly one of the two fields.
     Recording {
-        /// Its file, relative to this file.
+        /// The name of the recording's file, relative to the workload file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// Its text.
+        /// The text of the recording.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// The cost of each operation. Operations that are left out must not be used.
+    /// The cost of each operation. The services must not use an operation whose cost is left out.
     Operations {
-        /// The TCP stack, either way.
+        /// The cost of TCP, for sending and receiving alike.
         #[serde(default, rename = "TCP", skip_serializing_if = "Option::is_none")]
         tcp: Option<OperationCost>,
-        /// Encryption.
+        /// The cost of encryption.
         #[serde(default, rename = "Encr", skip_serializing_if = "Option::is_none")]
         encr: Option<OperationCost>,
-        /// Decryption.
+        /// The cost of decryption.
         #[serde(default, rename = "Decr", skip_serializing_if = "Option::is_none")]
         decr: Option<OperationCost>,
-        /// Headers of remote procedure calls.
+        /// The cost of processing the headers of remote procedure calls.
         #[serde(default, rename = "RPC", skip_serializing_if = "Option::is_none")]
         rpc: Option<OperationCost>,
-        /// Serialization.
+        /// The cost of serialization.
         #[serde(default, rename = "Ser", skip_serializing_if = "Option::is_none")]
         ser: Option<OperationCost>,
-        /// Deserialization.
+        /// The cost of deserialization.
         #[serde(default, rename = "Dser", skip_serializing_if = "Option::is_none")]
         dser: Option<OperationCost>,
-        /// Compression.
+        /// The cost of compression.
         #[serde(default, rename = "Cmp", skip_serializing_if = "Option::is_none")]
         cmp: Option<OperationCost>,
-        /// Decompression.
+        /// The cost of decompression.
         #[serde(default, rename = "Dcmp", skip_serializing_if = "Option::is_none")]
         dcmp: Option<OperationCost>,
-        /// Load balancing.
+        /// The cost of load balancing.
         #[serde(default, rename = "LdB", skip_serializing_if = "Option::is_none")]
         ldb: Option<OperationCost>,
     },
-    /// Measured on this machine; for SocialNetwork's own messages only.
+    /// Costs measured on the machine that runs the simulation; for SocialNetwork's own messages
+    /// only.
     Measured {},
 }
 
-/// The cost of an operation on a core.
+/// The cost of an operation on a core: a part per message and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCost {
-    /// The cost of a message, in ns.
+    /// The cost per message, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub ns: f64,
-    /// The cost of each byte of the message before compression, in ns.
+    /// The cost per byte of the message before compression, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub ns_per_byte: f64,
-    /// One standard error of the measured mean over the mean.
+    /// The relative standard error of the measured cost: one standard error of the mean, divided by
+    /// the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
 }
 
-/// The cost of an operation of a custom accelerator.
+/// The cost of a custom accelerator's operation on a core, and the accelerator's speedup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindCost {
-    /// The cost of a message on a core, in ns.
+    /// The cost per message on a core, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub ns: f64,
-    /// The cost of each byte of the message before compression on a core, in ns.
+    /// The cost on a core per byte of the message before compression, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub ns_per_byte: f64,
-    /// One standard error of the measured mean over the mean.
+    /// The relative standard error of the measured cost: one standard error of the mean, divided by
+    /// the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
-    /// The speedup of the accelerator over a core; by default `speedup.own` of the chip.
+    /// The speedup of the accelerator over a core; by default the chip's value `speedup.own`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.01, max = 1e6))]
     pub speedup: Option<f64>,
 }
 
-/// The duration of an answer of a remote side, of application logic, or of a message on the
+/// A distribution of times: of a remote side's answer, of application logic, or of a message on the
 /// network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// A constant time, in us.
+    /// One time, in us.
     ConstantUs(Duration),
     /// Times whose logarithm is normally distributed.
     LogNormal(LogNormalTime),
-    /// Pairs of a probability and a time in us, from probability 0 to 1; times are evenly spread
-    /// between the pairs.
+    /// Pairs of a probability and a time in us, from probability 0 to 1. Times are evenly
+    /// distributed between the pairs.
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
-    /// A CSV file with the columns time_us and count, relative to this file.
+    /// The name of a CSV file with the columns time_us and count, relative to the workload file.
     HistogramFile(String),
-    /// Times in us, ascending, with counts.
+    /// Pairs of a time in us, ascending, and the number of times it was measured.
     HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 
-/// A time in us, at most 1,000 s.
+/// A time in us, from 0 to 1e9 us (1,000 s).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Duration(#[schemars(range(min = 0.0, max = 1e9))] pub f64);
@@ -240,28 +247,28 @@ pub struct Duration(#[schemars(range(min = 0.0, max = 1e9))] pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogNormalTime {
-    /// The median, in us.
+    /// The median time, in us.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub median_us: f64,
-    /// The standard deviation of the logarithm.
+    /// The standard deviation of the time's natural logarithm.
     #[schemars(range(min = 0.0, max = 4.0))]
     pub sigma: f64,
 }
 
-/// The repetition of failed attempts.
+/// The repetition of attempts of a chain that fail.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
     /// The probability that an attempt fails.
     pub odds: Probability,
-    /// The largest number of attempts.
+    /// The largest number of attempts, the first included.
     #[schemars(range(min = 1, max = 100))]
     pub attempts: u8,
-    /// The time between attempts, in us.
+    /// The time from a failed attempt to the next one, in us.
     pub backoff_us: Duration,
 }
 
-/// A probability.
+/// A probability, from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Probability(#[schemars(range(min = 0.0, max = 1.0))] pub f64);

@@ -17,9 +17,9 @@ pub(super) const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
 const MAX_ROUNDS: usize = 1_000;
 
 impl Recording {
-    /// Checks the values of all services: times, numbers of samples, quantiles, calibrations, and
-    /// unique names. Whether operations are those of a service's path is checked where they are used
-    /// ([`Profile::from_recording`](super::Profile::from_recording)).
+    /// Checks the values of all recorded services: times, numbers of samples, quantiles,
+    /// calibrations and unique names. Whether operations are those of a service's path is checked
+    /// where they are used ([`Profile::from_recording`](super::Profile::from_recording)).
     ///
     /// # Errors
     /// [`RecordingError`] for the first value that is not allowed.

@@ -6,7 +6,8 @@ use accelflow_units::{Bytes, Time};
 
 use super::number::{ProfileParameter, number};
 
-/// The cost of an operation on a core, as a function of the size of the payload.
+/// The cost of an operation on a core: a constant part, and a part proportional to the size of the
+/// payload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     mean: Time,
@@ -14,8 +15,9 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Creates a cost with the value `mean` at the mean payload. The part `size_share` (clamped to
-    /// 0 to 1; NaN counts as 0) is proportional to the payload's size, and the rest is constant.
+    /// Creates a cost that is `mean` for a payload of mean size. The share `size_share` of it
+    /// (limited to 0 to 1; NaN counts as 0) is proportional to the payload's size, and the rest is
+    /// constant.
     pub fn new(mean: Time, size_share: f64) -> Cost {
         let size_share = if size_share.is_nan() {
             0.0
@@ -25,18 +27,19 @@ impl Cost {
         Cost { mean, size_share }
     }
 
-    /// The cost at the mean payload. It is also the mean cost, for every distribution of sizes.
+    /// Returns the cost for a payload of mean size. It is also the mean cost, for every
+    /// distribution of sizes.
     pub fn mean(self) -> Time {
         self.mean
     }
 
-    /// The share that is proportional to the payload's size.
+    /// Returns the share of the mean cost that is proportional to the payload's size, from 0 to 1.
     pub fn size_share(self) -> f64 {
         self.size_share
     }
 
-    /// Returns the cost for a payload of `size`, if the mean payload is `mean_size`. If `mean_size`
-    /// is zero, returns the mean cost.
+    /// Returns the cost for a payload of `size`, if the mean size is `mean_size`. If `mean_size` is
+    /// zero, returns the mean cost.
     #[inline]
     pub fn at(self, size: Bytes, mean_size: Bytes) -> Time {
         if mean_size == Bytes(0) {
@@ -48,18 +51,18 @@ impl Cost {
     }
 }
 
-/// Measured payload sizes of an operation.
+/// The measured payload sizes of an operation: its input and its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// Bytes that the accelerator reads.
+    /// The size of the data that the operation reads.
     pub input: Bytes,
-    /// Bytes that it writes.
+    /// The size of the data that the operation writes.
     pub output: Bytes,
 }
 
-/// The share of an operation's cost that grows with the payload, by [`Accel::index`], unless an
-/// option overrides it. It is one half for operations that process every byte, and zero for RPC and
-/// LdB, which read headers.
+/// The default shares of the operations' mean costs that are proportional to the payload's size, by
+/// [`Accel::index`]: one half for operations that process every byte, and zero for RPC and LdB,
+/// which read headers.
 ///
 /// Provenance: assumed. The paper prints no cost by size. One half lies between a cost per message
 /// and a cost per byte; the mean cost is the same for any value.

@@ -19,27 +19,31 @@ use super::services::{
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
-/// The use of the times of a recording.
+/// The way in which a profile uses the times of a recording: medians or distributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordedTimes {
-    /// The medians, the same for each request. Times outside of steps are left out.
+    /// Every request takes the recorded medians. Time outside of accelerator calls and application
+    /// logic (kernel, sockets, scheduling) is left out.
     #[default]
     Median,
-    /// A time for each request, drawn from the recorded distribution, and the time outside of
-    /// steps. Recordings before version 4 have no distributions; then the median is used.
+    /// Each request takes times drawn from the recorded distributions, including the time outside
+    /// of accelerator calls and application logic (kernel, sockets, scheduling). Recordings before
+    /// version 4 have no distributions; then the medians are used.
     Distribution,
 }
 
-/// The values that a recording does not contain, and the use of its times.
+/// Options of [`Profile::from_recording`]: values that a recording does not contain, and the use of
+/// its times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
-    /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
-    /// [`ASSUMED_SIZE_SHARES`].
+    /// The share of each operation's cost that is proportional to the payload's size, by
+    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
-    /// The waits for remote sides; by default [`RemoteWaits::short`].
+    /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
-    /// The use of the recorded times. Default medians: comparisons of systems need equal costs for
-    /// all, and the long times of a distribution are partly due to the recording machine.
+    /// The use of the recorded times. The default is medians: comparisons of systems need equal
+    /// costs for all, and the long times of a distribution are partly due to the machine that
+    /// recorded.
     pub times: RecordedTimes,
 }
 
@@ -61,12 +65,12 @@ impl RecordingOptions {
 }
 
 impl Profile {
-    /// Creates a profile of `services` with the costs in `recording`, operation by operation.
+    /// Creates the costs of `services` from `recording`, operation by operation.
     ///
     /// Services of the recording that `services` does not have are ignored.
     ///
-    /// CPU phases that were not measured share the time that makes application logic the paper's
-    /// 20.7 % of the service's time.
+    /// CPU phases that were not measured share the time that makes application logic 20.7 % of the
+    /// service's time, as in the paper.
     ///
     /// # Errors
     /// [`RecordingError`] if the recording lacks one of `services` or has one twice, if operations

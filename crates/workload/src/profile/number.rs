@@ -2,8 +2,8 @@
 
 use accelflow_parameters::{Kind, Parameter, Provenance};
 
-/// A parameter of a profile, such as `tcp_cost_ns`. Its default is its value; its source is the
-/// place, the computation or the reason.
+/// A number that a cost profile uses, such as `tcp_cost_ns`, with its value (stored as the
+/// default), unit and origin.
 pub type ProfileParameter = Parameter<String>;
 
 /// The number called `key`, whose unit is the suffix of the name; a share if the suffix is not a

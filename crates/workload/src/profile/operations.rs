@@ -11,41 +11,44 @@ use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, PhaseWalk, RecordedRequests, Service, ServiceError};
 use crate::sizes::{MessagePlace, PayloadSizes};
 
-/// The stated cost of an operation on a core.
+/// The cost of an operation on a core, as a workload file states it: a part per message and a part
+/// per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedCost {
-    /// The cost of a message, in ns.
+    /// The cost per message, in ns.
     pub ns: f64,
-    /// The cost of each byte of the message before compression, in ns.
+    /// The cost per byte of the message before compression, in ns.
     pub ns_per_byte: f64,
-    /// One standard error of the measured mean over the mean, if it was measured.
+    /// The relative standard error of the cost, if it was measured: one standard error of the mean,
+    /// divided by the mean.
     pub relative_error: Option<f64>,
 }
 
-/// The stated cost of each operation on a core, by [`Accel::index`].
+/// The cost of each operation on a core, by [`Accel::index`]; `None` for operations whose cost is
+/// not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
-/// Errors of stated costs.
+/// The error of stated costs that do not suffice for a service.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatedCostsError {
-    /// A service is wrong.
+    /// The service is invalid, or does not fit the trace memory.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// An operation that a service uses has no cost.
+    /// The service uses an operation whose cost is not stated.
     #[error(
         "service {service}: cost of {accel} = left out: must be stated, since the service uses it"
     )]
     Missing {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The operation.
+        /// The name of the accelerator whose operation has no cost.
         accel: String,
     },
 }
 
 impl StatedCost {
-    /// Returns the cost for messages with a mean size of `mean`. The part per byte becomes the
-    /// share that is proportional to the size.
+    /// Returns the cost for messages whose mean size is `mean`. The part per byte becomes the share
+    /// that is proportional to the size.
     pub fn at_mean(self, mean: Bytes) -> Cost {
         let of_size = self.ns_per_byte * mean.get() as f64;
         let whole = self.ns + of_size;
@@ -55,8 +58,9 @@ impl StatedCost {
 }
 
 impl Profile {
-    /// The stated costs of `service`, whose messages are of `sizes`. Application logic takes no
-    /// time: see [`Profile::with_cpu_times`].
+    /// Creates the costs of `service` from stated costs per message and per byte, with `sizes` as
+    /// the sizes of its messages. Application logic takes no time; [`Profile::with_cpu_times`] sets
+    /// it.
     ///
     /// # Errors
     /// [`StatedCostsError`] for an operation of the service without a cost, and the errors of
@@ -102,7 +106,8 @@ impl Profile {
         Ok(made)
     }
 
-    /// Combines `parts` to one profile with all their services, in order, and `waits`.
+    /// Combines the cost profiles `parts` to one that has all their services, in order. `waits` are
+    /// the times that remote sides take to answer.
     pub fn together(parts: Vec<Profile>, waits: RemoteWaits) -> Profile {
         let typical: Vec<_> = parts.iter().map(|part| part.typical).collect();
         let mut services = Vec::new();
@@ -124,9 +129,9 @@ impl Profile {
         whole
     }
 
-    /// Replaces the times of each service's application logic with those that `times` returns: a
-    /// time for each CPU phase in order, or `None`, and a time that the phases with `None` share
-    /// equally. Without that time, these phases are unchanged.
+    /// Replaces the times of application logic of each service. `times` returns, for the name of a
+    /// service, a time or `None` for each CPU phase in order, and a total time that the phases with
+    /// `None` share equally. If there is no total, these phases are unchanged.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

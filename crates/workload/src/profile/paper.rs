@@ -10,14 +10,14 @@ use super::services::{Drawn, OperationProfile, PhaseProfile, Profile, ServicePro
 use super::waits::RemoteWaits;
 use crate::services::{PhaseWalk, RecordedRequests, Service, ServiceError};
 
-/// The kinds of work in the paper's breakdown.
+/// A kind of work in the paper's breakdown of a service's time (AccelFlow, section III, Q1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShareKind {
-    /// The TCP stack, either way.
+    /// The TCP stack, for sending and receiving alike.
     Tcp,
     /// Encryption and decryption.
     Crypt,
-    /// Remote procedure call headers.
+    /// Processing of the headers of remote procedure calls.
     Rpc,
     /// Serialization and deserialization.
     Serialize,
@@ -30,7 +30,7 @@ pub enum ShareKind {
 }
 
 impl ShareKind {
-    /// The seven parts of a request's time, in the paper's order, application logic last.
+    /// The seven kinds of work, in the paper's order, application logic last.
     pub const ALL: [ShareKind; 7] = [
         ShareKind::Tcp,
         ShareKind::Crypt,
@@ -41,7 +41,7 @@ impl ShareKind {
         ShareKind::App,
     ];
 
-    /// The kind of an accelerator's operations; `None` for custom accelerators.
+    /// Returns the kind of work that an accelerator does; `None` for custom accelerators.
     pub const fn of(accel: Accel) -> Option<ShareKind> {
         Some(match accel {
             Accel::Tcp => ShareKind::Tcp,
@@ -54,7 +54,7 @@ impl ShareKind {
         })
     }
 
-    /// The paper's name for this kind of work.
+    /// Returns the paper's name for this kind of work.
     pub const fn name(self) -> &'static str {
         match self {
             ShareKind::Tcp => "TCP",
@@ -68,25 +68,26 @@ impl ShareKind {
     }
 }
 
-/// The mean share of a SocialNetwork invocation's time, in the order of [`ShareKind::ALL`].
+/// The mean share of each kind of work in the time of a SocialNetwork invocation, from 0 to 1, in
+/// the order of [`ShareKind::ALL`].
 ///
 /// Provenance: paper, section III, Q1. The printed shares add up to 99.9 %.
 pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.207];
 
-/// The reading of the printed mean shares.
+/// The interpretation of the mean shares of time that the paper prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
-    /// Means of the services' shares: the mean of Fig. 1's normalised bars, "on average, an
-    /// invocation spends".
+    /// The mean over the services of each service's share, so that all services count equally: the
+    /// mean of Fig. 1's normalised bars, "on average, an invocation spends".
     Services,
-    /// Shares of the total time: the share of the sum of the services' times, in which long
-    /// services count more. The (De)Cmp operation comes out cheaper (17.4 rather than 25.4 us with
-    /// TCP at 20 us) and the application phase longer (48.5 rather than 41.7 us); the others hardly
-    /// differ.
+    /// The share of the sum of all services' times, in which long services count more. Compared
+    /// with the mean over services, an operation of compression or decompression costs less (17.4
+    /// rather than 25.4 us with TCP at 20 us), and a CPU phase takes longer (48.5 rather than 41.7
+    /// us); the others hardly differ.
     Time,
 }
 
-/// The options of [`Profile::paper`].
+/// The values that [`Profile::paper`] needs in addition to the paper's shares of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaperOptions {
     /// The cost of a TCP operation on a core. All other costs scale with it.
@@ -95,15 +96,15 @@ pub struct PaperOptions {
     /// paper about the time of operations. A search for parameters that explain the paper's
     /// latencies found 7 us.
     pub tcp_cost: Time,
-    /// The reading of the mean shares; by default, means of the services' shares.
+    /// The interpretation of the printed mean shares; by default, means over the services.
     pub averaging: Averaging,
-    /// The share of the cost that is proportional to the payload, by [`Accel::index`]; by default
-    /// [`ASSUMED_SIZE_SHARES`].
+    /// The share of each operation's cost that is proportional to the payload's size, by
+    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
     /// The costs of custom accelerators, for which the paper has no share, by
-    /// [`Accel::own_number`]; by default none is known.
+    /// [`Accel::own_number`]; `None` if a cost is unknown, as all are by default.
     pub kinds: Vec<Option<Cost>>,
-    /// The waits for remote sides; by default [`RemoteWaits::short`].
+    /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
 }
 
@@ -119,39 +120,39 @@ impl Default for PaperOptions {
     }
 }
 
-/// Errors of deriving costs from the paper's shares.
+/// The error of services or options for which no costs follow from the paper's shares of time.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperProfileError {
-    /// A service is wrong.
+    /// A service is invalid, or does not fit the trace memory.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// A time of TCP of zero or beyond a second.
+    /// The cost of a TCP operation is zero or more than a second. Holds the cost.
     #[error("tcp_cost = {} ns: must be more than 0 and at most 1e9", .0.as_ns_f64())]
     TcpCost(Time),
-    /// A size share outside 0 to 1.
+    /// The share of a cost that is proportional to the payload's size is not from 0 to 1.
     #[error("size_shares[{accel}] = {value}: must be from 0 to 1")]
     SizeShare {
-        /// The accelerator.
+        /// The accelerator whose cost has the share.
         accel: Accel,
-        /// The value as given.
+        /// The share as given.
         value: f64,
     },
-    /// An operation of a custom accelerator without a cost.
+    /// A service uses a custom accelerator whose cost is not given.
     #[error(
         "cost of {name} = left out: must be stated, since the paper prints no share of time for it"
     )]
     Kind {
-        /// The accelerator's name.
+        /// The name of the accelerator.
         name: String,
     },
-    /// A kind of work that no service does, so that no cost follows from its share.
-    #[error("operations of {} = 0: must be at least 1 in some service, since the paper prints their share", .0.name())]
+    /// No service does this kind of work, so no cost follows from the paper's share of it.
+    #[error("operations of {} = 0: must be at least 1 in some service, since the paper prints a share of time for them", .0.name())]
     NoOperations(ShareKind),
 }
 
 impl Profile {
-    /// Derives costs such that `services` spend the paper's mean shares of their time on each kind
-    /// of operation.
+    /// Creates costs with which `services` spend the paper's mean shares of their time on each kind
+    /// of work.
     ///
     /// Values that the paper does not print are assumed as simply as possible: all operations of a
     /// kind cost the same in all services (compression what decompression does), and every CPU
@@ -168,11 +169,12 @@ impl Profile {
         Profile::paper_like(services, services, image, options)
     }
 
-    /// The costs of [`Profile::paper`] for `reference`, applied to `services`.
+    /// Creates costs of `services` that are those which [`Profile::paper`] derives for `reference`.
     ///
     /// For suites without shares in the paper: "services from other suites are similar" (section
     /// III, Q1) is read as equal costs of equal operations, so that a service's shares follow from
-    /// its operations. Operations that only occur after other branches have the same costs.
+    /// its operations. Operations that occur only away from the most common paths have the same
+    /// costs.
     ///
     /// # Errors
     /// The same as for [`Profile::paper`], for `services` and `reference`.
@@ -218,7 +220,8 @@ impl Profile {
     }
 }
 
-/// The mean share of each kind of work in a profile, in the order of [`ShareKind::ALL`].
+/// Returns the mean share of each kind of work in the time of a profile's services, from 0 to 1, in
+/// the order of [`ShareKind::ALL`].
 pub fn shares(profile: &Profile, averaging: Averaging) -> [f64; 7] {
     let times = profile.services().iter().map(|service| {
         let mut of = [0.0; 7];

@@ -5,7 +5,7 @@ use accelflow_units::Time;
 use super::recording::{RecordedQuantiles, RecordingError};
 use super::waits::WaitDistribution;
 
-/// The most points of a table in a recording.
+/// The largest number of points in a table of quantiles in a recording.
 pub const MAX_QUANTILES: usize = 64;
 
 /// The longest time that a recording may give: 1,000 s.
@@ -18,8 +18,9 @@ const PROBABILITIES: [f64; 22] = [
     0.99, 0.995, 0.998, 0.999, 1.0,
 ];
 
-/// Returns the distribution of `samples` as a table of 22 quantiles, between which times are evenly
-/// spread, with the mean of the samples. The table is empty if there are no samples.
+/// Returns the distribution of `samples` as a table of 22 points (probability, quantile), with the
+/// mean of the samples. Between points, times are evenly distributed. The table is empty if there
+/// are no samples.
 ///
 /// The last point is not the longest sample. It is chosen such that the last interval has the mean
 /// of its samples, so that a single long sample does not weigh as much as half of the interval.

@@ -8,168 +8,173 @@ use serde::{Deserialize, Serialize};
 
 use crate::services::ServiceError;
 
-/// The value of a recording's member `format`.
+/// The value of the member `format` of every recording.
 pub const FORMAT: &str = "accelflow-recording";
 
-/// The version of the format that this crate writes.
+/// The version of the recording format that this crate writes.
 pub const VERSION: u32 = 4;
 
-/// The versions of the format that this crate reads. Version 1 has no requests, before version 3
-/// there is no calibration, and before version 4 there are neither quantiles nor times outside of
-/// steps.
+/// The versions of the recording format that this crate reads. Version 2 added requests, version 3
+/// calibrations, and version 4 quantiles and times outside of accelerator calls.
 pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
-/// A table of quantiles: pairs of a probability and the quantile in nanoseconds. Empty if the
+/// A distribution of times as a table: pairs of a probability and the quantile in ns. Empty if the
 /// recording has no table.
 pub type RecordedQuantiles = Vec<(f64, f64)>;
 
-/// The largest number of different requests per service of a recording.
+/// The largest number of different requests that a recording may have per service.
 pub const MAX_REQUESTS: usize = 4_096;
 
-/// A recording of the runtime's measurements.
+/// A file of the costs, sizes and payload values that the runtime measured on real messages
+/// (`docs/recording-format.md`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    /// [`FORMAT`].
+    /// The name of the format, [`FORMAT`].
     pub format: String,
-    /// One of [`READ_VERSIONS`].
+    /// The version of the format, one of [`READ_VERSIONS`].
     pub version: u32,
-    /// The machine: processor, clock, system.
+    /// A description of the machine that recorded: processor, clock, system.
     pub machine: String,
-    /// The date, as `YYYY-MM-DD`.
+    /// The date of the recording, as `YYYY-MM-DD`.
     pub date: String,
-    /// The recorded services.
+    /// The services that were recorded.
     pub services: Vec<RecordedService>,
 }
 
-/// One service, on its most common path.
+/// The measurements of one service on its most common path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedService {
-    /// The service's short name.
+    /// The short name of the service.
     pub service: String,
-    /// The calibration that measured its costs; none if they come from served requests.
+    /// The calibration that measured the service's costs; `None` if they come from requests that
+    /// were served.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
-    /// Its phases, as in the service's path.
+    /// The measurements of each phase of the service's path, in order.
     pub phases: Vec<RecordedPhase>,
-    /// The time of its requests outside of steps and application logic, if it was measured.
+    /// The time of the service's requests outside of accelerator calls and application logic, if it
+    /// was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<RecordedOutside>,
-    /// Requests that were recorded one by one, on any path, if any.
+    /// The requests that were recorded one by one, on any path; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
 }
 
-/// The calibration of a service's costs, and their variation.
+/// A calibration: the measurement of a service's costs in several rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// The sum of its steps' costs in each round, in nanoseconds.
+    /// The sum of the costs of the service's accelerator calls in each round, in ns.
     pub round_costs_ns: Vec<f64>,
-    /// The share of the time in which the measuring thread did not run, as others had its core;
-    /// `None` if the system does not report it.
+    /// The share of the measuring time in which the measuring thread did not run because others had
+    /// its core, from 0 to 1; `None` if the system does not report it.
     pub waited_ratio: Option<f64>,
 }
 
-/// The time of requests outside of steps and application logic: kernel, sockets, scheduling.
+/// The time of requests outside of accelerator calls and application logic: kernel, sockets,
+/// scheduling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedOutside {
-    /// Processor time at the server.
+    /// The distribution of this time on the server's processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub core_quantiles_ns: RecordedQuantiles,
-    /// Response time at the client in excess of the server's time.
+    /// The distribution of the response time that the client measures in excess of the server's
+    /// time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_quantiles_ns: RecordedQuantiles,
-    /// The number of requests measured.
+    /// The number of requests that were measured.
     pub samples: u64,
 }
 
-/// Requests with the same facts.
+/// A group of recorded requests with the same payload values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedRequest {
-    /// The number of such requests.
+    /// The number of requests in the group.
     pub count: u64,
-    /// The facts of the requests: by phase and chain of the service's path, then by trace and
-    /// field. Phases of application logic have no chains.
+    /// The payload values that branches test in these requests: a list by phase and chain of the
+    /// service's path, then a map by trace and field. Phases of application logic have no chains.
     pub facts: Vec<Vec<BTreeMap<String, BTreeMap<String, i64>>>>,
 }
 
-/// A phase of a service.
+/// The measurements of one phase of a service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RecordedPhase {
-    /// Application logic.
+    /// Application logic, without accelerators.
     Cpu {
-        /// The median core time in nanoseconds; `None` if it was not measured.
+        /// The median core time in ns; `None` if it was not measured.
         app_ns: Option<f64>,
-        /// The distribution of the core time.
+        /// The distribution of the core time, in ns.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         app_quantiles_ns: RecordedQuantiles,
-        /// The number of invocations measured.
+        /// The number of invocations that were measured.
         samples: u64,
     },
-    /// Parallel chains.
+    /// Chains of traces that run in parallel.
     Chains(Vec<RecordedChain>),
 }
 
-/// A chain of traces.
+/// The measurements of one chain of traces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedChain {
-    /// The accelerator calls. The arms of a fork follow one another in the order in which they
-    /// began, whole arm after whole arm, as in a walk of the chain.
+    /// The accelerator calls of the chain, in order. The arms of a fork follow one another, each as
+    /// a whole, in the order in which they began.
     pub steps: Vec<RecordedStep>,
 }
 
-/// The direction of a message.
+/// The direction of a message, as seen from the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Into the service.
+    /// The service receives the message.
     Receive,
-    /// Out of the service.
+    /// The service sends the message.
     Send,
 }
 
-/// One accelerator call.
+/// The measurements of one accelerator call of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedStep {
-    /// The trace that makes the call.
+    /// The name of the trace that makes the call.
     pub trace: String,
-    /// The accelerator, by the paper's name.
+    /// The paper's name of the accelerator, such as `Decr`.
     pub accelerator: String,
-    /// The direction of the message. It is compared with the trace only for TCP.
+    /// The direction of the message. It is compared with that in the trace only for TCP.
     pub direction: Direction,
-    /// The median size of the accelerator's input.
+    /// The median size of the accelerator's input, in bytes.
     pub input_bytes: u64,
-    /// The median size of the accelerator's output.
+    /// The median size of the accelerator's output, in bytes.
     pub output_bytes: u64,
-    /// The facts of the output that branches can test.
+    /// The values of the output that branches can test, by name.
     #[serde(default)]
     pub facts: BTreeMap<String, i64>,
-    /// The median core time in nanoseconds.
+    /// The median core time of the operation, in ns.
     pub cost_ns: f64,
-    /// The distribution of the core time.
+    /// The distribution of the core time of the operation, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost_quantiles_ns: RecordedQuantiles,
-    /// The number of calls measured.
+    /// The number of calls that were measured.
     pub samples: u64,
 }
 
-/// The place of an error in a recording. All but the service are counted from 0.
+/// The place of an error in a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The name of the service.
     pub service: String,
     /// The index of the phase in the service's path, counted from 0.
     pub phase: usize,
-    /// The chain, in a phase of chains.
+    /// The index of the chain in the phase, counted from 0; `None` if the error is not in a chain.
     pub chain: Option<usize>,
-    /// The step, in a chain.
+    /// The index of the accelerator call in the chain, counted from 0; `None` if the error is not
+    /// in a call.
     pub step: Option<usize>,
 }
 
@@ -186,173 +191,180 @@ impl fmt::Display for Spot {
     }
 }
 
-/// The error of an invalid recording.
+/// The error of a recording that is invalid or does not fit the services that use it.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// The file cannot be read.
     #[error("{path}: {error}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// The reason.
+        /// The reason why it cannot be read.
         error: std::io::Error,
     },
-    /// The text is not JSON of this form; the message has line and column.
+    /// The text is not the JSON of a recording; the error has line and column.
     #[error("recording: must be the JSON of a recording: {0}")]
     Json(#[from] serde_json::Error),
-    /// JSON of another format.
+    /// The file is of another format. Holds the format's name.
     #[error("format = '{0}': must be 'accelflow-recording'")]
     Format(String),
-    /// A file of an unknown version.
+    /// The file is of a version that this crate does not read. Holds the version.
     #[error("recording format: version = {0}: must be 1, 2, 3 or 4")]
     Version(u32),
-    /// A member in a file of a version that does not have it.
+    /// The file has a member that exists only in later versions of the format.
     #[error(
-        "service {service}: '{member}' is of version {since}, the recording of version {version}"
+        "service {service}: '{member}': must be left out of a recording of version {version}; versions from {since} on have it"
     )]
     Early {
         /// The name of the service.
         service: String,
-        /// The member.
+        /// The name of the member.
         member: &'static str,
-        /// The first version that has it.
+        /// The first version of the format that has the member.
         since: u32,
-        /// The version of the recording.
+        /// The version of the file.
         version: u32,
     },
-    /// A calibration with a value out of range.
+    /// A value of a calibration is out of range.
     #[error("service {service}, calibration: {member} = {value}: must be from {least} to {most}")]
     Calibration {
         /// The name of the service.
         service: String,
-        /// The member.
+        /// The name of the member that has the value.
         member: &'static str,
-        /// The value.
+        /// The value as recorded.
         value: f64,
         /// The smallest allowed value.
         least: f64,
         /// The largest allowed value.
         most: f64,
     },
-    /// Requests are needed, and the recording has none.
-    #[error("service {0}: requests = left out: must be in the recording, as the source of facts")]
+    /// The recording has no single requests of a service, but their payload values are needed.
+    /// Holds the service's name.
+    #[error(
+        "service {0}: requests = left out: must be in the recording, since the values that branches test come from them"
+    )]
     NoRequests(String),
-    /// Too many requests.
+    /// The recording has more than [`MAX_REQUESTS`] different requests of a service.
     #[error("service {service}: different requests = {count}: must be at most 4096")]
     TooManyRequests {
         /// The name of the service.
         service: String,
-        /// The number of requests.
+        /// The number of different requests.
         count: usize,
     },
-    /// A request with a count out of range.
+    /// The number of requests in a group is out of range.
     #[error("service {service}, request {request}: count = {count}: must be from 1 to 1e12")]
     RequestCount {
         /// The name of the service.
         service: String,
-        /// The request, counted from 0.
+        /// The index of the group of requests, counted from 0.
         request: usize,
-        /// The value.
+        /// The number as recorded.
         count: u64,
     },
-    /// A request with another path.
-    #[error("service {service}, request {request}: the path has {expected}, the request {found}")]
+    /// A recorded request does not have the phases or chains of the service's path.
+    #[error(
+        "service {service}, request {request}: the service's path has {expected}, the recorded request has {found}"
+    )]
     RequestPath {
         /// The name of the service.
         service: String,
-        /// The request, counted from 0.
+        /// The index of the group of requests, counted from 0.
         request: usize,
-        /// The service's path.
+        /// The number of phases or chains of the service's path, in words.
         expected: String,
-        /// The request's path.
+        /// The number of phases or chains of the request, in words.
         found: String,
     },
-    /// A request that the traces cannot serve.
-    #[error("request {request}: {error}")]
+    /// The traces cannot serve a recorded request, for example because a payload value is missing.
+    #[error("recorded request {request}: {error}")]
     Request {
-        /// The request, counted from 0.
+        /// The index of the group of requests, counted from 0.
         request: usize,
-        /// The error and its place.
+        /// The reason, with its place in the service.
         error: ServiceError,
     },
-    /// A service that the recording lacks.
+    /// The recording does not have a service that needs it.
     #[error("service = '{service}': must be in the recording, which has {found}")]
     MissingService {
-        /// Its name.
+        /// The name of the service.
         service: String,
-        /// The services that the recording has.
+        /// The names of the services that the recording has.
         found: String,
     },
-    /// A service that is in the recording twice.
+    /// The recording has a service twice. Holds the service's name.
     #[error("service = '{0}': must be in the recording only once")]
     DuplicateService(String),
-    /// An unknown accelerator.
+    /// An accelerator call names an accelerator that is not one of the paper's nine.
     #[error(
         "{spot}: accelerator = '{name}': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp or LdB"
     )]
     UnknownAccelerator {
-        /// The place.
+        /// The place of the call.
         spot: Spot,
-        /// Its name.
+        /// The name as recorded.
         name: String,
     },
-    /// A cost out of range.
+    /// A core time is out of range.
     #[error("{spot}: {member} = {value}: must be from 0.001 to 1e12")]
     Cost {
-        /// The place.
+        /// The place of the time.
         spot: Spot,
-        /// `cost_ns` or `app_ns`.
+        /// The name of the member: `cost_ns` or `app_ns`.
         member: &'static str,
-        /// The value.
+        /// The time as recorded, in ns.
         value: f64,
     },
-    /// A table of quantiles that is not a distribution of times.
+    /// A table of quantiles is not a valid distribution of times.
     #[error(
-        "{place}: {member}[{point}] = [{probability}, {value}]: must be of 2 to {most} points whose \
-         probabilities go from 0 to 1, with times from {least} to 1e12, neither decreasing"
+        "{place}: {member}[{point}] = [{probability}, {value}]: must be a pair [probability, \
+         time in ns] of a table of 2 to {most}; probabilities go from 0 to 1, times are from {least} to \
+         1e12, and neither decreases"
     )]
     Quantiles {
-        /// The place.
+        /// The place of the table.
         place: String,
-        /// The member.
+        /// The name of the member that has the table.
         member: &'static str,
-        /// The point, counted from 0.
+        /// The index of the invalid point, counted from 0.
         point: usize,
-        /// Its probability.
+        /// The probability of the point.
         probability: f64,
-        /// Its time.
+        /// The time of the point, in ns.
         value: f64,
-        /// The shortest allowed time.
+        /// The shortest allowed time, in ns.
         least: f64,
-        /// The most points.
+        /// The largest allowed number of points.
         most: usize,
     },
-    /// Times outside of steps without any table.
+    /// The recorded times outside of accelerator calls have no table of quantiles or no samples.
+    /// Holds the service's name.
     #[error(
         "service {0}, outside: must have core_quantiles_ns, client_quantiles_ns or both, and samples \
          of at least 1"
     )]
     EmptyOutside(String),
-    /// A measurement without samples.
+    /// A measurement has no samples. Holds its place.
     #[error("{0}: samples = 0: must be at least 1")]
     NoSamples(Spot),
-    /// The recording took another path than the service's.
+    /// The recording does not have the phases, chains or calls of the service's path.
     #[error("{spot}: the service's path has {expected} here, the recording has {found}")]
     Path {
-        /// The place.
+        /// The place of the first difference.
         spot: Spot,
-        /// The service's path.
+        /// What the service's path has there.
         expected: String,
-        /// The recording's path.
+        /// What the recording has there.
         found: String,
     },
-    /// The service itself is wrong.
+    /// The service is invalid, or does not fit the trace memory.
     #[error(transparent)]
     Service(#[from] ServiceError),
 }
 
 impl Recording {
-    /// A recording without services.
+    /// Creates a recording without services.
     pub fn new(machine: &str, date: &str) -> Recording {
         Recording {
             format: FORMAT.to_owned(),
@@ -363,7 +375,7 @@ impl Recording {
         }
     }
 
-    /// Reads the file at `path`.
+    /// Reads the recording in the file at `path`.
     ///
     /// # Errors
     /// [`RecordingError::Read`] if the file cannot be read, and the errors of
@@ -376,8 +388,8 @@ impl Recording {
         Recording::from_json(&text)
     }
 
-    /// Reads the text of a recording. Its contents are checked against services when it becomes a
-    /// profile.
+    /// Reads a recording from its JSON text. Its contents are checked against services only when it
+    /// becomes a profile.
     ///
     /// # Errors
     /// [`RecordingError::Json`] for text that is not the JSON of a recording,
@@ -409,28 +421,28 @@ impl Recording {
         }
     }
 
-    /// The data for [`super::RecordedTimes::Distribution`] that this recording lacks, one sentence
-    /// each. Recordings before version 4 lack all of it.
+    /// Returns the data that this recording lacks for [`super::RecordedTimes::Distribution`], one
+    /// sentence for each kind of data. Recordings before version 4 lack all of it.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [
             (
-                "distributions of the costs of steps; their medians stand for them",
+                "distributions of the costs of accelerator calls; their medians are used instead",
                 |service| service.has_quantiles().1,
             ),
             (
-                "distributions of application logic; its medians stand for them",
+                "distributions of application logic; its medians are used instead",
                 |service| service.has_quantiles().0,
             ),
             (
-                "the processor time of requests outside of their steps; it counts as none",
+                "the processor time of requests outside of accelerator calls; it is taken as zero",
                 |service| {
                     let outside = service.outside.as_ref();
                     outside.is_some_and(|outside| !outside.core_quantiles_ns.is_empty())
                 },
             ),
             (
-                "the time of requests at the client; it counts as none",
+                "the time that requests take at the client; it is taken as zero",
                 |service| {
                     let outside = service.outside.as_ref();
                     outside.is_some_and(|outside| !outside.client_quantiles_ns.is_empty())
@@ -445,7 +457,7 @@ impl Recording {
         parts.iter().filter_map(sentence).collect()
     }
 
-    /// The text of this recording, with indentation.
+    /// Returns the recording as indented JSON.
     ///
     /// # Errors
     /// [`RecordingError::Json`]; none in practice.

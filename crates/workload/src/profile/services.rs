@@ -8,36 +8,38 @@ use super::number::ProfileParameter;
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{Operation, RecordedRequests, Service};
 
-/// An operation of a chain with its cost.
+/// One accelerator call of a service, with its cost and payload sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationProfile {
-    /// The accelerator call that has these costs.
+    /// The accelerator call that has this cost.
     pub operation: Operation,
-    /// Its cost on a core.
+    /// The cost of the operation on a core.
     pub cost: Cost,
-    /// Its payload sizes, if they were measured; otherwise they are drawn from [`crate::sizes`].
+    /// The payload sizes, if they were measured; otherwise they are drawn from [`crate::sizes`].
     pub payload: Option<Payload>,
     /// The distribution of the cost on a core, if it is drawn for each request. Its mean is that of
     /// `cost`.
     pub spread: Option<WaitDistribution>,
 }
 
-/// A phase of a service with its costs.
+/// The costs of one phase of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseProfile {
-    /// Application logic that takes a core this long.
+    /// Application logic that takes this much time on a core.
     Cpu(Time),
-    /// The operations of each parallel chain, in the order of [`Service::walk`].
+    /// The accelerator calls of each parallel chain, in the order of [`Service::walk`].
     Traces(Vec<Vec<OperationProfile>>),
 }
 
-/// The time of a request outside of its operations and application logic: kernel, sockets,
+/// The time of a request outside of accelerator calls and application logic: kernel, sockets,
 /// scheduling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutsideTimes {
-    /// Processor time at the server, where software executes the traces.
+    /// The distribution of this time on the server's processors, where software executes the
+    /// traces.
     pub core: Option<WaitDistribution>,
-    /// Response time at the client in excess of the server's time.
+    /// The distribution of the response time that the client measures in excess of the server's
+    /// time.
     pub client: Option<WaitDistribution>,
 }
 
@@ -49,7 +51,7 @@ pub(super) struct Drawn {
     pub(super) outside: OutsideTimes,
 }
 
-/// A service with its costs.
+/// A service with the costs of its operations and of its application logic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceProfile {
     pub(super) service: Service,
@@ -59,34 +61,35 @@ pub struct ServiceProfile {
 }
 
 impl ServiceProfile {
-    /// The service that has these costs.
+    /// Returns the service that has these costs.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// The costs of each phase of [`Service::path`].
+    /// Returns the costs of each phase of [`Service::path`].
     pub fn phases(&self) -> &[PhaseProfile] {
         &self.phases
     }
 
-    /// Requests that were recorded one by one; none if they were not.
+    /// Returns the requests of the service that were recorded one by one; none if there are no such
+    /// records.
     pub fn requests(&self) -> &RecordedRequests {
         &self.requests
     }
 
-    /// The distribution of the application logic of the phase number `phase`, if it is drawn for
-    /// each request. Its mean is the phase's time.
+    /// Returns the distribution of the time of application logic in the phase with index `phase`,
+    /// if it is drawn for each request. Its mean is the phase's time.
     pub fn app_spread(&self, phase: usize) -> Option<&WaitDistribution> {
         self.drawn.app.get(phase)?.as_ref()
     }
 
-    /// The time of a request outside of operations and application logic; empty unless a recording
-    /// has it and its distributions are used.
+    /// Returns the time of a request outside of accelerator calls and application logic; empty
+    /// unless a recording has it and its distributions are used.
     pub fn outside(&self) -> &OutsideTimes {
         &self.drawn.outside
     }
 
-    /// The costs of the service's operations, phase by phase and chain by chain.
+    /// Returns the service's accelerator calls with their costs, phase by phase and chain by chain.
     pub fn operations(&self) -> impl Iterator<Item = &OperationProfile> {
         self.phases
             .iter()
@@ -97,9 +100,10 @@ impl ServiceProfile {
             .flatten()
     }
 
-    /// Returns the operation of accelerator `accel` in `trace`; `receives` distinguishes a TCP that
-    /// receives from one that sends. `None` if the operation is not on the service's most common
-    /// path: see [`Profile::typical_cost`].
+    /// Returns the call of accelerator `accel` by the trace `trace` in a chain, given by the
+    /// indices `phase` and `chain`. `receives` distinguishes a TCP that receives from one that
+    /// sends. `None` if the call is not on the service's most common path: see
+    /// [`Profile::typical_cost`].
     ///
     /// If the trace calls the accelerator more than once in this way, returns the first call. No
     /// trace of the paper does.
@@ -120,7 +124,7 @@ impl ServiceProfile {
         })
     }
 
-    /// The application logic of one invocation.
+    /// Returns the time of the application logic of one invocation, on a core.
     pub fn app_time(&self) -> Time {
         let cpu = self.phases.iter().filter_map(|phase| match phase {
             PhaseProfile::Cpu(time) => Some(*time),
@@ -129,8 +133,8 @@ impl ServiceProfile {
         cpu.fold(Time::ZERO, |sum, time| sum + time)
     }
 
-    /// The core time of one invocation without accelerators: application logic and all operations
-    /// at their mean costs.
+    /// Returns the time of one invocation on a core without accelerators: application logic and all
+    /// operations at their mean costs.
     pub fn core_time(&self) -> Time {
         self.operations().fold(self.app_time(), |sum, operation| {
             sum + operation.cost.mean()
@@ -138,7 +142,8 @@ impl ServiceProfile {
     }
 }
 
-/// The costs of a set of services.
+/// The costs on a core of the operations and the application logic of a set of services, with the
+/// times that remote sides take to answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub(super) services: Vec<ServiceProfile>,
@@ -166,12 +171,12 @@ impl Profile {
         }
     }
 
-    /// The services, in the order in which they were given.
+    /// Returns the services with their costs, in the order in which they were given.
     pub fn services(&self) -> &[ServiceProfile] {
         &self.services
     }
 
-    /// Restricts the profile to the services with these names.
+    /// Keeps only the services with these names.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
@@ -179,25 +184,25 @@ impl Profile {
         self
     }
 
-    /// The service called `name`.
+    /// Returns the service called `name` with its costs; `None` if the profile does not have it.
     pub fn service(&self, name: &str) -> Option<&ServiceProfile> {
         self.services
             .iter()
             .find(|profile| profile.service.name() == name)
     }
 
-    /// The mean cost of accelerator `accel` over all operations of all services. Used for
-    /// operations that are not on the most common paths. `None` if no service uses `accel`.
+    /// Returns the mean cost of accelerator `accel` over all its calls in all services, for calls
+    /// that are not on the most common paths. `None` if no service uses `accel`.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }
 
-    /// The waits for remote sides.
+    /// Returns the times that remote sides take to answer.
     pub fn waits(&self) -> &RemoteWaits {
         &self.waits
     }
 
-    /// The parameters of this profile, with their origins.
+    /// Returns every number that this profile uses, with its origin.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

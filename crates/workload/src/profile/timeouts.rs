@@ -6,9 +6,9 @@ use accelflow_units::Time;
 use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, Service, ServiceError};
 
-/// The mean number of messages that a request to `service` awaits for longer than `timeout`, if
-/// waits are independent of one another and of the load, and every request takes the most common
-/// path.
+/// Returns the mean number of messages that a request to `service` awaits for longer than
+/// `timeout`, in closed form. It assumes that waits are independent of one another and of the load,
+/// and that every request takes the most common path.
 ///
 /// A time-out ends its chain and, once the other chains of its phase have ended, its request. A
 /// chain whose awaited messages are late with probabilities p1, p2, ... times out with probability

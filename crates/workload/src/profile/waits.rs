@@ -8,7 +8,8 @@ use accelflow_units::Time;
 
 use super::number::{ProfileParameter, number};
 
-/// A log-normal distribution of waits, a constant, or a table of quantiles.
+/// A distribution of times, such as those that a remote side takes to answer: log-normal, constant,
+/// or a table of quantiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitDistribution {
     median: Time,
@@ -16,8 +17,8 @@ pub struct WaitDistribution {
     quantiles: Option<Arc<[(f64, Time)]>>,
 }
 
-/// The time between a request's departure and the response's arrival, by the trace that receives
-/// the response.
+/// The times that remote sides take to answer, from the departure of a request to the arrival of
+/// the response, by the trace that receives the response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteWaits {
     by_trace: Vec<(String, WaitDistribution)>,
@@ -27,10 +28,11 @@ pub struct RemoteWaits {
 }
 
 impl WaitDistribution {
-    /// The largest spread: the 99th percentile is 10 thousand times the median.
+    /// The largest standard deviation of a time's natural logarithm: the 99th percentile is then
+    /// about ten thousand times the median.
     pub const MAX_SIGMA: f64 = 4.0;
 
-    /// A constant wait.
+    /// Creates a distribution in which every time is `wait`.
     pub const fn constant(wait: Time) -> WaitDistribution {
         WaitDistribution {
             median: wait,
@@ -40,8 +42,8 @@ impl WaitDistribution {
     }
 
     /// Creates a log-normal distribution with the median `median`. `sigma` is the standard
-    /// deviation of the logarithm, clamped to 0 to [`WaitDistribution::MAX_SIGMA`] (NaN counts as
-    /// 0).
+    /// deviation of the time's natural logarithm, limited to 0 to [`WaitDistribution::MAX_SIGMA`]
+    /// (NaN counts as 0).
     pub fn log_normal(median: Time, sigma: f64) -> WaitDistribution {
         let sigma = if sigma.is_nan() {
             0.0
@@ -55,9 +57,9 @@ impl WaitDistribution {
         }
     }
 
-    /// A table of quantiles: (probability, the wait that this share of waits does not exceed),
-    /// evenly spread between the points. `None` unless the table goes from probability 0 to 1 and
-    /// never decreases.
+    /// Creates a distribution from points of (probability, time): the share of times that are not
+    /// longer. Between points, times are evenly distributed. `None` unless the points go from
+    /// probability 0 to 1 and never decrease.
     pub fn of_quantiles(points: &[(f64, Time)]) -> Option<WaitDistribution> {
         let (first, last) = (points.first()?, points.last()?);
         let rises = |pair: &[(f64, Time)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
@@ -69,17 +71,18 @@ impl WaitDistribution {
         })
     }
 
-    /// The median wait.
+    /// Returns the median time.
     pub const fn median(&self) -> Time {
         self.median
     }
 
-    /// The standard deviation of the wait's logarithm; 0 for a constant and for quantiles.
+    /// Returns the standard deviation of the time's natural logarithm; 0 for a constant and for a
+    /// table of quantiles.
     pub const fn sigma(&self) -> f64 {
         self.sigma
     }
 
-    /// The mean wait.
+    /// Returns the mean time.
     pub fn mean(&self) -> Time {
         let Some(points) = &self.quantiles else {
             return self.median.scale((self.sigma * self.sigma / 2.0).exp());
@@ -90,7 +93,7 @@ impl WaitDistribution {
         Time::from_ns_f64(points.windows(2).map(part).sum())
     }
 
-    /// The probability of a wait longer than `limit`.
+    /// Returns the probability of a time longer than `limit`.
     pub fn exceeds(&self, limit: Time) -> f64 {
         if let Some(points) = &self.quantiles {
             return 1.0 - share_up_to(points, limit);
@@ -103,8 +106,9 @@ impl WaitDistribution {
         libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
     }
 
-    /// Draws the wait with number `index` of request number `request`. It depends only on the
-    /// arguments. (`index` and `index + 1` are used, for Box and Muller's transformation.)
+    /// Draws the time with number `index` of request number `request`. The result depends only on
+    /// the arguments, so all systems that are compared see the same times. Different draws of a
+    /// request must have indices at least 2 apart, since `index + 1` is used too.
     pub fn draw(&self, seed: u64, request: u64, index: u64) -> Time {
         if let Some(points) = &self.quantiles {
             return at(points, attribute_unit(seed, request, index));
@@ -145,8 +149,7 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// Creates waits of 5 us for all messages, as for remote sides in the same rack with little
-    /// work.
+    /// Creates times of 5 us for all remote sides, as in the same rack with little work.
     ///
     /// Provenance: assumed. The paper prints no remote times, and its shares of tax and logic add
     /// up to the whole execution, so they leave remote time out.
@@ -160,14 +163,15 @@ impl RemoteWaits {
         }
     }
 
-    /// Medians of the spans in DeathStarBench's own Jaeger capture of 20 compose-post requests
-    /// (socialNetwork, delimitrou/DeathStarBench at 6ecb0970).
+    /// Creates the times of the remote sides of DeathStarBench's SocialNetwork: medians of the
+    /// spans in its own Jaeger capture of 20 compose-post requests (socialNetwork,
+    /// delimitrou/DeathStarBench at 6ecb0970).
     ///
     /// T5: a get from redis (social_graph_redis_get, 72 us). T6: a find in MongoDB
     /// (social_graph_mongo_find, 276 us). T7: an insert into MongoDB (post_storage_mongo_insert,
-    /// 242 us). T10: the median of the medians of the seven servers that ComposePost calls
-    /// (6, 7, 13, 269, 452, 542 and 1,434 us). Others, such as T12, were not measured and have
-    /// the wait of T10. The spans include the remote side's own datacenter tax.
+    /// 242 us). T10: the median of the medians of the seven servers that ComposePost calls (6, 7,
+    /// 13, 269, 452, 542 and 1,434 us). Others, such as T12, were not measured and have the time of
+    /// T10. The spans include the remote side's own datacenter tax.
     pub fn social_network() -> RemoteWaits {
         let constant = |us| WaitDistribution::constant(Time::from_us(us));
         RemoteWaits {
@@ -180,8 +184,8 @@ impl RemoteWaits {
         }
     }
 
-    /// Makes each wait log-normal with the same median, and the spread of the remote sides in the
-    /// same Jaeger capture ([`WaitDistribution::log_normal`]).
+    /// Makes each time log-normal with the same median, and with the variation of the remote sides
+    /// in the Jaeger capture of [`RemoteWaits::social_network`].
     ///
     /// Provenance: derived. Each kind of span was captured 20 times, so its printed 99th percentile
     /// is its longest, which in 20 normal values lies 1.867 standard deviations above the median on
@@ -202,7 +206,8 @@ impl RemoteWaits {
         self
     }
 
-    /// Creates the constant wait `time` for all messages, marked as an assumption of the user.
+    /// Creates times that are all `time`, for all remote sides. Their origin is noted as given by
+    /// the user.
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),
@@ -212,26 +217,26 @@ impl RemoteWaits {
         }
     }
 
-    /// Sets the wait for remote responses of the trace called `trace` to the constant `time`.
+    /// Sets the time that remote sides take to answer to the trace `trace` to the constant `time`.
     pub fn with(self, trace: &str, time: Time) -> RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the waits of the trace called `trace`.
+    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`.
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         self.by_trace.retain(|(name, _)| name != trace);
         self.by_trace.push((trace.to_owned(), distribution));
         self
     }
 
-    /// Sets the distribution of the waits of all traces without their own.
+    /// Sets the distribution of the times for all traces that do not have one of their own.
     #[must_use]
     pub fn with_other(mut self, distribution: WaitDistribution) -> RemoteWaits {
         self.other = distribution;
         self
     }
 
-    /// Marks the waits as stated by a workload's file.
+    /// Marks the times as stated by a workload file.
     #[must_use]
     pub fn stated(mut self) -> RemoteWaits {
         self.provenance = Provenance::Assumed;
@@ -239,12 +244,13 @@ impl RemoteWaits {
         self
     }
 
-    /// The wait of the trace called `trace`; the median, if waits are drawn.
+    /// Returns the time that remote sides take to answer to the trace `trace`; the median, if times
+    /// are drawn.
     pub fn of(&self, trace: &str) -> Time {
         self.distribution(trace).median
     }
 
-    /// The distribution of the waits of the trace called `trace`.
+    /// Returns the distribution of the times that remote sides take to answer to the trace `trace`.
     pub fn distribution(&self, trace: &str) -> WaitDistribution {
         self.by_trace
             .iter()

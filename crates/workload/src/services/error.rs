@@ -4,62 +4,68 @@ use accelflow_trace::Fault;
 
 use super::place::Place;
 
-/// The error of an invalid service, or one that does not fit a trace memory.
+/// The error of an invalid service, or of one that does not fit the traces of a trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// The path does not begin with exactly one chain, which receives the request.
-    #[error("service {0}: the path must begin with exactly one chain, which receives the request")]
+    /// The path does not begin with exactly one chain of traces, which receives the request. Holds
+    /// the service's name.
+    #[error(
+        "service {0}: the path must begin with exactly one chain of traces, which receives the request"
+    )]
     Beginning(String),
-    /// A phase with no chains or too many.
+    /// A phase starts no chains of traces, or more than
+    /// [`MAX_PARALLEL_CHAINS`](super::MAX_PARALLEL_CHAINS) at once.
     #[error("service {service}, phase {phase}: chains = {chains}: must be from 1 to 64")]
     Chains {
-        /// The service's name.
+        /// The name of the service.
         service: String,
-        /// The phase, counted from 0.
+        /// The index of the phase in the path, counted from 0.
         phase: usize,
-        /// The number of its chains.
+        /// The number of chains in the phase.
         chains: usize,
     },
-    /// A chain names a trace that is not in the memory.
+    /// A chain names a trace that is not in the trace memory.
     #[error("{place}: trace = '{trace}': must be in the trace memory")]
     UnknownTrace {
-        /// The chain.
+        /// The place of the chain.
         place: Place,
-        /// The name.
+        /// The name that the memory does not have.
         trace: String,
     },
-    /// A fact that no branch in the memory tests.
-    #[error("{place}: fact = '{trace}.{field}': must be tested by a branch")]
+    /// A chain states a payload value (a fact) that no branch in the trace memory tests.
+    #[error("{place}: fact = '{trace}.{field}': must be a payload value that a branch tests")]
     UnknownField {
-        /// The chain.
+        /// The place of the chain.
         place: Place,
-        /// The trace the fact is for.
+        /// The name of the trace for which the value is stated.
         trace: String,
-        /// The field's name.
+        /// The name of the payload field.
         field: String,
     },
-    /// A chain that begins with the wrong accelerator.
+    /// A chain begins with the wrong accelerator: the first chain of a service must begin with TCP,
+    /// which receives the request; a core starts the others, so they must not.
     #[error("{place}: trace = '{trace}': {}", if *.first {
         "must begin with TCP, since a message starts it"
     } else {
         "must not begin with TCP, since the core starts it"
     })]
     Trigger {
-        /// The chain.
+        /// The place of the chain.
         place: Place,
-        /// Its first trace.
+        /// The name of the chain's first trace.
         trace: String,
-        /// Whether it is the first of the service.
+        /// Whether the chain is the first of the service.
         first: bool,
     },
-    /// A trace that cannot continue.
+    /// A trace cannot continue, for example because the chain does not state a payload value that a
+    /// branch tests.
     #[error("{place}, trace {trace}: {fault}")]
     Fault {
-        /// The chain.
+        /// The place of the chain.
         place: Place,
-        /// The trace that cannot continue.
+        /// The name of the trace that cannot continue.
         trace: String,
-        /// The reason.
+        /// The reason why the trace cannot continue.
         fault: Fault,
     },
 }

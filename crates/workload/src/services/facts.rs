@@ -9,7 +9,8 @@ use super::place::Place;
 use super::recorded::RecordedTables;
 use super::service::Chain;
 
-/// The facts of one chain, by address of the trace and number of the field.
+/// The payload values (facts) that the branches of one chain of traces test, as a table by address
+/// of the trace and number of the field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainFacts {
     entry: AtmAddress,
@@ -20,7 +21,8 @@ pub struct ChainFacts {
 }
 
 impl ChainFacts {
-    /// Looks the names of `chain` up in `image`. `place` is for the message of an error.
+    /// Creates the table of the payload values that `chain` states, with names replaced by
+    /// addresses and numbers of `image`. `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for a trace that `image` does not have, and
@@ -60,16 +62,17 @@ impl ChainFacts {
         })
     }
 
-    /// Makes the facts with `odds` drawn for each request. `place` is the chain's phase and number,
-    /// which keep its draws apart from those of other chains.
+    /// Makes the fields with `odds` random: their values are drawn for each request. `place` is
+    /// (phase, chain in the phase), which keeps the draws apart from those of other chains.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
         self.odds = OddsTable::resolve(|trace| self.of(trace), odds, place, image);
         self
     }
 
-    /// Takes the facts of each request from a recorded request: one of `variants` of the chain,
-    /// each with its number of requests. `place` is for the message of an error.
+    /// Takes the payload values of each request from a recorded request, which is drawn from
+    /// `variants`: pairs of a number of requests and the chain with their values. `place` is the
+    /// chain's place, for error messages.
     ///
     /// # Errors
     /// The errors of [`ChainFacts::resolve`].
@@ -87,14 +90,14 @@ impl ChainFacts {
         Ok(self)
     }
 
-    /// The address at which the chain begins.
+    /// Returns the address of the chain's first trace.
     pub fn entry(&self) -> AtmAddress {
         self.entry
     }
 
-    /// Returns the facts of request number `request` in the trace that begins at `trace`. They
-    /// depend only on the arguments, so they are the same in every system. Without odds and
-    /// recorded requests, they are those of [`ChainFacts::of`].
+    /// Returns the payload values of request number `request` in the trace that begins at address
+    /// `trace`. They depend only on the arguments, so they are the same in every simulated system.
+    /// If nothing is random, they are those of [`ChainFacts::of`].
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
         let common = match self.recorded.of(seed, request) {
@@ -104,15 +107,15 @@ impl ChainFacts {
         self.odds.of(common, trace, self.fields, seed, request)
     }
 
-    /// Returns the facts on the most common path in the trace that begins at `trace`, the address
-    /// of its first word. No facts for an address outside the memory.
+    /// Returns the payload values on the most common path in the trace that begins at address
+    /// `trace`. An address outside the memory has no values.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
         self.row(&self.table, trace)
     }
 
-    /// The facts that every request has in the trace that begins at `trace`; `None` if some are
-    /// drawn.
+    /// Returns the payload values in the trace that begins at address `trace`, if they are the same
+    /// for every request; `None` if some are random.
     pub fn fixed(&self, trace: AtmAddress) -> Option<PayloadFacts<'_>> {
         let drawn = !self.recorded.is_empty() || self.odds.draws(trace, self.fields);
         (!drawn).then(|| self.of(trace))

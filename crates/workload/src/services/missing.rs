@@ -7,21 +7,22 @@ use accelflow_trace::{Fault, Image};
 use super::outcomes::{MAX_WAYS, execute};
 use super::service::Chain;
 
-/// A fact that a branch tests and that the chain does not state.
+/// A payload value (a fact) that a branch tests but that a chain of traces does not state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFact {
-    /// The trace whose payload has the fact.
+    /// The name of the trace whose branch tests the value.
     pub trace: String,
-    /// The name of the missing field.
+    /// The name of the payload field.
     pub field: String,
-    /// Other missing facts, with the values for which a branch tests this one: trace, field, value.
+    /// The condition under which a branch tests this value: other missing values, as (trace, field,
+    /// value). Empty if it is tested in any case.
     pub given: Vec<(String, String, i64)>,
 }
 
 impl Chain {
-    /// Returns the facts that branches test but this chain does not state, in order of occurrence.
-    /// Facts for which `is_open` is true may be 0 or 1. Empty for a chain that stops for another
-    /// reason.
+    /// Returns the payload values that branches test but this chain does not state, in order of
+    /// occurrence. `is_open(trace, field)` is true for values that may be 0 or 1. Empty for a chain
+    /// that stops for another reason.
     pub fn missing_facts(
         &self,
         image: &Image,

@@ -5,39 +5,39 @@ use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
 use super::payload_facts::PayloadFacts;
 
-/// The probability that a field is 1, by its value on the most common path.
+/// The probability that a payload field is 1 in a request, depending on its value on the most
+/// common path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
-    /// The probability where the most common path has 1.
+    /// The probability of 1, from 0 to 1, where the field is 1 on the most common path.
     pub where_one: f64,
-    /// The probability where the most common path has 0.
+    /// The probability of 1, from 0 to 1, where the field is 0 on the most common path.
     pub where_zero: f64,
 }
 
-/// Odds outside 0 to 1.
+/// The error of a probability outside 0 to 1.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("odds of {trace}.{field} = {value}: must be from 0 to 1")]
+#[error("odds of {trace}.{field} = {value}: must be a probability from 0 to 1")]
 pub struct OddsError {
-    /// The name of the trace that tests the fact.
+    /// The name of the trace that tests the field.
     pub trace: String,
-    /// The name of the fact's field.
+    /// The name of the payload field.
     pub field: String,
     /// The value as given.
     pub value: f64,
 }
 
-/// The odds of fields that remote sides determine, by trace and field. Fields without odds are
-/// those of the most common path.
+/// The probabilities of payload values that vary from request to request, by trace and field.
+/// Fields without a probability have their value on the most common path.
 ///
-/// Whether a fact deviates is drawn independently for each request, chain, trace and field.
+/// Values are drawn independently for each request, chain, trace and field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactOdds {
     known: Vec<(String, String, Odds)>,
 }
 
 impl Odds {
-    /// Creates odds that draw 1 with `probability`, independently of the value on the most common
-    /// path.
+    /// Creates a probability of 1 that does not depend on the value on the most common path.
     pub const fn of(probability: f64) -> Odds {
         Odds {
             where_one: probability,
@@ -45,8 +45,8 @@ impl Odds {
         }
     }
 
-    /// Creates odds that draw the value of the most common path, except for a share `other` of
-    /// requests.
+    /// Creates probabilities by which a share `other` of requests, from 0 to 1, deviates from the
+    /// value on the most common path.
     pub fn common_but(other: f64) -> Odds {
         Odds {
             where_one: 1.0 - other,
@@ -64,12 +64,12 @@ impl Odds {
 }
 
 impl FactOdds {
-    /// No odds: every request takes the most common path.
+    /// Creates a set without probabilities: every request takes the most common path.
     pub fn none() -> FactOdds {
         FactOdds::default()
     }
 
-    /// Sets the odds of `field` of the payload of `trace`.
+    /// Sets the probability of the value of `field` in the payload that `trace` tests.
     ///
     /// # Errors
     /// [`OddsError`] for a number outside 0 to 1.
@@ -91,7 +91,8 @@ impl FactOdds {
         Ok(self)
     }
 
-    /// The odds of `field` in `trace`, if they are stated.
+    /// Returns the probability of the value of `field` in the payload that `trace` tests, if it is
+    /// set.
     pub fn of(&self, trace: &str, field: &str) -> Option<Odds> {
         let found = self
             .known
@@ -109,7 +110,7 @@ pub(super) struct OddsTable {
     place: u64,
 }
 
-/// The facts of one trace of one request.
+/// The payload values (facts) that the branches of one trace test in one request.
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnFacts<'a> {
     common: PayloadFacts<'a>,

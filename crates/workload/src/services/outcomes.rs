@@ -13,28 +13,29 @@ use super::error::ServiceError;
 use super::place::Place;
 use super::service::{Chain, Service};
 
-/// One path through a chain.
+/// One path through the branches of a chain of traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainPath {
-    /// The chain with exactly the facts that its branches test on this path.
+    /// The chain with exactly the payload values that its branches test on this path.
     pub chain: Chain,
-    /// The number of branches on it, including those in arms of forks.
+    /// The number of branches on this path, including those in the arms of forks.
     pub conditionals: u32,
 }
 
-/// A step between CPU phases.
+/// A sequence of accelerators that needs no core: a step between the CPU phases of a service's path
+/// (AccelFlow, section III, Q2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// The trace that begins it, without its variant of compression.
+    /// The name of the trace that begins it, such as `T9` for both `T9` and `T9+Cmp`.
     pub entry: String,
-    /// The most branches that one execution of it resolves.
+    /// The largest number of branches that one execution of it resolves.
     pub conditionals: u32,
 }
 
 impl Chain {
-    /// Returns all paths through this chain, one for each combination of branch outcomes. Fields
-    /// are 0 or 1, since all conditions of the paper's traces test bits. Facts of this chain are
-    /// ignored. `place` is for the message of an error.
+    /// Returns all paths through this chain, one for each combination of branch outcomes. Every
+    /// tested field is taken to be 0 or 1, as in all traces of the paper; the values that this
+    /// chain states are ignored. `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError`] for an unknown trace and for traces that cannot go on.
@@ -72,8 +73,9 @@ impl Chain {
 pub(super) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
-    /// Checks that a chain can continue with its facts, for all values 0 and 1 of its open fields.
-    /// `place` is for the message of an error.
+    /// Checks that the chain's traces can run to their end with the payload values that it states,
+    /// and with both values, 0 and 1, of fields for which `is_open(trace, field)` is true. `place`
+    /// is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::Fault`] for a field that a branch tests and that is neither open nor stated.
@@ -165,7 +167,7 @@ pub(super) fn execute(
     Ok(branches)
 }
 
-/// The sequences of `service`, in order.
+/// Returns the accelerator sequences of `service`, in the order of its path.
 ///
 /// # Errors
 /// The same as for [`Chain::outcomes`].
@@ -190,7 +192,8 @@ pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, Serv
     Ok(found.into_iter().map(|(_, sequence)| sequence).collect())
 }
 
-/// The share of the sequences of `services` with at least one conditional; 0 without sequences.
+/// Returns the share of the accelerator sequences of `services` that have at least one conditional,
+/// from 0 to 1; 0 if there are no sequences (AccelFlow, section III, Q2).
 ///
 /// # Errors
 /// The same as for [`Chain::outcomes`].

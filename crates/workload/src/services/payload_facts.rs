@@ -2,7 +2,8 @@
 
 use accelflow_trace::{Facts, Field};
 
-/// The facts of one trace. Conditions are tested without comparing names.
+/// The payload values (facts) that the branches of one trace test, by number of the field, so that
+/// no names are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct PayloadFacts<'a>(&'a [Option<i64>]);
 

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The place of a chain in a service. Phases and chains are counted from 0.
+/// The place of a chain of traces in a service. Phases and chains are counted from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The name of the service that has the chain.
     pub service: String,
-    /// The phase of the path, CPU phases included.
+    /// The index of the phase in the service's path, CPU phases included.
     pub phase: usize,
-    /// The chain within the phase.
+    /// The index of the chain within the phase.
     pub chain: usize,
 }
 

@@ -4,17 +4,17 @@ use accelflow_kernel::attribute;
 
 use super::service::{Chain, Phase, Service};
 
-/// The recorded requests to a service. One of them is drawn for each simulated request, so
-/// correlations between facts are preserved.
+/// The requests to a service that were recorded one by one. A simulated request takes the payload
+/// values of one of them, drawn at random, so correlations between values are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
     variants: Vec<(u64, Service)>,
 }
 
 impl RecordedRequests {
-    /// Adds `count` requests with the facts of `service`, replaced where `facts` has others, as
-    /// (phase, chain, trace, field, value). Phases and chains that the service does not have are
-    /// ignored.
+    /// Adds `count` equal requests. Their payload values are those of `service`, except for
+    /// `facts`: (phase, chain, trace, field, value). Phases and chains that the service does not
+    /// have are ignored.
     pub fn add<'f>(
         &mut self,
         count: u64,
@@ -32,19 +32,21 @@ impl RecordedRequests {
         self.variants.push((count, variant));
     }
 
-    /// The number of requests.
+    /// Returns the total number of recorded requests.
     pub fn count(&self) -> u64 {
         self.variants.iter().map(|(count, _)| count).sum()
     }
 
-    /// The service with the facts of each variant, and the number of requests of that variant.
+    /// Returns the groups of equal requests: the number of requests in each, and the service with
+    /// their payload values.
     pub fn variants(&self) -> impl Iterator<Item = (u64, &Service)> {
         self.variants
             .iter()
             .map(|(count, service)| (*count, service))
     }
 
-    /// One chain with the facts of each variant, and the number of requests of that variant.
+    /// Returns the groups of equal requests: the number of requests in each, and one chain, by
+    /// phase and index in it, with their payload values.
     pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
         self.variants().filter_map(move |(count, service)| {
             let chains = service.path().get(phase)?.chains();

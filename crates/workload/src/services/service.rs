@@ -3,10 +3,10 @@
 use super::error::ServiceError;
 use super::place::Place;
 
-/// The most chains that one phase may start at once.
+/// The largest number of chains of traces that one phase of a service may start at once.
 pub const MAX_PARALLEL_CHAINS: usize = 64;
 
-/// A service: the phases of one invocation, in order.
+/// A service: its name, its remote procedure, and the path of phases that one invocation takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
     name: String,
@@ -14,16 +14,17 @@ pub struct Service {
     pub(super) path: Vec<Phase>,
 }
 
-/// A part of a service's path. A phase begins when all of the one before has ended.
+/// A phase of a service's path. It begins when all of the phase before has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Application logic on the core that the request belongs to.
+    /// Application logic on the core to which the request belongs.
     Cpu,
-    /// Chains of traces that run at the same time.
+    /// Chains of traces that run in parallel.
     Traces(Vec<Chain>),
 }
 
-/// A chain: a trace and those that its tails lead to.
+/// A chain of traces: a first trace and those that its tails lead to, with the payload values
+/// (facts) that its branches test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     entry: String,
@@ -39,7 +40,7 @@ struct Fact {
 }
 
 impl Service {
-    /// A service called `name` whose remote procedure is `method`.
+    /// Creates the service `name`, whose remote procedure is `method` and whose phases are `path`.
     ///
     /// # Errors
     /// [`ServiceError::Beginning`] unless the first phase is a single chain (the one that receives
@@ -67,22 +68,22 @@ impl Service {
         })
     }
 
-    /// The paper's short name, such as `CPost`.
+    /// Returns the service's name: for SocialNetwork the paper's short name, such as `CPost`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The remote procedure in the suite's interface, such as `ComposePost`.
+    /// Returns the name of the service's remote procedure, such as `ComposePost`.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The phases in order. A message starts the first; the core starts the others.
+    /// Returns the phases in order. A message starts the first; a core starts the others.
     pub fn path(&self) -> &[Phase] {
         &self.path
     }
 
-    /// The number of phases of application logic.
+    /// Returns the number of phases of application logic.
     pub fn cpu_phases(&self) -> usize {
         self.path
             .iter()
@@ -90,7 +91,7 @@ impl Service {
             .count()
     }
 
-    /// The most chains that run at the same time.
+    /// Returns the largest number of chains that one phase starts at once.
     pub fn max_parallel_chains(&self) -> usize {
         self.path
             .iter()
@@ -99,7 +100,7 @@ impl Service {
             .unwrap_or(0)
     }
 
-    /// The chains with their places, in order.
+    /// Returns all chains of the path with their places, in order.
     pub fn chains(&self) -> impl Iterator<Item = (Place, &Chain)> + '_ {
         self.path.iter().enumerate().flat_map(move |(phase, part)| {
             part.chains()
@@ -120,17 +121,17 @@ impl Service {
 }
 
 impl Phase {
-    /// One chain.
+    /// Creates a phase that starts one chain of traces.
     pub fn one(chain: Chain) -> Phase {
         Phase::Traces(vec![chain])
     }
 
-    /// `count` equal chains in parallel.
+    /// Creates a phase that starts `count` equal chains in parallel.
     pub fn parallel(count: usize, chain: &Chain) -> Phase {
         Phase::Traces(vec![chain.clone(); count])
     }
 
-    /// The chains of this phase: none for a CPU phase.
+    /// Returns the chains that this phase starts; none for a CPU phase.
     pub fn chains(&self) -> &[Chain] {
         match self {
             Phase::Cpu => &[],
@@ -140,7 +141,8 @@ impl Phase {
 }
 
 impl Chain {
-    /// A chain that begins with the trace called `entry`, such as `T9+Cmp`.
+    /// Creates a chain that begins with the trace called `entry`, such as `T9+Cmp`, and states no
+    /// payload values.
     pub fn new(entry: &str) -> Chain {
         Chain {
             entry: entry.to_owned(),
@@ -148,8 +150,8 @@ impl Chain {
         }
     }
 
-    /// Sets `field` of the payload of `trace` to `value`. A later value for the same field replaces
-    /// an earlier one.
+    /// Sets the value of the payload field `field` that branches of `trace` test. Replaces an
+    /// earlier value of the same field.
     pub fn with(mut self, trace: &str, field: &str, value: i64) -> Chain {
         self.facts
             .retain(|fact| fact.trace != trace || fact.field != field);
@@ -161,20 +163,21 @@ impl Chain {
         self
     }
 
-    /// The name of the first trace.
+    /// Returns the name of the chain's first trace.
     pub fn entry(&self) -> &str {
         &self.entry
     }
 
-    /// The value of `field` in the payload of `trace`, if this chain states it.
+    /// Returns the value of the payload field `field` that branches of `trace` test, if this chain
+    /// states it.
     ///
-    /// For use on every step of a simulation, resolve a chain once into [`ChainFacts`].
+    /// For use in every step of a simulation, convert the chain once to [`ChainFacts`].
     pub fn fact(&self, trace: &str, field: &str) -> Option<i64> {
         let of = |fact: &&Fact| fact.trace == trace && fact.field == field;
         self.facts.iter().find(of).map(|fact| fact.value)
     }
 
-    /// The stated facts as (trace, field, value).
+    /// Returns the payload values that the chain states, as (trace, field, value).
     pub fn facts(&self) -> impl Iterator<Item = (&str, &str, i64)> {
         self.facts
             .iter()

@@ -7,60 +7,64 @@ use super::facts::ChainFacts;
 use super::place::Place;
 use super::service::{Chain, Phase, Service};
 
-/// One accelerator call of a chain.
+/// One call of an accelerator in a chain of traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The trace that makes the call.
+    /// The name of the trace that makes the call.
     pub trace: String,
     /// The accelerator that is called.
     pub accel: Accel,
-    /// Whether it is a TCP that receives (first in its trace); any other TCP sends.
+    /// Whether the accelerator is a TCP that receives, since it is the first call of its trace. Any
+    /// other TCP sends.
     pub receives: bool,
-    /// The execution that makes the call: 0 for the chain's own, then one number for each that a
-    /// fork has started, in the order of a [`Walker`].
+    /// The parallel execution that makes the call: 0 for the chain's own, then 1, 2 ... for those
+    /// that forks start, in the order in which a [`Walker`] follows them.
     pub arm: usize,
 }
 
-/// The visits of a chain. The arms of forks follow one another, as a [`Walker`] visits them.
+/// The traces and accelerator calls of a chain on its most common path. The arms of forks follow
+/// one another, as a [`Walker`] visits them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainWalk {
-    /// The traces in the order of entry.
+    /// The names of the traces, in the order in which the chain enters them.
     pub traces: Vec<String>,
-    /// The accelerator calls in order.
+    /// The accelerator calls, in order.
     pub operations: Vec<Operation>,
 }
 
-/// The visits of a phase.
+/// The work of one phase of a service: application logic, or the accelerator calls of its chains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PhaseWalk {
-    /// Application logic.
+    /// Application logic on a core.
     Cpu,
-    /// One walk for each of the parallel chains.
+    /// Chains of traces that run in parallel, one entry each.
     Traces(Vec<ChainWalk>),
 }
 
-/// Counts of an invocation of a service.
+/// The accelerator calls and traces of one invocation of a service, counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of accelerator calls: the last column of Table IV.
+    /// The number of accelerator calls: the last column of AccelFlow's Table IV.
     pub total: u32,
-    /// The calls of each accelerator, by [`Accel::index`].
+    /// The number of calls of each accelerator, by [`Accel::index`].
     pub by_accel: [u32; Accel::MOST],
-    /// The traces visited, in order; parallel chains and arms of forks one after another.
+    /// The names of the traces that run, in order; parallel chains and arms of forks follow one
+    /// another.
     pub traces: Vec<String>,
-    /// The path as Table IV prints it: `T1-CPU-3x(T8-T7)-CPU-T2`. Whether a request is compressed
-    /// before it is sent does not show, so `T8+Cmp` is `T8`.
+    /// The path as AccelFlow's Table IV prints it, such as `T1-CPU-3x(T8-T7)-CPU-T2`. Whether a
+    /// request is compressed before it is sent is not shown, so `T8+Cmp` is `T8`.
     pub path: String,
 }
 
 impl Counts {
-    /// The calls of one accelerator.
+    /// Returns the number of calls of the accelerator `accel`.
     pub fn of(&self, accel: Accel) -> u32 {
         self.by_accel[accel.index()]
     }
 }
 
-/// Counts the calls of an invocation of `service` with the traces of `image`.
+/// Counts the accelerator calls and traces of one invocation of `service` on its most common path,
+/// with the traces of `image`.
 ///
 /// # Errors
 /// The same as for [`Service::walk`].
@@ -87,7 +91,8 @@ pub fn invocations(service: &Service, image: &Image) -> Result<Counts, ServiceEr
 }
 
 impl Service {
-    /// Walks all chains through the traces of `image`.
+    /// Follows all chains of the service through the traces of `image` on the most common path, and
+    /// returns the work of each phase.
     ///
     /// # Errors
     /// [`ServiceError`] for names that `image` does not know, for a first chain that does not
@@ -167,7 +172,7 @@ fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, S
 }
 
 impl PhaseWalk {
-    /// The walks of this phase: none for a CPU phase.
+    /// Returns the walks of the chains of this phase; none for a CPU phase.
     pub fn chains(&self) -> &[ChainWalk] {
         match self {
             PhaseWalk::Cpu => &[],

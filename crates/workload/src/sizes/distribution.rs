@@ -4,21 +4,21 @@ use accelflow_units::Bytes;
 
 use super::normal::normal_quantile;
 
-/// The largest size that a distribution may have: 1 TiB.
+/// The largest message size that a distribution may have: 1 TiB.
 pub const MAX_SIZE: Bytes = Bytes(1 << 40);
 
-/// Sizes with their probabilities.
+/// A distribution of message sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
-    /// A fixed size.
+    /// All messages have this size.
     Fixed(Bytes),
-    /// Sizes that are evenly spread between given quantiles.
+    /// Sizes are evenly distributed between the points of a table of quantiles.
     Quantiles(QuantileTable),
-    /// Sizes whose logarithm is normally distributed.
+    /// The logarithm of the size is normally distributed.
     LogNormal(LogNormal),
 }
 
-/// A log-normal distribution of sizes, from 1 byte to [`MAX_SIZE`].
+/// A log-normal distribution of message sizes, limited to 1 byte to [`MAX_SIZE`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
     median: f64,
@@ -26,8 +26,9 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
-    /// Creates a distribution with the median `median_bytes`, whose logarithm has the standard
-    /// deviation `sigma`. `None` unless the median is from 1 to [`MAX_SIZE`] and sigma from 0 to 4.
+    /// Creates a log-normal distribution with the median `median_bytes`, in bytes. `sigma` is the
+    /// standard deviation of the size's natural logarithm. `None` unless the median is from 1 to
+    /// [`MAX_SIZE`] and `sigma` from 0 to 4.
     pub fn new(median_bytes: f64, sigma: f64) -> Option<LogNormal> {
         let fits = (1.0..=MAX_SIZE.get() as f64).contains(&median_bytes);
         (fits && (0.0..=4.0).contains(&sigma)).then_some(LogNormal {
@@ -68,45 +69,50 @@ impl LogNormal {
     }
 }
 
-/// A piecewise linear quantile function.
+/// A table of (probability, size): the share of messages that are not larger than each size.
+/// Between the points, sizes are evenly distributed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileTable {
     /// From (0, minimum) to (1, maximum); neither column decreases.
     pub(super) points: Vec<(f64, u64)>,
 }
 
-/// The error of an invalid quantile table.
+/// The error of an invalid table of quantiles, or of a limit below all sizes.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizeError {
-    /// Too few points.
+    /// The table has fewer than 2 points. Holds their number.
     #[error("quantile table: points = {0}: must be at least 2")]
     Points(usize),
-    /// The table does not go from 0 to 1.
-    #[error("quantile table: probabilities = {first} to {last}: must be 0 to 1")]
+    /// The probabilities of the table do not go from 0 to 1.
+    #[error("quantile table: probabilities = {first} to {last}: must go from 0 to 1")]
     Ends {
-        /// The first probability.
+        /// The first probability in the table.
         first: f64,
-        /// The last probability.
+        /// The last probability in the table.
         last: f64,
     },
-    /// A point that decreases.
-    #[error("quantile table: point {0}: probability and size must not decrease")]
+    /// A probability or a size is less than that of the point before. Holds the index of the point,
+    /// counted from 0.
+    #[error(
+        "quantile table: point {0}: probability and size must not be less than those of the point before"
+    )]
     Order(usize),
-    /// A size beyond [`MAX_SIZE`].
+    /// A size is larger than [`MAX_SIZE`]. Holds the size.
     #[error("size = {}: must be at most {} bytes", .0.get(), MAX_SIZE.get())]
     TooLarge(Bytes),
-    /// A cut below the smallest size.
-    #[error("cut = {}: must be at least {} bytes, the smallest size", .cut.get(), .min.get())]
+    /// The largest size to keep is below all sizes of the distribution, so nothing is left.
+    #[error("largest size to keep = {} bytes: must be at least {} bytes, the smallest size of the distribution", .cut.get(), .min.get())]
     Cut {
-        /// The cut.
+        /// The largest size to keep.
         cut: Bytes,
-        /// The smallest size.
+        /// The smallest size of the distribution.
         min: Bytes,
     },
 }
 
 impl QuantileTable {
-    /// Creates a table of (probability, size): the share of sizes up to each size.
+    /// Creates a table from points of (probability, size): the share of messages that are not
+    /// larger than the size.
     ///
     /// # Errors
     /// [`SizeError`] unless there are two or more points from probability 0 to 1 whose
@@ -169,8 +175,9 @@ impl QuantileTable {
 }
 
 impl SizeDistribution {
-    /// The size at `u` in `[0, 1)`, rounded to whole bytes: if `u` is uniform, a sample. Values
-    /// outside give the smallest or the largest size, NaN the smallest.
+    /// Returns the size at the quantile `u`, from 0 up to 1, rounded to whole bytes. With a uniform
+    /// random `u` this draws a size. Values outside give the smallest or the largest size, NaN the
+    /// smallest.
     #[inline]
     pub fn sample(&self, u: f64) -> Bytes {
         match self {
@@ -183,13 +190,13 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns a quantile of the sizes: the share `probability` has at most this size. 0.5 yields
-    /// the median.
+    /// Returns the size that a share `probability` of messages, from 0 to 1, does not exceed; 0.5
+    /// yields the median.
     pub fn quantile(&self, probability: f64) -> Bytes {
         self.sample(probability)
     }
 
-    /// The mean, rounded to whole bytes.
+    /// Returns the mean size, rounded to whole bytes.
     pub fn mean(&self) -> Bytes {
         match self {
             SizeDistribution::Fixed(size) => *size,
@@ -204,13 +211,13 @@ impl SizeDistribution {
         }
     }
 
-    /// The largest size that can be drawn.
+    /// Returns the largest size that can be drawn.
     pub fn max(&self) -> Bytes {
         self.sample(1.0)
     }
 
-    /// Returns the probability of a size above `size`. For 2 KB it is the probability that a
-    /// payload does not fit into a queue entry.
+    /// Returns the probability that a message is larger than `size`. For 2 KB it is the probability
+    /// that a payload does not fit a queue entry.
     pub fn share_beyond(&self, size: Bytes) -> f64 {
         match self {
             SizeDistribution::Fixed(fixed) => f64::from(u8::from(*fixed > size)),
@@ -219,7 +226,7 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns the distribution conditional on sizes of at most `cut`.
+    /// Returns the distribution of only those messages that are not larger than `cut`.
     ///
     /// # Errors
     /// [`SizeError::Cut`] if no size is that small.

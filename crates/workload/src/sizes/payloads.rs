@@ -11,36 +11,37 @@ use accelflow_units::Bytes;
 use super::distribution::{QuantileTable, SizeDistribution};
 use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
 
-/// The cut of [`SizePreset::Fleet`]: 64 KiB, which 95 % of the fleet's calls do not exceed.
+/// The largest message size of [`SizePreset::Fleet`]: 64 KiB, which 95 % of the calls in Google's
+/// fleet do not exceed.
 ///
 /// Provenance: assumed. AccelFlow's payloads have "a long tail with a few tens of KB".
 pub const FLEET_CUT: Bytes = Bytes::from_kib(64);
 
-/// A named set of sizes.
+/// A named set of distributions of message sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SizePreset {
-    /// The messages of DeathStarBench's SocialNetwork, each with its own distribution.
+    /// The sizes of DeathStarBench's SocialNetwork, a distribution for each message.
     SocialNetwork,
-    /// Calls to Snappy in Google's fleet up to [`FLEET_CUT`].
+    /// The sizes of calls to the compressor Snappy in Google's fleet, up to [`FLEET_CUT`].
     Fleet,
-    /// All calls to Snappy in Google's fleet.
+    /// The sizes of all calls to the compressor Snappy in Google's fleet.
     FleetWhole,
-    /// The calls that HyperCompressBench represents.
+    /// The sizes of the calls that the benchmark HyperCompressBench represents.
     HyperCompressBench,
 }
 
-/// The place of a message in a request.
+/// The place of a message in a service's path: phase, chain of traces, and trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessagePlace {
-    /// The phase of the service's path, counted from 0.
+    /// The index of the phase in the service's path, counted from 0.
     pub phase: u16,
-    /// The chain within the phase.
+    /// The index of the chain within the phase, counted from 0.
     pub chain: u16,
-    /// The trace within the chain: a trace handles one message.
+    /// The index of the trace within the chain, counted from 0. A trace handles one message.
     pub trace: u16,
 }
 
-/// The sizes of all messages.
+/// The distributions of the sizes of all messages of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PayloadSizes {
     /// By name of the message; empty if all are of [`PayloadSizes::other`].
@@ -53,7 +54,7 @@ pub struct PayloadSizes {
 }
 
 impl SizePreset {
-    /// The presets of payload sizes, in the order of their numbers.
+    /// All presets of message sizes, in the order of their numbers.
     pub const ALL: [SizePreset; 4] = [
         SizePreset::SocialNetwork,
         SizePreset::Fleet,
@@ -61,7 +62,7 @@ impl SizePreset {
         SizePreset::HyperCompressBench,
     ];
 
-    /// The name in configurations.
+    /// Returns the preset's name in configurations, such as `fleet`.
     pub const fn name(self) -> &'static str {
         match self {
             SizePreset::SocialNetwork => "socialnetwork",
@@ -98,7 +99,7 @@ impl MessagePlace {
 }
 
 impl PayloadSizes {
-    /// One distribution for all messages.
+    /// Creates sizes with one distribution for all messages.
     pub fn same(distribution: SizeDistribution) -> PayloadSizes {
         PayloadSizes {
             named: Vec::new(),
@@ -115,8 +116,8 @@ impl PayloadSizes {
         self
     }
 
-    /// Sets the sizes of the messages of one chain of a service, in order; the last is used for
-    /// later ones.
+    /// Sets the sizes of the messages of one chain of a service, given by (phase, chain), one
+    /// distribution for each message in order. Later messages have the last one.
     #[must_use]
     pub fn with_chain(
         mut self,
@@ -129,7 +130,7 @@ impl PayloadSizes {
         self
     }
 
-    /// The sizes of a preset.
+    /// Creates the sizes of a preset.
     ///
     /// With [`SizePreset::SocialNetwork`], a message that [`message_names`] does not name is as
     /// large as a reply without data, 28 B.
@@ -154,7 +155,7 @@ impl PayloadSizes {
         }
     }
 
-    /// The distribution of a message of the service called `service`.
+    /// Returns the distribution of the size of one message of the service called `service`.
     pub fn distribution(&self, service: &str, place: MessagePlace) -> &SizeDistribution {
         if !self.chains.is_empty() {
             let chain = (service.to_owned(), place.phase, place.chain);
@@ -180,15 +181,16 @@ impl PayloadSizes {
         named.map_or(&self.other, |(_, distribution)| distribution)
     }
 
-    /// The size of a message of request number `request`: a function of the arguments alone.
+    /// Draws the size of one message of request number `request`. The result depends only on the
+    /// arguments, so all systems that are compared see the same sizes.
     pub fn draw(&self, service: &str, place: MessagePlace, seed: u64, request: u64) -> Bytes {
         self.distribution(service, place).draw(place, seed, request)
     }
 }
 
 impl SizeDistribution {
-    /// A sample for the message at `place` of request number `request`: a function of the
-    /// arguments alone. (For use where the distribution was looked up beforehand.)
+    /// Draws the size of the message at `place` of request number `request` from this distribution.
+    /// The result depends only on the arguments.
     #[inline]
     pub fn draw(&self, place: MessagePlace, seed: u64, request: u64) -> Bytes {
         self.sample(attribute_unit(seed, request, place.index()))
@@ -209,8 +211,9 @@ const VOID_SIZE: Bytes = Bytes(28);
 const POSTS: &str = "ReadHomeTimeline rsp (10 posts)";
 const POST_IDS: &str = "ReadPosts req (10 ids)";
 
-/// The messages of one chain of a SocialNetwork service, one for each trace in the order of the
-/// walk, by the names of the measured sizes; empty for a chain that none was measured for.
+/// Returns the names of the messages of one chain of a SocialNetwork service, one for each trace in
+/// order. The names are those of the measured sizes; empty for a chain whose messages were not
+/// measured.
 ///
 /// Provenance: the messages between services are those of the interface. Messages to and from
 /// caches and databases were not measured; each is taken to be as large as the message between
