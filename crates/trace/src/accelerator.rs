@@ -39,7 +39,7 @@ impl Accel {
 }
 
 /// The paper's nine accelerators as constants to import by name: `nine::Tcp` is [`Accel::Tcp`].
-#[allow(non_upper_case_globals, missing_docs)]
+#[allow(non_upper_case_globals)]
 pub mod nine {
     use super::Accel;
 

@@ -136,7 +136,7 @@ impl std::fmt::Display for Warning {
     }
 }
 
-/// The way in which an execution enters a sequence of nodes.
+/// How an execution enters a sequence of nodes: at the start of a trace, or in the middle of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// At the start of a trace: a core, a message or the tail of another trace starts it.

@@ -280,8 +280,8 @@ impl Workload {
                     stated.map_err(|error| missing(&error, &place, image))?
                 }
                 Some(Costs::Measured {}) => {
-                    let allowed = "must be paper, recording or operations next to services with \
-                                   costs of their own";
+                    let allowed = "must be paper, recording or operations, since a service of \
+                                   the file has costs of its own";
                     return Err(Refusal::new(
                         format!("{place}.source"),
                         "'measured'",

@@ -28,7 +28,7 @@ pub struct StatedCost {
 /// not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
-/// The error of stated costs that do not suffice for a service.
+/// The error of a workload file's costs that do not suffice for one of its services.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatedCostsError {
     /// The service is invalid, or does not fit the trace memory.
