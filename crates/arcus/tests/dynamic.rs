@@ -259,7 +259,7 @@ fn both_limits_hold_and_the_smaller_is_promised() {
     };
     let error = manager.register(same).unwrap_err().to_string();
     assert!(
-        error.contains("one in bytes and one in operations"),
+        error.contains("one in Gbit/s, one in messages per second"),
         "{error}"
     );
     let none = AdmissionRequest {

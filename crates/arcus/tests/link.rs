@@ -182,7 +182,7 @@ fn a_link_that_cannot_be_is_refused() {
             posted_headers: 0,
             ..good
         })
-        .contains("header credits")
+        .contains("credits for PCIe headers")
     );
     assert!(
         refused(PcieConfig {

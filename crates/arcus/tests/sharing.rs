@@ -417,13 +417,13 @@ fn what_cannot_run_is_refused_with_its_place() {
         .contains("needs storage")
     );
     assert!(refused(backlog(0, 0)).contains("size of a flow's messages = 0"));
-    assert!(refused(good().with_weight(f64::NAN)).contains("flow weight = NaN"));
+    assert!(refused(good().with_weight(f64::NAN)).contains("weight of a flow = NaN"));
     assert!(
         refused(Flow {
             queue_limit: 0,
             ..good()
         })
-        .contains("flow queue limit = 0")
+        .contains("queue limit of a flow = 0")
     );
     let never = Arrivals::Poisson(Time::ZERO);
     assert!(
@@ -454,7 +454,7 @@ fn mechanisms_and_settings_that_cannot_be_are_refused() {
     assert!(matches!(
         error,
         PlatformError::OutOfRange {
-            name: "duration",
+            name: "duration in us",
             ..
         }
     ));

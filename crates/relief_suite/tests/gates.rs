@@ -201,7 +201,7 @@ fn impossible_settings_are_refused() {
     let later = dag.task(Isp, &[Source::Task(0)]).unwrap_err();
     assert_eq!(
         later.to_string(),
-        "source = 0: must be below 0, the number of the task itself"
+        "task that provides an input = 0: must be below 0, the number of the task that uses it"
     );
     assert_eq!(
         dag.task(Isp, &[]).unwrap_err().to_string(),

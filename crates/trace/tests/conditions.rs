@@ -160,7 +160,7 @@ fn unreadable_fields_of_payloads_are_refused() {
     assert!(said(&format!("n == '{}'", "x".repeat(65))).contains("at most 64 bytes"));
     assert!(said("n == 'a\u{7}'").contains("control characters"));
     assert!(said("n > 'a'").contains("== or !="));
-    assert!(said("n == 1 == 'a'").contains("do not chain"));
+    assert!(said("n == 1 == 'a'").contains("must not follow another"));
 }
 
 #[test]

@@ -112,7 +112,10 @@ fn a_damaged_table_is_refused() {
     };
     let canny = good.len() - 4 - 9;
     assert_eq!(good[canny..canny + 2], [0, 5]);
-    assert!(with(23, 1).contains("left over"), "one kind fewer");
+    assert!(
+        with(23, 1).contains("bytes follow the last entry"),
+        "one kind fewer"
+    );
     assert!(with(23, 3).contains("bytes expected"), "one more");
     assert!(with(canny + 2, b'1').contains("accelerator name = "));
     assert!(with(canny + 7, 3).contains("unknown direction 3"));
@@ -164,7 +167,7 @@ fn declarations_that_differ_are_refused() {
     assert_eq!(
         error.to_string(),
         "accelerator 'SHA256': must have one declaration, but has 'kind SHA256 yields size number, digest text' \
-         and as 'kind SHA256 sends'"
+         and 'kind SHA256 sends'"
     );
     assert_eq!(library.traces().len(), 1);
     assert!(text::declarations([hashed().as_slice(), &[other]]).is_err());
@@ -190,7 +193,7 @@ fn branches_and_directions_keep_to_the_declaration() {
     let test = |condition: &str| branch(condition, seq(&["LdB"]).unwrap(), vec![]).unwrap();
     let said = refused(vec![hash(), test("width == 1")]).to_string();
     assert!(
-        said.contains("yield (only the text 'digest', the number 'size')"),
+        said.contains("yields (only the text 'digest', the number 'size')"),
         "{said}"
     );
     let said = refused(vec![hash(), test("digest == 1")]).to_string();
