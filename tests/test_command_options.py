@@ -56,8 +56,8 @@ USELESS = [
     ("companions together --most-seeds 3", "--most-seeds = 3: must be given with --precision"),
     ("explain --json --markdown x.md", "--json = given: must be left out with --markdown"),
     ("power r.json --inputs", "--inputs = given: must be left out with RESULTS"),
-    ("power --set share=1 --set share=2", "--set = 'share=2': must not set share again"),
-    ("area --set pes=4 --set pes=5", "--set = 'pes=5': must not set pes again"),
+    ("power --set share=1 --set share=2", "--set = 'share=2': must not set share a second time"),
+    ("area --set pes=4 --set pes=5", "--set = 'pes=5': must not set pes a second time"),
     ("cerebros simulate --set cores=1 --set cores=2", "--set = 'cores=2': must not set cores"),
     ("cerebros simulate --design Full --design Full", "--design = 'Full': must be given only once"),
     ("cerebros simulate --affinity", "--affinity = given: must be given together with --design"),
@@ -74,8 +74,8 @@ WRONG = [
     ("cerebros simulate --load 0", "--load = 0: must be above 0"),
     ("cerebros simulate --requests 0", "--requests = 0: must be above"),
     ("arcus shape --refill 0 --bucket 1 --interval 1", "--refill = 0 tokens: must be from 1"),
-    (f"{PREDICT} --loads 200", "--loads = 200.0: must be percents above 0 and at most 95"),
-    (f"{PREDICT} --recorded-load 0", "--recorded-load = 0.0: must be percents above 0"),
+    (f"{PREDICT} --loads 200", "--loads = 200.0: must be a percentage above 0 and at most 95"),
+    (f"{PREDICT} --recorded-load 0", "--recorded-load = 0.0: must be a percentage above 0"),
     (f"{PREDICT} --set core.cout=3", "--set parameter = 'core.cout': must be a key"),
     (f"{PREDICT} --workload usuite", "--service = 'UniqId': must be HdSearch"),
     ("chip new a/b", "NAME = 'a/b': must be a name without '/'"),
@@ -218,7 +218,7 @@ def test_a_file_is_never_written_over_another_of_the_command(
 ) -> None:
     message = said(capsys, *typed.split())
     place = re.escape(message.split("'")[1])
-    assert re.fullmatch(f"{option} = '{place}': must be another file than that of {other}", message)
+    assert re.fullmatch(f"{option} = '{place}': must differ from the file of {other}", message)
 
 
 def test_a_file_that_is_updated_may_be_written_again(

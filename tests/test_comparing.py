@@ -123,7 +123,7 @@ def test_a_workload_is_a_name_a_path_or_an_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"request": 5}, r"argument = 'request': must be .*, did you mean requests"),
+        ({"request": 5}, r"keyword argument = 'request': must be .*, did you mean requests"),
         ({"requests": 5}, r"^requests = 5: must be "),
         ({"workload": "socialnet"}, r"^workload = 'socialnet': must be .*socialnetwork"),
         ({"workload": 7}, r"^workload = 7: must be "),
@@ -147,7 +147,7 @@ def test_simulate_refuses_several_systems() -> None:
     ):
         accelflow.simulate("socialnetwork", **small())
     several = accelflow.Scenario(**small())
-    with pytest.raises(InputError, match="must be a single system"):
+    with pytest.raises(InputError, match="must name one system"):
         accelflow.simulate(several)
     with pytest.raises(InputError, match=r"^orchestrator = 5: must be a string"):
         accelflow.simulate("socialnetwork", 5)  # type: ignore[arg-type]

@@ -368,7 +368,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ),
         (
             {**GOOD, "class": "definition", "measures": []},
-            "x: measures = []: must name at least one",
+            "x: measures = []: must have at least one name",
         ),
         (
             {**GOOD, "class": "definition", "measures": ["p98"]},

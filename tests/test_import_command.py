@@ -132,7 +132,7 @@ def test_a_table_is_not_overwritten_by_its_own_arrivals(
 ) -> None:
     times = table(tmp_path, "time_s\n0\n1\n")
     assert command("arrivals", times, "--out", tmp_path / "." / "table.csv") == 2
-    assert "must be another file than that of FILE" in capsys.readouterr().err
+    assert "must differ from the file of FILE" in capsys.readouterr().err
     assert times.read_text() == "time_s\n0\n1\n"
     assert command("arrivals", times, "--out", tmp_path / "other.csv") == 0
     assert '"rate_rps": 1.0' in capsys.readouterr().out

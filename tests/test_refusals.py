@@ -249,8 +249,8 @@ def test_chips_have_names_of_their_own_and_set_something(
     message = said(capsys, "chip", "show", "empty.toml")
     assert (
         message
-        == "accelflow: error: CHIP = 'empty.toml': must set a parameter, or have a name: it is"
-        " empty"
+        == "accelflow: error: CHIP = 'empty.toml': must set at least one parameter or a name,"
+        " but is empty"
     )
 
 

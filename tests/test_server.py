@@ -457,7 +457,7 @@ def test_openssl_carries_calls(interface: Path, certificate: tuple[Path, Path]) 
         (lambda: Execution(workers=1.5), "workers = 1.5: must be a number, Pools or None"),
         (lambda: Execution(steering=0), "steering = 0: must be one of "),
         (lambda: Execution(steering="afinity"), "steering = 'afinity': must be .* affinity"),
-        (lambda: Execution(faults=None), "faults = None: must be a list of Fault"),
+        (lambda: Execution(faults=None), "faults = None: must be a list of accelflow.Fault"),
         (lambda: Observability(record=1), "record = 1: must be True or False"),
         (lambda: Observability(admin=9100), "admin = 9100: must be an address such as"),
         (lambda: Observability(telemetry="x"), "telemetry = 'x': must be a Telemetry or None"),
@@ -467,7 +467,10 @@ def test_openssl_carries_calls(interface: Path, certificate: tuple[Path, Path]) 
         (lambda: Server("x.thrift", timeouts=1.5), "timeouts = 1.5: must be a Timeouts"),
         (lambda: Server("x.thrift", execution="1"), "execution = '1': must be an Execution"),
         (lambda: Server("x.thrift", observability=1), "observability = 1: must be an Obs"),
-        (lambda: Server("x.thrift", tenants="x"), "tenants = 'x': must be a list of Tenant"),
+        (
+            lambda: Server("x.thrift", tenants="x"),
+            "tenants = 'x': must be a list of accelflow.Tenant",
+        ),
     ],
 )
 def test_settings_of_another_type_are_refused_by_name(

@@ -99,7 +99,9 @@ def test_other_times_are_refused(text: str, tmp_path: Path):
     assert isinstance(found.exception, InputError)
     assert f"--time-limit = '{text}': must be " in str(found.exception)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(InputError, match=r"time_limit_s = -1: must be a number from 0\.1"):
+    with pytest.raises(
+        InputError, match=r"time_limit_s = -1: must be a number of seconds from 0\.1"
+    ):
         studies.sweep(studies.read_study(tmp_path / "study.toml"), tmp_path, time_limit_s=-1)
 
 

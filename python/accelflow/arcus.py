@@ -44,19 +44,21 @@ __all__ = [
     "table2",
 ]
 
-#: The units of a token.
+#: What a token of a rate limiter may be worth: a byte, or an operation of the accelerator.
 UNITS: Final = ("bytes", "operations")
+#: The largest number of seeds of an experiment.
 MAX_REPLICATIONS: Final = 1_000
-#: The clock of the paper's prototype (section 5.1).
+#: The clock of the paper's prototype in MHz (ARCUS, section 5.1).
 CLOCK_MHZ: Final = 250.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimiter:
-    """A token bucket that limits one flow, as the registers of ARCUS's hardware hold it.
+    """A token bucket that limits one flow, with the fields of the registers in ARCUS's hardware.
 
-    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added to a bucket with
-    room for `bucket` tokens. A token is worth one of `unit`. Values are checked on use.
+    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added, up to `bucket`
+    tokens. A token pays for one byte or one operation, as `unit` (``bytes`` or ``operations``)
+    says. Functions that take the limiter check the values.
     """
 
     refill: int
@@ -68,10 +70,11 @@ class RateLimiter:
 
 @dataclass(frozen=True, kw_only=True)
 class Segment:
-    """A message, or a piece of one, released by the rate limiter.
+    """A message, or a piece of one, that passed the rate limiter.
 
-    `message` and `index` count from 0. At `granted_ns` its tokens were spent; at `released_ns` it
-    reaches the accelerator.
+    `message` is the message's number and `index` the piece's number in it, both from 0; `last`
+    marks its last piece. `size_bytes` is the piece's size. It took its tokens at `granted_ns` and
+    reaches the accelerator at `released_ns`, in ns of simulated time.
     """
 
     message: int
@@ -83,9 +86,9 @@ class Segment:
 
 
 def table2() -> dict[str, Any]:
-    """Return the paper's Table 2: registers, the paper's rates and ours.
+    """Return ARCUS's Table 2: the registers, the paper's rates and the rates that we compute.
 
-    An object of schema ``accelflow.arcus.table2/1``.
+    The result is an object of schema ``accelflow.arcus.table2/1``.
     """
     rows: list[dict[str, Any]] = json.loads(_native.arcus_table2())
     for row in rows:
@@ -95,10 +98,10 @@ def table2() -> dict[str, Any]:
 
 
 def shape(limiter: RateLimiter) -> dict[str, Any]:
-    """Return the rate and the burst that `limiter` allows.
+    """Return the mean rate and the largest burst that `limiter` allows.
 
-    Returns an object of schema ``accelflow.arcus.shape/1``; `gbit_per_s` is None for operations.
-    Raises InputError for a value out of range.
+    The result is an object of schema ``accelflow.arcus.shape/1``. Its ``gbit_per_s`` is None if a
+    token is an operation. Raises InputError for a value out of range.
     """
     try:
         text = _native.arcus_shape(_settings(limiter), limiter.unit)
@@ -115,11 +118,12 @@ def release(
     segment_bytes: int | None = None,
     header_bytes: int = 0,
 ) -> list[Segment]:
-    """Pass `messages` (time in ns, size in bytes) through `limiter`; return the released segments.
+    """Simulate `limiter` on `messages`, pairs (arrival in ns, size in bytes).
 
-    The bucket is full at time 0. Times must not decrease. With `segment_bytes`, larger messages are
-    split, and each piece repeats the first `header_bytes`. Raises InputError for a value out of
-    range and for a message that can never pass.
+    Returns the messages, or pieces of them, that it releases, in order. The bucket is full at time
+    0. Times must not decrease. With `segment_bytes`, larger messages are split, and each piece
+    repeats the message's first `header_bytes`. Raises InputError for a value out of range, and for
+    a message that needs more tokens than the bucket holds.
     """
     values = _settings(limiter)
     offered = [
@@ -147,12 +151,15 @@ def release(
 
 
 def experiments() -> dict[str, str]:
-    """Return the paper's experiments: titles by name."""
+    """Return the titles of ARCUS's experiments, by the name that :func:`experiment` takes."""
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 
 def replications(name: str) -> int:
-    """Return an experiment's default number of seeds. Raises InputError for an unknown name."""
+    """Return the default number of seeds of the experiment `name`.
+
+    Raises InputError for an unknown name.
+    """
     known = {row["name"]: row["replications"] for row in json.loads(_native.arcus_experiments())}
     return int(known[one_of("experiment", name, known)])
 
@@ -216,9 +223,9 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
 
 
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a plan from a TOML file for :func:`plan`.
+    """Read a plan (flows with SLOs, and their platform) from a TOML file, for :func:`plan`.
 
-    Errors of :func:`plan` and :func:`profile` name the file, and line and column of the value.
+    If a value is not allowed, :func:`plan` and :func:`profile` name its file, line and column.
     Raises InputError for text that is not TOML, and OSError for a file that cannot be read.
     """
     return read_toml(path)
@@ -227,17 +234,19 @@ def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
 def plan(
     request: Mapping[str, Any], *, profiles: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Admit flows in order, and run the admitted ones with and without shaping.
+    """Admit a plan's flows, and simulate the admitted ones with and without shaping.
 
-    `request` is a plan (docs/arcus.md). `profiles` is a result of :func:`profile` for the same
-    platform; contexts that it has are not simulated again. A flow with `from_us` asks for admission
-    while others run, and one with `until_us` leaves.
+    `request` is a plan (docs/arcus.md); its flows ask for admission in order. `profiles`, a result
+    of :func:`profile` for the same platform, saves the simulation of the traffic mixtures
+    (contexts) that it has. A flow with `from_us` asks for admission at that time, while others run,
+    and one with `until_us` leaves.
 
-    Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in `admitted` has its route
-    and registers, the predicted rate, the rate while it was active, and the `verdict`: `kept`,
-    `below`, `too short` or `no promise`. Each flow in `rejected` has the rate that is left.
-    `warnings` tell if the run is too short for a verdict. `simulated_contexts` is the number of
-    contexts that no table had. Raises InputError for values that are not allowed.
+    Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in ``admitted`` has its route
+    and registers, the predicted rate, the rate while it was active, and the ``verdict`` on its SLO:
+    ``kept``, ``below``, ``too short`` (a run too short to tell) or ``no promise``. Each flow in
+    ``rejected`` has the rate that is still available for it. ``warnings`` say if the run is too
+    short. ``simulated_contexts`` counts the contexts that `profiles` lacked. Raises InputError for
+    values that are not allowed.
     """
     with plans_place(request):
         text = plan_json(request)
@@ -261,16 +270,16 @@ def profile(
     most: int = 2,
     threads: int = 1,
 ) -> dict[str, Any]:
-    """Profile the contexts that a plan needs, over all routes of its flows.
+    """Simulate the mixtures of traffic (contexts) that a plan's admission needs, on all its routes.
 
-    A context is a mixture of up to `most` kinds of traffic, each of a route and a size, in shares
-    on a grid. `sizes` in bytes, on `paths` (default: all), add the traffic of tenants that are not
-    known yet; the plan then needs no flow. Sizes between two of them count as the one with the
-    lower rate. Results do not depend on `threads`.
+    A context mixes up to `most` kinds of traffic in given shares of the load; a kind is a route and
+    a message size. `sizes` in bytes, on `paths` (default: all), add the traffic of tenants that are
+    not known yet; the plan then needs no flow. A size between two profiled sizes counts as the one
+    with the lower rate. `threads` simulate in parallel; the results are the same.
 
-    Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Its `combinations`
-    of up to `most` flows at their SLOs have the rate that the platform delivers and the tag
-    ``SLO-Friendly`` or ``SLO-Violating``, which admission and path selection use. Raises InputError
+    Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Its
+    ``combinations`` of up to `most` flows have the rate that the platform delivers, and the tag
+    ``SLO-Friendly`` if that meets the SLOs of all flows, else ``SLO-Violating``. Raises InputError
     for values that are not allowed.
     """
     whole_number("most", most, 1, 4)
@@ -285,9 +294,9 @@ def profile(
 
 
 def read_profiles(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a table of :func:`profile` from a JSON file.
+    """Read a result of :func:`profile` from a JSON file.
 
-    Raises InputError for another file, and OSError for one that cannot be read.
+    Raises InputError for a file with other contents, and OSError for one that cannot be read.
     """
     return read_json(path)
 
@@ -301,7 +310,10 @@ def _engine(call: Callable[..., str], *arguments: Any) -> dict[str, Any]:
 
 
 def parameters() -> list[dict[str, Any]]:
-    """Return all parameters of the shaper and the platform, with unit, provenance and source."""
+    """Return all parameters of ARCUS's traffic shaper and simulated platform.
+
+    Each has its unit, provenance and source.
+    """
     table: list[dict[str, Any]] = json.loads(_native.arcus_parameters())
     return table
 

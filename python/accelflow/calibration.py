@@ -46,12 +46,13 @@ UNSTEADY_RATIO: Final = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The uncertainty of a recording's costs.
+    """The uncertainty of the costs in a recording.
 
-    `spread_ratio` maps each service to the interquartile range of its operations' total time over
-    the rounds, relative to the median. `waited_ratio` is the largest share of a service's time in
-    which the measuring thread did not run, None if the recording does not say. `doubts` lists the
-    reasons to measure again; it is empty if the costs are good.
+    `machine` is the name of the processor that was measured, `date` the day, and `rounds` how often
+    each service was measured. `spread_ratio` maps each service to the interquartile range of its
+    operations' total time over the rounds, relative to the median. `waited_ratio` is the largest
+    share of a service's time in which the measuring thread did not run, None if the recording does
+    not say. `doubts` are sentences with reasons to measure again; none if the costs are good.
     """
 
     machine: str
@@ -88,9 +89,10 @@ def measure(
 def calibrated(
     *, anew: bool = False, progress: Callable[[int, int], object] | None = None
 ) -> tuple[str, str]:
-    """Return the recording of this machine, and a sentence on its origin.
+    """Return the text of this machine's recording, and a sentence on its origin.
 
-    The machine is measured, and the recording saved, if there is none yet or if `anew` is set.
+    If there is none yet, or with `anew`, the machine is measured (some seconds) and the recording
+    saved. `progress` is called with the number of measured invocations and the total.
     """
     kept = kept_recording()
     if not anew:
@@ -158,18 +160,19 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 
 
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
-    """Return the operations of one invocation of a service on real bytes.
+    """Execute a SocialNetwork service once on real bytes, and return its operations in order.
 
-    Each is (phase, chain, trace, arm, accelerator). Arm 0 is the first execution of a chain; each
-    fork starts another. Raises AccelflowError for an unknown service.
+    Each is (phase, chain, trace, arm, accelerator). `phase` and `chain` are numbers from 0. Arm 0
+    is the first execution of a chain; each fork starts another. Raises AccelflowError for an
+    unknown service.
     """
     return _native.executed_operations(name, seed)
 
 
 def kept() -> tuple[Path, str | None]:
-    """Return the path of this machine's recording and its date, or None if there is none.
+    """Return the path of this machine's recording and the date when it was made.
 
-    A damaged recording also counts as none.
+    The date is None if there is no recording, or a damaged one.
     """
     place = kept_recording()
     try:

@@ -29,8 +29,11 @@ __all__ = [
     "sizes",
 ]
 
+#: The schema of the results of :func:`area`.
 AREA_SCHEMA: Final = "accelflow.area/1"
+#: The schema of the results of :func:`power`.
 POWER_SCHEMA: Final = "accelflow.power/1"
+#: The schema of the results of :func:`energy`.
 ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
 
@@ -39,7 +42,7 @@ def _printed(section: str, *names: str) -> float:
     return float(sum(printed_figures()[f"accelflow.{section}.{name}"] for name in names))
 
 
-#: The figures of section VI, by key of :func:`area`.
+#: The paper's areas in mm2, shares and queue bytes (AccelFlow, section VI), by key of :func:`area`.
 PAPER_AREA: Final[Mapping[str, float]] = {
     "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
     "accelerators_mm2": _printed("area_mm2", "accelerators"),
@@ -51,7 +54,7 @@ PAPER_AREA: Final[Mapping[str, float]] = {
     "queue_bytes": _printed("power_energy", "queue_memory_MB") * 1e6,
 }
 
-#: The figures of section VII.B.5 on energy.
+#: The paper's ratios of energy and of performance per watt (section VII.B.5), by key.
 PAPER_ENERGY: Final[Mapping[str, float]] = {
     name: targets()[f"accelflow.power_energy.{key}"].value
     for name, key in (
@@ -61,7 +64,7 @@ PAPER_ENERGY: Final[Mapping[str, float]] = {
     )
 }
 
-#: Bytes moved per invocation if results lack them: the data of one queue entry.
+#: Bytes that an accelerator invocation moves, if results lack them: the data of one queue entry.
 BYTES_PER_TRANSFER: Final = 2048.0
 #: The inputs of the area model that are parameters of the simulated server, by their keys there.
 _INPUTS: Final[Mapping[str, str]] = {
@@ -69,7 +72,8 @@ _INPUTS: Final[Mapping[str, str]] = {
     "network.dma_engines": "adma_engines",
     **{f"accelerator.{size}": size for size in SIZES},
 }
-#: Instructions per dispatch if results lack them: the mean of section VII.B.2.
+#: Instructions that an output dispatcher executes per operation, if results lack them: the mean of
+#: section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
 
@@ -255,19 +259,20 @@ def _invocations(service: str) -> float:
 
 
 def sizes(config: Mapping[str, float]) -> dict[str, float]:
-    """The inputs of `area` that follow from `config`, parameters of the simulated server by key.
+    """Return the inputs of :func:`area` that follow from the server's parameters `config`, by name.
 
-    Parameters of one accelerator may have either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``.
-    The other parameters of a chip do not affect area and maximum power: see :func:`ignored`.
-    Raises InputError for a key or value that is not allowed.
+    `config` has parameters of the simulated server by key. Parameters of one accelerator may have
+    either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``. Other parameters do not affect area and
+    maximum power: see :func:`ignored`. Raises InputError for a key or value that is not allowed.
     """
     return _inputs(configured(config))
 
 
 def ignored(config: Mapping[str, float]) -> list[str]:
-    """Return the keys of `config` that do not affect area and maximum power in these models.
+    """Return the keys of `config` that affect neither area nor maximum power in these models.
 
-    Raises InputError as :func:`sizes`.
+    `config` has parameters of the simulated server by key. Raises InputError for a key or value
+    that is not allowed.
     """
     return [key for key, value in config.items() if not _inputs(configured({key: value}))]
 

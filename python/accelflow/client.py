@@ -46,7 +46,8 @@ __all__ = [
     "HttpResponse",
 ]
 
-#: JSON values as in docs/message-conventions.md: structs are dicts, binary data is base64 text.
+#: A JSON value, as docs/message-conventions.md maps messages to it: structs are dicts, binary data
+#: is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
 #: The longest time limit, in seconds.
@@ -58,10 +59,10 @@ _MOST_THREADS: Final = 65_536
 #: The encodings of Thrift.
 Protocol: TypeAlias = Literal["binary", "compact"]
 
-#: The compression of HTTP bodies.
+#: The compression algorithms of HTTP bodies.
 Codec: TypeAlias = Literal["zstd", "gzip"]
 
-#: Cancels calls from another thread, with `cancel()`; `cancelled` says whether that was called.
+#: A handle that cancels calls from another thread, with `cancel()`; `cancelled` is true after that.
 Cancel = _native.Cancel
 
 _T = TypeVar("_T")
@@ -102,7 +103,11 @@ _DEFAULT: Final = CallLimits()
 
 
 class Connections(NamedTuple):
-    """The state of a client's pool: connections, idle connections, and waiting calls."""
+    """The state of a client's connection pool: three counts.
+
+    `open` counts all connections, `idle` those without a call, and `waiting` the calls that wait
+    for a connection.
+    """
 
     open: int
     idle: int
@@ -328,7 +333,7 @@ class GrpcClient(_Kept[_native.GrpcClient]):
 
 
 class HttpResponse(NamedTuple):
-    """The response of an HTTP server, with any status."""
+    """The response of an HTTP server: its `status` code, also of an error, and its `body`."""
 
     status: int
     body: bytes

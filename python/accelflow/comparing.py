@@ -37,15 +37,18 @@ if TYPE_CHECKING:
 
 __all__ = ["REPORT_LOADS", "at_loads", "check_loads", "compare", "simulate"]
 
-#: Queue policies in Python by the native system whose queues they order.
+#: Queue orders written in Python, by the identifier of the native system whose queues they order.
 Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
-#: The subject of a run: a workload, or a whole scenario.
+#: What to simulate: a workload (name, path, tree or object) or a whole scenario.
 Asked = Scenario | str | PathLike[str] | Mapping[str, Any] | HasDocument
 
+#: The largest number of seeds of a comparison.
 MAX_SEEDS: Final = 1_000
-#: The multiples of the load that a page shows.
+#: The multiples of the scenario's load in the load curves of an HTML report.
 REPORT_LOADS: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+#: The largest number of multiples of the load in one comparison.
 MAX_LOADS: Final = 100
+#: The largest multiple of the load.
 MAX_LOAD: Final = 1_000.0
 #: The largest number of intervals for which results have the servers' utilisation.
 _USE_INTERVALS: Final = 120
@@ -57,11 +60,12 @@ _WORKLOAD: Final = Scenario().workload
 class ComparedFields(Fields, total=False):
     """The fields of :class:`accelflow.Scenario` except the workload, as keyword arguments."""
 
+    #: Identifiers, or orchestrators in Python; see :class:`accelflow.Scenario`.
     orchestrators: Sequence[str | OrchestratorSource]
 
 
 class SimulateOptions(Fields, total=False):
-    """The keyword arguments of :func:`compare`, except `orchestrators`."""
+    """The keyword arguments of :func:`compare`, which describes each, except `orchestrators`."""
 
     seeds: int
     samples: bool | int
@@ -358,7 +362,7 @@ def simulate(
         orchestrator = _only_one(workload)
     if not isinstance(orchestrator, str):
         raise refused("orchestrator", orchestrator, "must be a string")
-    one_only = "must be left out: simulate runs one system; compare runs several"
+    one_only = "must be left out: simulate() runs one system; compare() runs several"
     if options.get("policies"):
         raise refused("policies", options["policies"], one_only)
     if len(named_chips(options.get("chips") or ())) > 1:
@@ -473,7 +477,9 @@ def _only_one(workload: Asked) -> str:
     """The orchestrator that is meant without a name."""
     named = list(workload.orchestrators) if isinstance(workload, Scenario) else []
     if len(named) > 1:
-        raise refused("orchestrators", named, "must be a single system; use compare for several")
+        raise refused(
+            "orchestrators", named, "must name one system for simulate(); compare() takes several"
+        )
     return named[0] if named else "accelflow"
 
 
@@ -481,7 +487,7 @@ def _scenario(workload: Asked, fields: ComparedFields) -> Scenario:
     known = {field.name for field in fields_of(Scenario)}
     unknown = next((name for name in fields if name not in known), None)
     if unknown is not None:
-        raise refused("argument", unknown, known=sorted(known))
+        raise refused("keyword argument", unknown, known=sorted(known))
     if isinstance(workload, Scenario):
         return replace(workload, **fields)  # type: ignore[arg-type]
     # What is not a name has been taken out of the orchestrators.

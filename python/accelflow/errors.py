@@ -46,12 +46,13 @@ _LONGEST: Final = 400
 
 
 class InputError(AccelflowError):
-    """An input that is not allowed; the message names its place, its value and the rule.
+    """An input that is not allowed; the message names the setting, its value and the rule.
 
     `place` is the name of the setting, or None if the message names no single setting. The command
     line exits with 2 for an input error, and with 1 for every other :class:`AccelflowError`.
     """
 
+    #: The command line's exit code for this error.
     exit_code: ClassVar[int] = 2
 
     def __init__(self, message: str, place: str | None = None) -> None:
@@ -61,11 +62,14 @@ class InputError(AccelflowError):
 
     @classmethod
     def of(cls, error: AccelflowError) -> "InputError":
-        """Return an InputError with the message and the place of `error`, from the native code."""
+        """Return an InputError with the message and the place of the native engine's `error`."""
         return cls(str(error), error.place)
 
     def at(self, place: str) -> "InputError":
-        """Return this error with `place` as the name of the setting, such as an option's name."""
+        """Return this error with the setting renamed to `place`, such as to the name of an option.
+
+        Only a message that begins with the old name changes.
+        """
         text = str(self)
         if self.place is None or not text.startswith(self.place):
             return InputError(text, self.place)
@@ -83,10 +87,10 @@ class _NoValue:
         return self._text
 
 
-#: Represents the value of a missing required setting in a refusal.
+#: Stands for the value in a :func:`refused` error if a required setting is missing: ``left out``.
 LEFT_OUT: Final = _NoValue("left out")
 
-#: Represents the value of an option that has none, such as ``--json``, in a refusal.
+#: Stands for the value in a :func:`refused` error if an option has none, such as ``--json``.
 GIVEN: Final = _NoValue("given")
 
 
@@ -113,18 +117,20 @@ def _cut(text: str) -> str:
 
 
 def unreadable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
-    """Return the refusal of the file `path`, given as `place`, that cannot be read due to `error`.
+    """Return the InputError for an input file that cannot be read.
 
-    `error` is an OSError, or a ValueError for contents that are not text, TOML or JSON.
+    `place` is the setting that names the file, `path` its value, and `error` the reason: an
+    OSError, or a ValueError for contents that are not text, TOML or JSON.
     """
     return refused(place, fspath(path), f"must be a file that can be read: {why(error)}")
 
 
 @contextmanager
 def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
-    """Turn errors of reading the file `path`, given as `place`, into InputError.
+    """Turn errors of a block that reads the file `path` into InputError.
 
-    The message begins with `path` if the contents are refused.
+    `place` is the setting that names the file. If the contents are not allowed, the message begins
+    with `path`.
     """
     try:
         yield
@@ -135,12 +141,18 @@ def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
 
 
 def unwritable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
-    """Return the refusal of the output `path`, given as `place`, that `error` prevents."""
+    """Return the InputError for an output that cannot be written.
+
+    `place` is the setting that names the output, `path` its value, and `error` the reason.
+    """
     return refused(place, fspath(path), f"must be a place that can be written: {why(error)}")
 
 
 def one_of(place: str, value: str, known: Iterable[str]) -> str:
-    """Return `value`, the setting called `place`. Raises InputError if it is not one of `known`."""
+    """Return `value` if it is one of `known`; `place` is the name of the setting.
+
+    Raises InputError otherwise.
+    """
     known = list(known)
     if value not in known:
         raise refused(place, value, known=known)
@@ -150,10 +162,10 @@ def one_of(place: str, value: str, known: Iterable[str]) -> str:
 def with_schema(
     place: str | PathLike[str], tree: object, schemas: Iterable[str], made_by: str = ""
 ) -> dict[str, Any]:
-    """Return `tree`, the JSON that the file at `place` holds.
+    """Return `tree`, read from the JSON file at `place`, if its ``schema`` is one of `schemas`.
 
-    `made_by` names the command that writes such files. Raises InputError if `tree` is not an object
-    with one of `schemas`.
+    `made_by` names the command that writes such files, for the message. Raises InputError if `tree`
+    is not an object with one of `schemas`.
     """
     schemas = list(schemas)
     schema = tree.get("schema", LEFT_OUT) if isinstance(tree, dict) else LEFT_OUT
@@ -167,7 +179,7 @@ def with_schema(
 def texts(name: str, value: Iterable[str | PathLike[str]]) -> list[str]:
     """Return `value`, the setting called `name`, as a list of strings.
 
-    Raises InputError for a single text, and for elements that are neither texts nor paths.
+    Raises InputError for a single string, and for elements that are neither strings nor paths.
     """
     single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
     found = [] if single else list(value)
@@ -201,7 +213,7 @@ def number_within(name: str, value: float, least: float, most: float) -> float:
 def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str) -> None:
     """Raise InputError unless `value`, the setting called `name`, has one of `types`.
 
-    `allowed` names them. A bool is no number.
+    `allowed` names the types in the message. A bool does not count as a number.
     """
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise refused(name, value, f"must be {allowed}")
@@ -209,7 +221,7 @@ def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str)
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn an AccelflowError of an engine that refuses a value into InputError."""
+    """Turn an AccelflowError of the block into InputError if it names a refused setting."""
     try:
         yield
     except AccelflowError as error:
@@ -220,7 +232,10 @@ def refusals() -> Iterator[None]:
 
 @contextmanager
 def as_input() -> Iterator[None]:
-    """Turn an AccelflowError of checking settings, or of reading their files, into InputError."""
+    """Turn every AccelflowError of the block into InputError.
+
+    For blocks that only check settings or read their files.
+    """
     try:
         yield
     except AccelflowError as error:
@@ -230,7 +245,10 @@ def as_input() -> Iterator[None]:
 
 
 def file_path(name: str, value: str | PathLike[str]) -> Path:
-    """Return `value`, the setting called `name`, as a path. Raises InputError for other types."""
+    """Return `value`, the setting called `name`, as a path.
+
+    Raises InputError if it is neither a string nor a path.
+    """
     if not isinstance(value, str | PathLike):
         raise refused(name, value, "must be a path")
     return Path(value)

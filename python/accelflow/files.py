@@ -1,4 +1,4 @@
-"""Reading limited files of text, and writing files that appear whole or not at all."""
+"""Read text files of limited size; write files that appear whole or not at all."""
 
 import codecs
 import errno
@@ -30,7 +30,7 @@ _INTERRUPTED: list[Path] = []
 _MAX_TEXT_BYTES = 64 << 20
 
 _MAX_DEPTH = 64
-_TOO_DEEP = "nested too deeply"
+_TOO_DEEP = "nested too deeply, in tables, lists or objects"
 
 _MOST_DIGITS = 20
 _TOO_WIDE = "an integer has more than 64 bits"
@@ -50,7 +50,7 @@ def read_text(path: Path) -> str:
 
 
 def why(error: Exception) -> str:
-    """Return the reason of `error` without the file's name, for messages that already have it."""
+    """Return the reason of `error` without the file's name, which the message already has."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
@@ -59,7 +59,7 @@ def why(error: Exception) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML.
+    """Parse TOML and return its tables as dicts.
 
     Raises ValueError for malformed text, for more than 64 nested tables and arrays, and for
     integers of more than 64 bits, TOML's limit.
@@ -90,10 +90,10 @@ def _inner(value: Any) -> Iterator[Any]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON.
+    """Parse JSON and return its value.
 
-    Raises ValueError for malformed text, repeated names, too deep nesting, and integers of more
-    than 64 bits.
+    Raises ValueError for malformed text, for an object that has a name twice, for too deep nesting,
+    and for integers of more than 64 bits.
     """
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_int=_integer)
@@ -115,16 +115,17 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"'{twice}' is there twice")
+        raise ValueError(f"an object has the name '{twice}' twice")
     return found
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write `path` atomically: `write` fills a temporary file in its folder, which is then renamed.
+    """Write the file `path` atomically: `write` fills a temporary file, which is then renamed.
 
-    Missing folders are created. After an error `path` is unchanged. For a link, the target is
-    written and the link stays. An existing pipe or device, such as ``/dev/stdout``, is written
-    directly, since a renamed file would replace it. Raises OSError if the place cannot be written.
+    `write` receives the temporary file's path, in the same folder. Missing folders are created.
+    After an error, `path` is unchanged. If `path` is a symbolic link, its target is replaced and
+    the link stays. An existing pipe or device, such as ``/dev/stdout``, is written directly, since
+    a rename would replace it. Raises OSError if nothing can be written there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
@@ -164,7 +165,7 @@ def remove_interrupted() -> None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Add `path` to an OSError that names no file, such as that of a full disk."""
+    """Add `path` to an OSError of the block that names no file, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -174,18 +175,20 @@ def named(path: Path) -> Iterator[None]:
 
 
 def free_suffix(taken: Callable[[str], bool]) -> str:
-    """Return the first free suffix of a file name: empty, ``-2``, ``-3`` and so on.
+    """Return the first free suffix for the names of output files: empty, ``-2``, ``-3`` and so on.
 
-    `taken` returns whether files with a suffix exist and hold other results.
+    `taken` returns whether files with a given suffix hold other results.
     """
     numbered = (f"-{number}" for number in itertools.count(2))
     return next(suffix for suffix in itertools.chain([""], numbered) if not taken(suffix))
 
 
 def holds_another(path: Path, mine: Mapping[str, Any]) -> bool:
-    """Return whether the JSON file `path` exists and does not have all members of `mine`.
+    """Return whether the JSON file `path` holds the results of another request than `mine`.
 
-    `mine` is what was asked for, as values of JSON. A file that cannot be read holds another.
+    `mine` has the request's settings by name, as JSON values. The file holds another request's
+    results if one of these members differs or is missing, or if it cannot be read. A missing file
+    holds none.
     """
     if not path.exists():
         return False

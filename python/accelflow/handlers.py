@@ -1,4 +1,4 @@
-"""Handlers in a user's module, for commands that serve them."""
+"""Load a server's handlers from a user's module, for commands that run a server."""
 
 import importlib
 import sys
@@ -13,9 +13,9 @@ __all__ = ["find_setup", "set_up"]
 
 
 def find_setup(text: str) -> Callable[[Server], object]:
-    """Return the function that `text`, ``MODULE:FUNCTION``, names.
+    """Import and return the function that `text`, of the form ``MODULE:FUNCTION``, names.
 
-    Modules in the working directory are also found. Raises InputError for a text of another form, a
+    The module may be in the working directory. Raises InputError for a text of another form, a
     module that cannot be imported, and an unknown function.
     """
     module, _, name = text.partition(":")
@@ -51,9 +51,10 @@ def find_setup(text: str) -> Callable[[Server], object]:
 
 
 def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None:
-    """Call `setup`, named `text`, to register its handlers on `server`.
+    """Call the user's function `setup`, which registers its handlers on `server`.
 
-    An exception of `setup` becomes an InputError with its place, unless it is an AccelflowError.
+    `text` is its name, ``MODULE:FUNCTION``. An exception of `setup` becomes an InputError with file
+    and line, unless it is an AccelflowError.
     """
     try:
         setup(server)

@@ -1,4 +1,4 @@
-"""Runs of single seeds on disk, so that a stopped comparison does not repeat them."""
+"""Results of simulations, saved on disk, so that a stopped comparison does not repeat them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHUNK: Final = 1 << 20
 
 @functools.cache
 def code_version() -> str:
-    """Return the version of the simulating code: the package's version and a hash of its engine."""
+    """Return the version of the simulator: that of the package and a hash of the native engine."""
     digest = hashlib.sha256()
     with Path(_native.__file__).open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -30,9 +30,10 @@ def code_version() -> str:
 
 
 class KeptRuns:
-    """Results of runs in a folder, by a hash of everything that determines them.
+    """A folder with the saved results of simulations, named by a hash of their inputs.
 
-    Files appear atomically, so any number of processes may share the folder.
+    The hash covers everything that determines the results. Files appear atomically, so any number
+    of processes may share the folder.
     """
 
     def __init__(self, place: Path, *settings: object) -> None:
@@ -41,7 +42,7 @@ class KeptRuns:
         self._used: set[Path] = set()
 
     def find(self, scenario: Scenario) -> dict[str, Any] | None:
-        """Return the results of `scenario`; None if they are not kept.
+        """Return the saved results of `scenario`; None if there are none.
 
         Raises AccelflowError for a damaged file.
         """
@@ -52,16 +53,21 @@ class KeptRuns:
         except FileNotFoundError:
             return None
         except (OSError, EOFError, ValueError) as error:
-            raise AccelflowError(f"{file}: is damaged; delete it to repeat its run") from error
+            raise AccelflowError(
+                f"{file}: is damaged; delete it to repeat the simulation whose results it had"
+            ) from error
         return found
 
     def add(self, scenario: Scenario, results: dict[str, Any]) -> None:
-        """Keep the results of `scenario`. Raises OSError if they cannot be written."""
+        """Save the results of `scenario`. Raises OSError if they cannot be written."""
         data = gzip.compress(json.dumps(results).encode(), compresslevel=1, mtime=0)
         write_whole(self._file(scenario), lambda scratch: scratch.write_bytes(data))
 
     def clear(self) -> None:
-        """Delete the runs that this object found or added, and the folder if it is then empty."""
+        """Delete the results that this object found or added.
+
+        Also deletes the folder if it is then empty.
+        """
         for file in self._used:
             file.unlink(missing_ok=True)
         if self._place.is_dir() and not any(self._place.iterdir()):

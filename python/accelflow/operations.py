@@ -17,7 +17,8 @@ __all__ = [
     "Telemetry",
 ]
 
-#: The order of a queue.
+#: The order of an accelerator's input queue: first in first out, priority, deadline with swaps, or
+#: earliest deadline first.
 Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
 #: The policy by which LdB chooses the worker of a request.
@@ -168,12 +169,12 @@ class Telemetry:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault to inject into the `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
+    """A fault that a server injects into steps of `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
 
-    The fault affects step number `nth` (from 1), or a random `share` of the steps, drawn with
-    `seed`; a server refuses a fault with both or neither. The step fails as a device does, panics,
-    or is delayed by `delay_s` seconds. After a failure or a panic, a core runs the trace again on
-    the same input.
+    It affects the accelerator's step number `nth` (from 1), or a random `share` of its steps, drawn
+    with `seed`; a server refuses a fault with both or neither. `kind` is the effect: the step fails
+    as a device does (``fail``), panics (``panic``), or takes `delay_s` seconds longer (``delay``).
+    After a failure or a panic, a core runs the trace again on the same input.
     """
 
     accelerator: str

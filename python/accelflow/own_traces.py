@@ -1,4 +1,7 @@
-"""Your own traces for servers and clients (docs/server.md#your-trace-on-a-socket)."""
+"""Your own traces instead of the built-in ones, for servers and clients.
+
+docs/server.md#your-trace-on-a-socket has an example.
+"""
 
 from dataclasses import dataclass, fields
 from os import PathLike
@@ -10,8 +13,8 @@ from accelflow.errors import refused
 
 __all__ = ["ClientTraces", "ServerTraces", "Traces"]
 
-#: Where traces are from: a library, an image that a library linked to, or a file: a trace file, or
-#: the text of traces.
+#: A source of traces: a library, an image that a library was linked to, or the path of a file with
+#: traces, compiled or as text.
 Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[str]
 
 
@@ -62,13 +65,13 @@ class ClientTraces:
 def traces_of(
     kind: type[ServerTraces] | type[ClientTraces], traces: ServerTraces | ClientTraces | None
 ) -> None:
-    """Raise InputError unless `traces` is None or of this kind."""
+    """Raise InputError unless `traces` is None or of the class `kind`."""
     if not isinstance(traces, (kind, NoneType)):
         raise refused("traces", traces, f"must be a {kind.__name__} or None")
 
 
 def is_file(traces: ServerTraces | None) -> bool:
-    """Return whether traces were read from a file, which can be read again."""
+    """Return whether the library of `traces` is the path of a file, which can be read again."""
     return traces is not None and isinstance(traces.library, str | PathLike)
 
 

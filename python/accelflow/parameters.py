@@ -31,7 +31,8 @@ __all__ = [
     "settings",
 ]
 
-#: Parameters that set the size of one accelerator, as in ``pes.TCP``; 0 is a chip without it.
+#: Parameters that set the size of one accelerator, as in ``pes.TCP``; with 0, the chip has no such
+#: accelerator.
 SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
 #: In keys, the name of all custom accelerators together.
 CUSTOM: Final = "own"
@@ -49,7 +50,8 @@ def accelerators() -> tuple[str, ...]:
 class Choice:
     """One of the values that a parameter may have.
 
-    `name` is empty if the choice is a plain number. `meaning` is empty if name or number suffice.
+    `value` is its number in results. `name` is what users write, empty if they write the number.
+    `meaning` explains the choice, empty if name or number suffice.
     """
 
     value: float
@@ -64,13 +66,14 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of an engine.
+    """A parameter of a simulator or model: its name, range, default and origin.
 
-    `kind` is number, whole, choice, switch or fixed (a constant of the model). Values are from
-    `min` to `max`, or one of `choices`; `allowed` describes them in words. `provenance` is paper,
-    derived, measured or assumed. `source` names the place, and `why` has the arithmetic or the
-    reason. `also` is another spelling of the key, or empty: ``accelerator.TCP.pes`` for
-    ``pes.TCP``.
+    `key` is its name. `kind` is number, whole, choice, switch or fixed (a constant of the model);
+    `whole` is true if values are whole numbers. Values are in `unit` (empty for a bare number),
+    from `min` to `max`, or one of `choices`; `allowed` describes them in words. Without a setting,
+    the value is `default`. `provenance` is paper, derived, measured or assumed. `source` names the
+    place, and `why` has the arithmetic or the reason. `also` is another spelling of the key, or
+    empty: ``accelerator.TCP.pes`` for ``pes.TCP``.
     """
 
     key: str
@@ -93,16 +96,17 @@ class Parameter:
         return next(labels, f"{value:.0f}" if value.is_integer() else f"{value:g}")
 
     def unit_of(self, value: float) -> str:
-        """Return the unit of `value`; the name of a choice has none."""
+        """Return the unit to print after `value`; empty for a choice that has a name."""
         named = any(choice.name for choice in self.choices if choice.value == value)
         return "" if named else self.unit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """An engine or another part of accelflow, with its parameters.
+    """A simulator or model of accelflow, with its `parameters`.
 
-    Keys begin with `engine`, except those of the simulated server.
+    `engine` is its identifier and `title` its name in tables. Keys of parameters begin with
+    `engine`, except those of the simulated server.
     """
 
     engine: str
@@ -150,12 +154,12 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
 
 
 def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """Return the parameters that the content of a TOML file sets, by key.
+    """Return the values that the tables of a TOML file set, by key of the parameter.
 
     The form is that of a chip's file: ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``.
     A choice is set by its name, such as ``core.balancing = "random"``. Raises InputError for an
     unknown key, and for a value that is not allowed or is set twice. The message begins with
-    `path`.
+    `path`, the file.
     """
     try:
         values = flattened(tree)
@@ -187,7 +191,10 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """Return `values` as numbers for parameters of the simulated server; see :func:`checked`."""
+    """Check values for the simulated server's parameters; return them as numbers by key.
+
+    Otherwise as :func:`checked`.
+    """
     return checked("simulation", values, place)
 
 

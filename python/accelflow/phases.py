@@ -1,4 +1,4 @@
-"""The types of a workload's tree: phases of paths, and the values that services and chains have.
+"""Types of a workload's tree: phases of a service's path, and the values of services and chains.
 
 They have the fields of a workload's file (docs/workloads.md), so a type checker finds misspelt and
 missing fields. The allowed values are checked when the workload is read.
@@ -29,20 +29,23 @@ __all__ = [
 
 
 class LogNormalTime(TypedDict):
-    """Times whose logarithm is normally distributed."""
+    """Times whose logarithm is normally distributed: median in us, standard deviation `sigma`.
+
+    `sigma` is that of the natural logarithm.
+    """
 
     median_us: float
     sigma: float
 
 
 class ConstantTime(TypedDict):
-    """The same time for all."""
+    """A time in us that is the same for all requests."""
 
     constant_us: float
 
 
 class LogNormalTimes(TypedDict):
-    """A log-normal distribution of times."""
+    """A log-normal distribution of times, as `log_normal` in the file."""
 
     log_normal: LogNormalTime
 
@@ -54,7 +57,7 @@ class QuantileTimes(TypedDict):
 
 
 class CountedTimesFile(TypedDict):
-    """A CSV file with the columns time_us and count."""
+    """A distribution in the CSV file `histogram_file`, with the columns time_us and count."""
 
     histogram_file: str
 
@@ -65,19 +68,23 @@ class CountedTimes(TypedDict):
     histogram_us: Sequence[tuple[float, int] | Sequence[float]]
 
 
-#: The duration of a remote answer, application logic, or a message on the network.
+#: A distribution of times in us: answers of other servers, application logic, or messages on the
+#: network.
 Times: TypeAlias = ConstantTime | LogNormalTimes | QuantileTimes | CountedTimesFile | CountedTimes
 
 
 class LogNormalBytes(TypedDict):
-    """Sizes whose logarithm is normally distributed."""
+    """Sizes whose logarithm is normally distributed: median in bytes, standard deviation `sigma`.
+
+    `sigma` is that of the natural logarithm.
+    """
 
     median_bytes: float
     sigma: float
 
 
 class FixedSize(TypedDict):
-    """The same size for all messages."""
+    """A size in bytes that is the same for all messages."""
 
     fixed_bytes: int
 
@@ -95,7 +102,7 @@ class QuantileSizes(TypedDict):
 
 
 class CountedSizesFile(TypedDict):
-    """A CSV file with the columns size_bytes and count."""
+    """A distribution in the CSV file `histogram_file`, with the columns size_bytes and count."""
 
     histogram_file: str
 
@@ -107,12 +114,12 @@ class CountedSizes(TypedDict):
 
 
 class PresetSizes(TypedDict):
-    """Payload sizes of a data set that comes with accelflow, by its name."""
+    """Message sizes of the data set `preset`, which comes with accelflow."""
 
     preset: Literal["socialnetwork", "fleet", "fleet_whole", "hypercompressbench"]
 
 
-#: Sizes of messages before compression.
+#: A distribution of message sizes in bytes, before compression.
 Sizes: TypeAlias = (
     FixedSize | LogNormalSizes | QuantileSizes | CountedSizesFile | CountedSizes | PresetSizes
 )
@@ -125,10 +132,10 @@ class PoissonArrivals(TypedDict):
 
 
 class ModulatedArrivals(TypedDict):
-    """Arrivals whose rate changes between states.
+    """Arrivals whose rate changes at random between states.
 
-    Each state is (relative rate, weight). A new state is drawn by weight after `dwell_us` on
-    average.
+    Each of `states` is a pair (relative rate, weight). A state lasts `dwell_us` on average; the
+    next is drawn by weight.
     """
 
     process: Literal["modulated"]
@@ -137,14 +144,14 @@ class ModulatedArrivals(TypedDict):
 
 
 class PresetArrivals(TypedDict):
-    """Arrivals in bursts that were fitted to data."""
+    """Bursty arrivals with parameters fitted to the data set `preset`."""
 
     process: Literal["preset"]
     preset: Literal["alibaba", "azure", "short_bursts"]
 
 
 class GivenArrivals(TypedDict, total=False):
-    """Arrivals at given times: in a `file`, or `times_us`."""
+    """Arrivals at given times: those in a CSV `file`, or the list `times_us`."""
 
     process: Required[Literal["times"]]
     file: str
@@ -152,7 +159,7 @@ class GivenArrivals(TypedDict, total=False):
 
 
 class RateArrivals(TypedDict, total=False):
-    """Poisson arrivals at a changing rate, given in a `file` or as `rates`."""
+    """Poisson arrivals at a rate that changes over time: from a CSV `file` or a list `rates`."""
 
     process: Required[Literal["rates"]]
     file: str
@@ -166,7 +173,10 @@ Arrivals: TypeAlias = (
 
 
 class OperationCost(TypedDict, total=False):
-    """The core time of an operation: for each message, and for each byte before compression."""
+    """The core time of an operation: `ns` a message, and `ns_per_byte` before compression.
+
+    `relative_error` is the standard error of a measured mean over the mean.
+    """
 
     ns: float
     ns_per_byte: float
@@ -174,14 +184,14 @@ class OperationCost(TypedDict, total=False):
 
 
 class PaperCosts(TypedDict, total=False):
-    """The paper's costs, relative to `tcp_cost_ns`, the core time of one TCP operation."""
+    """The paper's shares of core time, scaled so that one TCP operation takes `tcp_cost_ns`."""
 
     source: Required[Literal["paper"]]
     tcp_cost_ns: float
 
 
 class RecordedCosts(TypedDict, total=False):
-    """Costs of a recording: its `file`, or its `text`."""
+    """Costs from a recording: its `file`, or its `text`."""
 
     source: Required[Literal["recording"]]
     file: str
@@ -189,7 +199,7 @@ class RecordedCosts(TypedDict, total=False):
 
 
 class OperationCosts(TypedDict, total=False):
-    """The cost of each operation. An operation without a cost must not occur."""
+    """The core time of each operation. The workload must execute no operation without a cost."""
 
     source: Required[Literal["operations"]]
     TCP: OperationCost
@@ -204,23 +214,27 @@ class OperationCosts(TypedDict, total=False):
 
 
 class MeasuredCosts(TypedDict):
-    """Costs measured on this machine; only for SocialNetwork's own messages."""
+    """Costs measured on this machine; only SocialNetwork's services can be measured."""
 
     source: Literal["measured"]
 
 
-#: Costs of operations on a core without accelerators.
+#: The source of the core time of each operation.
 Costs: TypeAlias = PaperCosts | RecordedCosts | OperationCosts | MeasuredCosts
 
-#: Facts of payloads on the most common path, by trace and field.
+#: Values of payload fields that branches test, such as ``{'T5': {'hit': 1}}``, on the most common
+#: path, by trace and field.
 Facts: TypeAlias = Mapping[str, Mapping[str, int]]
 
-#: The probability that a field is 1, by trace and field.
+#: The probability that a payload field is 1, such as ``{'T5': {'hit': 0.93}}``, by trace and field.
 Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 class Retry(TypedDict):
-    """Retries of a chain: an attempt's failure probability, the attempts in total, the pause."""
+    """Retries of a chain: each attempt fails with the probability `odds`.
+
+    There are up to `attempts` in total, with pauses of `backoff_us`.
+    """
 
     odds: float
     attempts: int
@@ -230,9 +244,11 @@ class Retry(TypedDict):
 class ChainOptions(TypedDict, total=False):
     """The optional fields of a chain.
 
-    `times` equal chains run in parallel. `waits` maps the trace that receives an answer to its
-    wait. `calls` is the service that answers, over the `network` if it runs on another server. The
-    request does not wait for a `detached` chain.
+    `facts` are the values of payload fields that its branches test, and `odds` their probabilities.
+    `sizes` are those of its messages. `times` equal chains run in parallel. `waits` maps a trace
+    that receives the answer of another server to the time until the answer comes. `calls` names the
+    service that answers, over the `network` if it runs on another server. The request does not wait
+    for a `detached` chain. `retry` repeats failed attempts.
     """
 
     times: int
@@ -247,7 +263,7 @@ class ChainOptions(TypedDict, total=False):
 
 
 class Chain(ChainOptions):
-    """A phase that runs `trace`, and then each next trace that a tail names (docs/glossary.md)."""
+    """A phase that runs `trace` and all further traces that its tails lead to."""
 
     trace: Required[str]
 
@@ -265,7 +281,10 @@ class Timed(TypedDict):
 
 
 class Cpu(TypedDict):
-    """Application logic with a random time, or with a time that is set elsewhere (True)."""
+    """Application logic whose time is drawn from a distribution, or comes from elsewhere (True).
+
+    With True, it is a share of the service's `app_us`, or the time in its costs.
+    """
 
     cpu: Literal[True] | Times
 
@@ -275,7 +294,11 @@ Phase: TypeAlias = Chain | Parallel | Timed | Cpu
 
 
 class Defaults(TypedDict, total=False):
-    """The values of fields that a service leaves out."""
+    """The values of a workload's services where a service leaves a field out.
+
+    The fields are those of :class:`accelflow.services.Service`. `rates` names how services share
+    the rate, and `network` is the time of a message between two servers.
+    """
 
     rate_rps: float
     rates: str
@@ -289,22 +312,22 @@ class Defaults(TypedDict, total=False):
 
 
 class TracesSource(TypedDict):
-    """Traces as text."""
+    """The workload's own traces, as text in `source`."""
 
     source: str
 
 
 class TracesFile(TypedDict):
-    """The file with the text of traces, or a trace file."""
+    """The workload's own traces in `file`: their text, or a compiled trace file."""
 
     file: str
 
 
 class TracesModule(TypedDict):
-    """A Python module that registers traces."""
+    """The workload's own traces, registered by the Python module at the path `module`."""
 
     module: str
 
 
-#: One or more traces.
+#: A workload's own traces: as text, in a file, or registered by a Python module.
 Traces: TypeAlias = TracesSource | TracesFile | TracesModule

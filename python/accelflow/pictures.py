@@ -1,4 +1,4 @@
-"""Write pictures in one style; equal drawings give equal bytes."""
+"""Draw plots in one style, and write them so that equal drawings give equal bytes."""
 
 import hashlib
 import re
@@ -15,14 +15,15 @@ from accelflow.files import write_whole
 
 __all__ = ["PLAIN", "STYLE", "plot", "save"]
 
-#: Settings of all pictures: matplotlib's own glyphs, drawn as paths, equal on every machine.
+#: Settings of matplotlib for all pictures: its own font, drawn as paths, so that files are equal on
+#: every machine.
 PLAIN: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
     "svg.fonttype": "path",
     "svg.hashsalt": "accelflow",
 }
 
-#: The settings of plots.
+#: Settings of matplotlib for plots.
 STYLE: Final[dict[Any, Any]] = {
     **PLAIN,
     "axes.axisbelow": True,
@@ -36,7 +37,7 @@ _REFERENCE: Final = re.compile(r'(?<=")[a-z][0-9a-f]{10}(?=")|(?<=#)[a-z][0-9a-f
 
 
 def plot(width: float, height: float) -> tuple[Figure, Axes]:
-    """Make an empty plot of this size in inches."""
+    """Return an empty plot with axes, `width` and `height` in inches."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()

@@ -1,6 +1,6 @@
-"""Plan files of :mod:`accelflow.arcus`: reading them, and the places of refused values.
+"""Read ARCUS's plan files, and name the place of a refused value in them.
 
-What a plan may contain stands in the crate ``accelflow-arcus`` (module ``plan``).
+The crate ``accelflow-arcus`` (module ``plan``) defines what a plan may contain.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = [
     "read_toml",
 ]
 
-#: The accelerator name of flows that go directly to the storage.
+#: The name that stands for an accelerator in flows that go directly to the storage.
 STORAGE: Final = "storage"
-#: The schema of tables of profiles.
+#: The schema of the results of :func:`accelflow.arcus.profile`.
 PROFILES: Final = "accelflow.arcus.profiles/2"
 
 
 class FromFile(dict[str, Any]):
-    """The content of a file, with its path and text, so that messages can name the place."""
+    """The content of a file as a dict, with the file's path and text for error messages."""
 
     def __init__(self, content: Mapping[str, Any], path: Path, text: str) -> None:
         """Take the content that was read from `text`, the text of the file at `path`."""
@@ -44,7 +44,7 @@ class FromFile(dict[str, Any]):
 
 
 class PlanError(InputError):
-    """An invalid plan, with the path of keys to the value."""
+    """A value in a plan that is not allowed, with the keys that lead to it."""
 
     def __init__(self, message: str, *keys: str | int) -> None:
         """Take the message, and the names of fields and indices of lists that lead to the value."""
@@ -66,9 +66,9 @@ def read_toml(path: str | PathLike[str]) -> FromFile:
 
 
 def read_json(path: str | PathLike[str]) -> FromFile:
-    """Read a table of profiles from a JSON file.
+    """Read a result of :func:`accelflow.arcus.profile` from a JSON file.
 
-    Raises InputError for another file, and OSError for one that cannot be read.
+    Raises InputError for a file with other contents, and OSError for one that cannot be read.
     """
     path = file_path("path", path)
     try:
@@ -84,7 +84,10 @@ def read_json(path: str | PathLike[str]) -> FromFile:
 
 @contextmanager
 def plans_place(source: object) -> Iterator[None]:
-    """Put the file that `source` was read from before error messages, with line and column."""
+    """Put file, line and column before error messages of the block, if `source` is from a file.
+
+    `source` is a plan. Only messages on a value of the plan have line and column.
+    """
     try:
         yield
     except InputError as error:
@@ -98,7 +101,7 @@ def plans_place(source: object) -> Iterator[None]:
 
 
 def plan_json(request: object) -> str:
-    """Return a plan as JSON.
+    """Return the plan `request` as JSON, after its values were checked.
 
     Raises PlanError for a plan that is not allowed; the message names the table, the field, the
     value and the rule.

@@ -37,12 +37,12 @@ __all__ = [
     "systems_in_python",
 ]
 
-#: The longest name of a system, which tables and plots must have room for.
+#: The most characters of a system's name, so that tables and plots have room for it.
 MAX_NAME: Final = 60
 
 
 class QueuePolicy:
-    """A queue order of accelerators. Derive from it, and define `choose`.
+    """Base class of queue orders in Python. Derive from it, and define `choose`.
 
     A system with this policy is called ``SYSTEM+NAME``, such as ``accelflow+NAME``. `name` defaults
     to the name of the class. With `deadlines`, software derives the deadlines of operations from
@@ -65,10 +65,10 @@ class QueuePolicy:
 
 @dataclass(frozen=True, slots=True)
 class ManagerVisit:
-    """A visit to the central manager.
+    """The use of RELIEF's central manager for one decision.
 
-    It serves no other visit for `occupancy_ns`. The decision takes effect `latency_ns` after the
-    visit begins, and at the end of the visit at the earliest.
+    The manager serves nothing else for `occupancy_ns`. The decision takes effect `latency_ns` after
+    the manager begins, but not before `occupancy_ns` have passed.
     """
 
     occupancy_ns: float
@@ -77,7 +77,7 @@ class ManagerVisit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The handling of a completed operation: times of dispatcher, manager and core, in order.
+    """Who handles a completed operation, and for how long: dispatcher, manager and core, in order.
 
     The accelerator's output dispatcher takes `dispatcher_ns` and executes `instructions`, which are
     only counted. The visit to the `manager` follows, if there is one, and then `core_ns` on the
@@ -134,7 +134,7 @@ class Orchestrator:
         return _properties(server, self.like)
 
     def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
-        """Return who handles `completion`, the end of an operation, and for how long.
+        """Return who handles the end of an operation, `completion`, and for how long.
 
         The simulator calls this whenever an operation ends.
         """
@@ -158,10 +158,11 @@ OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
 
 @dataclass(kw_only=True)
 class System:
-    """A system with policies in Python, as the simulator calls it.
+    """A system whose orchestrator or queue order is written in Python, for the simulator to call.
 
-    `name` is its identifier in results, and `like` the native system from which it starts. `place`
-    is where the user named it. `orchestrator` and `queue` make its policies for a simulation.
+    `name` is its identifier in results, and `like` the native system that does what it does not
+    override. `place` is the argument that named it. `orchestrator` and `queue` make its objects for
+    one simulation.
     """
 
     name: str
@@ -169,7 +170,7 @@ class System:
     place: str
     orchestrator: Callable[[], Orchestrator] | None
     queue: Callable[[], QueuePolicy] | None
-    #: The class of each kind of policy, for messages.
+    #: The name of the user's class by kind, ``orchestrator`` or ``queue``, for messages.
     classes: dict[str, str]
     #: The method that is called before the first decision.
     _step: str = ""
@@ -179,7 +180,7 @@ class System:
     def begin(
         self, server: SimulatedServer
     ) -> tuple[Properties, Callable[..., Decision] | None, Callable[..., int] | None, bool]:
-        """Make the policies of a simulation.
+        """Make the orchestrator and the queue order of one simulation.
 
         Returns the fixed properties, the methods that decide and choose (None: the native
         system's), and whether operations have deadlines.
@@ -202,7 +203,10 @@ class System:
         return properties, decide, queue.choose, bool(queue.deadlines)
 
     def failed(self, place: str, error: BaseException) -> str:
-        """Return the message for a simulation in which the policy's method `place` raised."""
+        """Return the error message for an exception that the user's method `place` raised.
+
+        It ends the simulation.
+        """
         if isinstance(error, InputError) and place == "begin":
             return str(error)
         kind = "queue" if place == "choose" else "orchestrator"
@@ -216,7 +220,7 @@ class System:
         return f"{called} raised {_last_line(error)}{where}"
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the running policy, which may never return."""
+        """Raise KeyboardInterrupt in the user's method that is running, which may never return."""
         if self._thread is not None:
             ctypes = importlib.import_module("ctypes")  # slow to load, and seldom needed
             raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
@@ -227,13 +231,13 @@ def systems_in_python(
     policies: Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]] | None,
     orchestrators: Iterable[OrchestratorSource],
 ) -> list[System]:
-    """Return the systems with `policies` and those of `orchestrators`.
+    """Return the systems with queue orders or orchestrators in Python.
 
-    `policies` are keyed by native system. Raises InputError for a value that is not a policy, an
-    unknown system, and a name that is taken.
+    `policies` maps native systems to queue orders. Raises InputError for a value that is not a
+    policy, an unknown system, and a name that is taken.
     """
     if not isinstance(policies, Mapping | None):
-        raise refused("policies", policies, "must be queue policies by system")
+        raise refused("policies", policies, "must map names of systems to queue policies")
     if isinstance(orchestrators, type) or not isinstance(orchestrators, Iterable):
         raise refused("orchestrators", orchestrators, "must be a list of orchestrators")
     known = {name: like for like, paper in _native.system_names() for name in (like, paper)}

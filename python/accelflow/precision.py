@@ -32,8 +32,10 @@ __all__ = [
     "until_precise",
 ]
 
-#: The measures that allow a precision, with the quantile of each in thousandths; None for the mean.
+#: The measures that a precision may name: the percentile of each in thousandths, or None for the
+#: mean.
 MEASURES: Final[Mapping[str, int | None]] = {"mean": None, "p99": 990, "p999": 999}
+#: The number of seeds, unless the user sets it.
 REPLICATIONS: Final = 10
 
 #: The responses beyond a percentile in the first run of each seed. With 20 of them, intervals that
@@ -50,19 +52,23 @@ _MARGIN: Final = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """A requested precision: `measure` within `ratio` of itself, with 95 % confidence."""
+    """A requested precision: `measure` within `ratio` of itself, with 95 % confidence.
+
+    `measure` is mean, p99 or p999. `ratio` is half the width of the confidence interval over the
+    value: 0.02 is 2 %.
+    """
 
     measure: str
     ratio: float
 
     @property
     def field(self) -> str:
-        """The measure's name in results."""
+        """The name of the measure in results, such as ``p99_us``."""
         return f"{self.measure}_us"
 
     @property
     def thousandths(self) -> int | None:
-        """Return the percentile in thousandths; None for the mean."""
+        """The percentile in thousandths, such as 990; None for the mean."""
         return MEASURES[self.measure]
 
     def tail_share(self, seeds: int) -> float:
@@ -77,7 +83,10 @@ class Precision:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """The widest relative half width, `ratio`, and the name of its service and system."""
+    """The precision that was reached: the widest interval of all services and systems.
+
+    `ratio` is half its width over the value, and `name` its service and system.
+    """
 
     ratio: float
     name: str
@@ -105,7 +114,7 @@ def parse_precision(text: str) -> Precision:
 
 
 def first_requests(precision: Precision) -> int:
-    """Return the requests of each service in the first round."""
+    """Return the number of requests of each service in the first, shortest run."""
     thousandths = precision.thousandths
     if thousandths is None:  # a mean
         return _LEAST_REQUESTS
@@ -114,14 +123,17 @@ def first_requests(precision: Precision) -> int:
 
 
 def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
-    """Return the widest of the intervals `found`, each a mean and a half width by name."""
+    """Return the relatively widest of the intervals `found`, each (mean, half width) by name."""
     ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
     widest = max(ratios, key=lambda name: ratios[name], default="")
     return Reached(ratio=ratios.get(widest, 0.0), name=widest)
 
 
 def next_requests(requests: int, found: Reached, precision: Precision) -> int:
-    """Return the run length that should reach `precision`, after `found` with `requests`."""
+    """Return the run length, in requests of each service, that should reach `precision`.
+
+    `found` is the precision that runs of `requests` requests reached.
+    """
     growth = (found.ratio / precision.ratio) ** 2 * _MARGIN
     return math.ceil(requests * min(max(growth, _LEAST_GROWTH), _MOST_GROWTH))
 
@@ -148,12 +160,16 @@ def until_precise(
         if requests > most_requests:
             raise AccelflowError(
                 f"precision {precision.measure}:{precision.ratio:.3g}: cannot be reached with "
-                f"{most_requests} requests; {found.name} is within {found.ratio:.2%}"
+                f"{most_requests} requests of each service; {found.name} is within "
+                f"{found.ratio:.2%}"
             )
 
 
 def check_replications(seeds: int) -> int:
-    """Return `seeds`, or the default for 1. Raises InputError for fewer than five."""
+    """Return `seeds`, or the default number of seeds if it is 1.
+
+    Raises InputError for fewer than five.
+    """
     if seeds == 1:
         return REPLICATIONS
     if seeds < 5:

@@ -1,4 +1,4 @@
-"""Recordings of live services: putting them together (docs/recording-format.md)."""
+"""Merge recordings of live services (docs/recording-format.md)."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""RELIEF's suite of coarse-grained applications under RELIEF and AccelFlow: Fig. 15.
+"""RELIEF's suite of coarse-grained applications, simulated under RELIEF and AccelFlow: Fig. 15.
 
-The paper says "maximum throughput" and 1.8x on average, but not how the maximum was found. Every
-definition that fits the text is computed, and none is chosen for its result.
+AccelFlow's paper prints "maximum throughput" and 1.8x on average, but not how the maximum was
+found. We compute every definition that fits the text, and choose none for its result.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from accelflow.findings import targets
 
 __all__ = ["DEFINITIONS", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
 
+#: The schema of the results of :func:`relief_suite`.
 SCHEMA: Final = "accelflow.relief-suite/1"
 
-#: AccelFlow over RELIEF, the average that the paper prints for Fig. 15.
+#: AccelFlow's throughput over RELIEF's: the average that the paper prints for Fig. 15.
 PAPER_MEAN_RATIO: Final = targets()["accelflow.relief_suite_throughput.vs_RELIEF"].value
 
-#: Definitions of "maximum throughput": a key of AccelFlow's throughput and one of RELIEF's.
+#: Definitions of "maximum throughput" by name: the key of AccelFlow's throughput in results, and
+#: that of RELIEF's.
 DEFINITIONS: Final[Mapping[str, tuple[str, str]]] = {
     "one_at_a_time": ("closed_loop_per_s", "one_at_a_time_per_s"),
     "closed_loop": ("closed_loop_per_s", "closed_loop_per_s"),
@@ -36,7 +38,8 @@ _RELEASE: Final[Mapping[str, Any]] = {
     "order": "fifo",
 }
 
-#: Possible readings of the manager, the place of results, and the order of AccelFlow's queues.
+#: Possible interpretations of the paper's text, by name, as changes of parameters: the manager's
+#: time, where results are kept, and the order of AccelFlow's queues.
 READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "release": _RELEASE,
     "text": {**_RELEASE, "manager": {"per_task_us": 1.5}},
@@ -53,17 +56,18 @@ def relief_suite(
     warmup: int = 30,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Simulate the suite: throughputs, the ratios of AccelFlow over RELIEF, and their means.
+    """Simulate the suite; return throughputs, AccelFlow's over RELIEF's, and their means.
 
-    `reading` is a key of :data:`READINGS`: RELIEF's release, with 2.0 us of the manager per
-    interrupt; AccelFlow's text, with 1.5 us per task; AccelFlow with results passed by memory
-    pointers; or AccelFlow with earliest-deadline-first queues. `applications` are names, by default
-    all five. Each run has `graphs` graphs, and percentiles exclude the first `warmup`. `seed` is
-    that of random arrivals.
+    `reading`, a key of :data:`READINGS`, is an interpretation of the paper: ``release``, RELIEF's
+    published code, with 2.0 us of the manager per interrupt; ``text``, with 1.5 us per task as in
+    AccelFlow's text; ``by_pointer``, with results passed by memory pointers under AccelFlow; or
+    ``deadline``, with earliest-deadline-first queues under AccelFlow. `applications` are names, by
+    default all five. Each run has `graphs` task graphs, and percentiles exclude the first `warmup`.
+    `seed` is that of random arrivals.
 
-    ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: a
-    bottleneck unit that computes all the time, over RELIEF with one graph at a time. If RELIEF
-    meets the deadline at no rate, the ratio is None and excluded from the means.
+    ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: the
+    throughput if the bottleneck unit computes all the time, over RELIEF's with one graph at a time.
+    If RELIEF meets the deadline at no rate, the ratio is None and excluded from the means.
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """

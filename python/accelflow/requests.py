@@ -1,7 +1,7 @@
-"""The request of a handler, and the threads and coroutines that work for it.
+"""The request that a server's handler answers, and threads and coroutines that work for it.
 
-A handler's calls keep its request's deadline and trace, on its thread and in its coroutine. For
-threads that a handler starts or takes from a pool, use :func:`within_request`. ::
+Calls that a handler makes keep the deadline and the trace of its request, on its thread and in its
+coroutine. For threads that a handler starts or takes from a pool, use :func:`within_request`. ::
 
     with ThreadPoolExecutor() as pool:
         ask = within_request(posts.call)
@@ -29,7 +29,7 @@ __all__ = [
     "within_request",
 ]
 
-#: The request, passed to handlers with a second parameter.
+#: The request that a server passes to a handler with a second parameter.
 Request = _native.Request
 
 #: gRPC's custom metadata: bytes where the name ends in ``-bin``, else text.
@@ -43,12 +43,12 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 
 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Return `work` as a function that keeps this request's deadline and trace on any thread.
+    """Return `work` as a function that belongs to the current request on any thread.
 
-    It also keeps the tenant, its priority, and its limit on concurrent chains. For a coroutine
-    function it is a coroutine function. Outside handlers, and for requests without any of these,
-    `work` is returned unchanged. Raises InputError for generator functions, whose work is spread
-    over several calls.
+    It keeps the request's deadline and its distributed trace, the tenant, its priority, and its
+    limit on concurrent chains. For a coroutine function it is a coroutine function. Outside
+    handlers, and for requests without any of these, `work` is returned unchanged. Raises InputError
+    for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise refused("work", work, "must not be a generator function")
@@ -82,13 +82,13 @@ def _entered(scope: _native.Scope) -> Iterator[None]:
 
 
 def current_scope() -> _native.Scope | None:
-    """Return the scope of the request that this coroutine or thread handles, or None."""
+    """Return the native handle of the request that this coroutine or thread works for, or None."""
     return _SCOPE.get() or _native.current_scope()
 
 
 @dataclass(frozen=True)
 class Settled(Generic[_T]):
-    """The outcome of a coroutine: its value, or the exception that it raised."""
+    """The outcome of a coroutine: its `value`, or the exception that it `raised`."""
 
     value: _T | None
     raised: BaseException | None
@@ -101,7 +101,7 @@ class Settled(Generic[_T]):
 
 
 async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Settled[_T]:
-    """Run the handler of the request of `scope` in its own task, and wait for it."""
+    """Run a handler's coroutine in its own task for the request of `scope`; return its outcome."""
     _SCOPE.set(scope)
     try:
         return Settled(await coroutine, None)
@@ -119,7 +119,11 @@ def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
     if metadata is None:
         return []
     if not isinstance(metadata, Iterable):
-        raise refused("type of metadata", type(metadata).__name__, "must be a mapping or pairs")
+        raise refused(
+            "type of metadata",
+            type(metadata).__name__,
+            "must be a mapping, or a list of pairs of name and value",
+        )
     found = list(metadata.items() if isinstance(metadata, Mapping) else metadata)
     for number, entry in enumerate(found):
         match entry:

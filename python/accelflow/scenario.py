@@ -56,28 +56,40 @@ __all__ = [
 
 _CHOICES: Final = {name: tuple(known) for name, known in _native.scenario_choices()}
 
+#: The suites of services that come with accelflow.
 WORKLOADS: Final = _CHOICES["workload"]
+#: How services may share servers: `placement` of a scenario.
 PLACEMENTS: Final = _CHOICES["placement"]
+#: The arrival processes that a scenario may name.
 ARRIVALS: Final = _CHOICES["arrivals"]
+#: How services may share the mean rate: `rates` of a scenario.
 RATES: Final = _CHOICES["rates"]
+#: How branch conditions may be determined: `facts` of a scenario.
 FACTS: Final = _CHOICES["facts"]
+#: How a recording's times may be used: `recorded_times` of a scenario.
 RECORDED_TIMES: Final = _CHOICES["recorded_times"]
+#: The sources of costs: `profile` of a scenario.
 PROFILES: Final = _CHOICES["profile"]
+#: The data sets of payload sizes: `sizes` of a scenario.
 SIZES: Final = _CHOICES["sizes"]
+#: The orders of input queues: `policy` of a scenario.
 POLICIES: Final = _CHOICES["policy"]
+#: The waits for other servers: `remote` of a scenario.
 REMOTES: Final = _CHOICES["remote"]
 
 #: Longer texts are not shown whole in refusals.
 _SHOWN: Final = 60
 
-#: What TCP costs a core by default: "tens of microseconds" in the paper, at 20 of which a server
-#: cannot hold all eight services at the paper's rate without accelerators.
+#: The default core time of one TCP operation in ns, assumed. The paper says "tens of microseconds";
+#: with 20 us, a server without accelerators cannot serve all eight services at the paper's rate.
 ASSUMED_TCP_COST_NS: Final = 7_000.0
-#: "We define the SLO to be 5x the service execution time on an unloaded system" (section VII.A.3).
+#: A service's SLO over its mean time on an idle server: "We define the SLO to be 5x the service
+#: execution time on an unloaded system" (AccelFlow, section VII.A.3).
 PAPER_SLO_FACTOR: Final = 5.0
 
 
-#: A limit on a tenant's traffic: in traces or bytes, or in accelerator time.
+#: A limit on a tenant's traffic: a token bucket for traces or bytes, or a share of accelerator
+#: time.
 Limit: TypeAlias = arcus.RateLimiter | Shaping
 
 
@@ -172,42 +184,48 @@ class Scenario:
 
     @property
     def costs(self) -> str:
-        """Return the source of costs: paper, measured, or recording if one is given."""
+        """The source of costs: ``paper``, ``measured``, or ``recording`` if one is given."""
         return str(resolved(self)["costs"])
 
     @property
     def mean_rate_rps(self) -> float:
-        """`rate_rps`, or its default for the workload."""
+        """The mean rate of a service in requests per second.
+
+        It is `rate_rps`, or the workload's default.
+        """
         return float(resolved(self)["rate_rps"])
 
     @property
     def arrival_kind(self) -> str:
-        """Return `arrivals`, or its default: ``own`` if the workload says when requests arrive."""
+        """The arrival process: `arrivals`, or the workload's default.
+
+        The default is ``own`` if the workload's file has arrivals.
+        """
         return str(resolved(self)["arrivals"])
 
     @property
     def shares(self) -> str:
-        """Return how services share the rate: `rates`, or its default."""
+        """How services share the rate: `rates`, or its default for the workload."""
         return str(resolved(self)["rates"])
 
     @property
     def counts_by_rate(self) -> bool:
-        """`by_rate`, or its default."""
+        """Whether services have requests in proportion to rates: `by_rate`, or its default."""
         return bool(resolved(self)["by_rate"])
 
     @property
     def payload_sizes(self) -> str:
-        """Return the source of payload sizes: `sizes`, or its default for the workload."""
+        """The source of payload sizes: `sizes`, or its default for the workload."""
         return str(resolved(self)["sizes"])
 
     @property
     def warmup_requests(self) -> int:
-        """Return the number of warm-up requests of each service: `warmup`, or a tenth."""
+        """The number of requests of each service that are not counted: `warmup`, or a tenth."""
         return int(resolved(self)["warmup_requests"])
 
 
 class Fields(TypedDict, total=False):
-    """The fields of :class:`Scenario`, except its workload and orchestrators."""
+    """The fields of :class:`Scenario` except its workload and orchestrators; see there."""
 
     services: Sequence[str]
     placement: str
@@ -251,7 +269,7 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
 
 
 def hashed(scenario: Scenario) -> str:
-    """Return the stable hash of everything that the results of `scenario` depend on.
+    """Return the hash of everything that the results of `scenario` depend on.
 
     Scenarios with the same hash have the same results in the same version of accelflow. A value
     that is set to its default counts as not set. Raises InputError for a value that is not allowed.
@@ -428,12 +446,13 @@ def _flatten_configs(tree: dict[str, Any]) -> None:
 
 
 def recording_text(place: str, name: object, folder: Path) -> str:
-    """Return the text of the recording's file `name`, the setting `place`, relative to `folder`.
+    """Return the text of a recording's file.
 
-    Raises InputError for a name that is not a string, and for a file that cannot be read.
+    `name` is the file's path relative to `folder`, and `place` the setting that names it. Raises
+    InputError for a name that is not a string, and for a file that cannot be read.
     """
     if not isinstance(name, str):
-        raise refused(place, name, "must be the file of a recording")
+        raise refused(place, name, "must be the path of a recording's file")
     try:
         return read_text(folder / name)
     except (OSError, ValueError) as error:
@@ -441,9 +460,9 @@ def recording_text(place: str, name: object, folder: Path) -> str:
 
 
 def check_plain(place: str, value: object) -> None:
-    """Raise InputError for a number that is not finite and for a date, which JSON does not have.
+    """Raise InputError if `value` has a number that is not finite, or a date: JSON has neither.
 
-    `place` is the name of the setting `value`; the message names the member that is refused.
+    `place` is the name of the setting; the message names the member that is refused.
     """
     if isinstance(value, dict):
         for key, member in value.items():
@@ -494,8 +513,10 @@ def scenario_schema() -> str:
     return _native.scenario_schema()
 
 
-#: Mean of the invocation rates that the paper takes from Alibaba (AccelFlow, section VI).
+#: The mean rate of a service in requests per second that the paper takes from Alibaba (AccelFlow,
+#: section VI).
 PAPER_RATE_RPS: Final = Scenario().mean_rate_rps
-#: Found: the mean rate of the six functions at which their application logic alone keeps half of
-#: the 36 cores busy, with the shares of Azure's functions.
+#: The default mean rate of the serverless functions in requests per second, derived: with it, their
+#: application logic alone keeps half of the 36 cores busy, if rates are shared as in Azure's
+#: traces.
 SERVERLESS_RATE_RPS: Final = Scenario(workload="serverless").mean_rate_rps

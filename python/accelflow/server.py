@@ -50,11 +50,12 @@ from accelflow.tenants import Control, Shaping, Slo, Tenant
 
 __all__ = ["DeclaredError", "Handler", "Request", "Server"]
 
-#: JSON values as in docs/message-conventions.md: structs are dicts, binary data is base64 text.
+#: A JSON value, as docs/message-conventions.md maps messages to it: structs are dicts, binary data
+#: is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-#: Maps the dict of a function's arguments, and the :class:`Request` if it takes that, to the
-#: function's value, now or when it is awaited.
+#: A function that serves a call. It takes the arguments as a dict, and the :class:`Request` if it
+#: has a second parameter. It returns the result, or a coroutine that does.
 Handler: TypeAlias = (
     Callable[[dict[str, Any]], Json | Coroutine[Any, Any, Json]]
     | Callable[[dict[str, Any], Request], Json | Coroutine[Any, Any, Json]]
@@ -71,7 +72,7 @@ _LONGEST_S: Final = 1e9
 #: The arguments and the request.
 _MOST_PARAMETERS: Final = 2
 
-#: When a reply is compressed: never, if its request was, or always.
+#: When a server compresses a reply: never, if the request was compressed, or always.
 Compression: TypeAlias = Literal["never", "like_request", "always"]
 
 _LIMITS: Final = Limits()
@@ -250,7 +251,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that the server listens on. Raises AccelflowError before :meth:`start`."""
+        """The port on which the server listens. Raises AccelflowError before :meth:`start`."""
         if self._port is None:
             message = "the server has not been started"
             raise AccelflowError(message)
@@ -258,9 +259,9 @@ class Server:
 
     @property
     def admin_port(self) -> int:
-        """The port of the operators' pages.
+        """The port of the HTTP pages for operators (`admin` in :class:`Observability`).
 
-        Raises AccelflowError for a server without such a port, and before :meth:`start`.
+        Raises AccelflowError for a server without such pages, and before :meth:`start`.
         """
         port = self._native.admin_port()
         if port is None:
@@ -269,28 +270,28 @@ class Server:
         return port
 
     def reshape(self, tenant: str, shaping: Shaping) -> None:
-        """Replace a tenant's shaping while the server is running.
+        """Replace the limits on a tenant's traffic while the server is running.
 
-        The new rates also apply to waiting requests. A new bucket is full. Raises AccelflowError
-        for an unknown tenant and for a server that is not running, and InputError for values of
-        another type.
+        The new rates also apply to waiting requests. A new token bucket is full. Raises
+        AccelflowError for an unknown tenant and for a server that is not running, and InputError
+        for values of another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("shaping", shaping, (Shaping,), "a Shaping")
         self._native.reshape(tenant, shaping)
 
     def set_slo(self, tenant: str, slo: Slo) -> None:
-        """Request a promise for a tenant from the control plane, while the server is running.
+        """Ask the control plane to promise `slo` to a tenant, while the server is running.
 
-        It replaces the tenant's promise. If it is refused, AccelflowError is raised with the
-        remaining capacity, and the tenant keeps the old promise.
+        It replaces the tenant's earlier promise. If the capacity does not suffice, AccelflowError
+        is raised with the remaining capacity, and the earlier promise stays.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
         self._native.set_slo(tenant, slo)
 
     def remove_slo(self, tenant: str) -> bool:
-        """Cancel a tenant's promise; return whether it had one.
+        """Cancel the promise to a tenant (:class:`Slo`); return whether there was one.
 
         Raises AccelflowError for an unknown tenant and for a server without a control plane, or
         that is not running, and InputError for a tenant that is not a name.
@@ -299,15 +300,16 @@ class Server:
         return self._native.remove_slo(tenant)
 
     def slo_status(self) -> dict[str, Any]:
-        """Return promises, their use, the remaining capacity, and the promises kept (page `/slo`).
+        """Return the promises to tenants, how well they were kept, and the remaining capacity.
 
-        Raises AccelflowError for a server without a control plane, or that is not running.
+        It is the JSON of the operators' page ``/slo``. Raises AccelflowError for a server without a
+        control plane, or that is not running.
         """
         status: dict[str, Any] = json.loads(self._native.slo_page())
         return status
 
     def set_traces(self, traces: ServerTraces) -> int:
-        """Replace the traces for further requests; return the number of replacements so far.
+        """Serve further requests with other traces; return the number of replacements so far.
 
         Requests in progress end with the traces that received them. If the traces are unsuitable,
         AccelflowError is raised, and the server keeps the old ones.
@@ -318,13 +320,13 @@ class Server:
         return turn
 
     def remove_traces(self) -> int:
-        """Return to the built-in traces; otherwise as :meth:`set_traces`."""
+        """Serve further requests with the built-in traces; otherwise as :meth:`set_traces`."""
         turn = self._native.set_traces(None)
         self._has_file = False
         return turn
 
     def reload_traces(self) -> int:
-        """Read the file of the traces again and replace them; otherwise as :meth:`set_traces`.
+        """Read the traces' file again and use what it has; otherwise as :meth:`set_traces`.
 
         Raises AccelflowError also if the traces were not given as a file.
         """
@@ -334,7 +336,7 @@ class Server:
         try:
             turn = self.reload_traces()
         except AccelflowError as error:
-            _LOG.error("the traces stay as they were: %s", error)
+            _LOG.error("the traces were not reloaded, and the old ones stay: %s", error)
         else:
             _LOG.info("the traces were read again; replacements so far: %s", turn)
 
@@ -526,7 +528,7 @@ def _check_tenants(tenants: Sequence[Tenant], tls: Tls | None, control: Control 
     """Raise InputError for tenants that need other settings of the server."""
     listed = isinstance(tenants, Sequence) and not isinstance(tenants, str)
     if not listed or not all(isinstance(tenant, Tenant) for tenant in tenants):
-        raise refused("tenants", tenants, "must be a list of Tenant")
+        raise refused("tenants", tenants, "must be a list of accelflow.Tenant")
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
         if tenant.identities and (tls is None or tls.client_ca is None):

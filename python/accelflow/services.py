@@ -1,4 +1,4 @@
-"""Workloads built in Python: services with their paths.
+"""Build workloads in Python: services with the paths of their requests.
 
 The fields are those of a workload's file (docs/workloads.md), and follow the same rules.
 """
@@ -29,11 +29,12 @@ from accelflow.workload import load_workload, workload_text, write_workload
 
 __all__ = ["Service", "Workload", "chain", "cpu", "parallel"]
 
+#: The schema of a workload's file.
 SCHEMA: Final = "accelflow.workload/1"
 
 
 def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
-    """Return a phase of application logic of `time_us` us, or of a random time.
+    """Return a phase of application logic that takes `time_us` us of a core, or a random time.
 
     Without a time, it takes its share of the service's `app_us`, or the time in the costs.
     """
@@ -45,23 +46,30 @@ def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
 
 
 def chain(trace: str, **options: Unpack[ChainOptions]) -> Chain:
-    """Return a chain of traces that begins with `trace`.
+    """Return a phase that runs `trace` and all further traces that its tails lead to.
 
-    Options are those of the file (:class:`accelflow.phases.ChainOptions`).
+    `options` are the optional fields of a chain (:class:`accelflow.phases.ChainOptions`).
     """
     return {"trace": trace, **options}
 
 
 def parallel(*chains: Chain) -> Parallel:
-    """Return different chains that run in parallel; the phase ends with the last of them."""
+    """Return a phase that runs different chains in parallel and ends with the last of them."""
     return {"parallel": list(chains)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """A service: the path of its requests, and their rate.
+    """A service: the path of its requests through phases, and their rate.
 
     `path` is the sequence of phases; the first receives the request, and the last sends the answer.
+    `method` is the remote procedure that clients call. `tenant` and `priority` are numbers (higher
+    priorities go first). `server` names the server on which it runs. `rate_rps` is its rate in
+    requests per second, and `rate_share` the factor on the mean rate if a scenario sets that. The
+    SLO is `slo_us`, or `slo_factor` times its mean time on an idle server. `app_us` is the time of
+    application logic in all phases without a time. `arrivals`, `sizes` of messages, `costs` of
+    operations and `waits` for other servers are those of :mod:`accelflow.phases`.
+
     Fields that are None take the workload's `defaults`.
     """
 
@@ -82,7 +90,7 @@ class Service:
     waits: Mapping[str, Times] | None = None
 
     def to_document(self) -> dict[str, Any]:
-        """Return the service as a workload's file has it."""
+        """Return the service's table as in a workload's file, a dict of plain values."""
         given = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
         return {key: value for key, value in given.items() if value is not None}
 
@@ -108,7 +116,7 @@ class Workload:
         result = accelflow.simulate(shop)
 
     `defaults` has the values of fields that services omit. `traces` are the workload's own traces.
-    `rest` has the other tables of a file, such as ``origin``.
+    `description` is a text for readers. `rest` has the other tables of a file, such as ``origin``.
     """
 
     name: str
@@ -128,9 +136,9 @@ class Workload:
 
     @classmethod
     def from_document(cls, tree: Mapping[str, Any]) -> Self:
-        """Make a workload from the tree of a file.
+        """Make a workload from the content of a workload's file, as a dict.
 
-        Raises InputError for a tree that is not a workload.
+        Raises InputError for a dict that is not a workload.
         """
         workload_text(tree)
         own = {attribute.name for attribute in fields(cls)} - {"services", "rest"}
@@ -140,12 +148,12 @@ class Workload:
         return cls(**known, services=services, rest=rest)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the tree of the workload's file.
+        """Return the content of the workload's file, as a dict of plain values.
 
         Raises InputError for the first value that is not allowed.
         """
         if any(not isinstance(service, Service) for service in self.services):
-            raise refused("services", self.services, "must be a list of Service")
+            raise refused("services", self.services, "must be a list of accelflow.Service")
         tree: dict[str, Any] = {"schema": SCHEMA, "name": self.name}
         if self.description is not None:
             tree["description"] = self.description

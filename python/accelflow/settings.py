@@ -143,7 +143,7 @@ class Limits:
         whole_number("max_depth", self.max_depth, 1, _DEEPEST)
 
     def resolved(self) -> Self:
-        """Return these limits with values for those that depend on others."""
+        """Return these limits with numbers instead of None, where the default depends on others."""
         values, unsent = self.max_value_bytes, self.max_unsent_bytes
         return replace(
             self,
@@ -183,7 +183,7 @@ class Timeouts:
                     raise refused(name, value, "must be above 0 and at most 1000000000 seconds")
 
     def resolved(self) -> Self:
-        """Return the same timeouts, with `write_timeout_s` filled in."""
+        """Return these timeouts with a number for `write_timeout_s` instead of None."""
         own = self.write_timeout_s
         return replace(self, write_timeout_s=self.message_timeout_s if own is None else own)
 
@@ -230,7 +230,7 @@ class Execution:
             one_of("steering", self.steering, get_args(SteeringPolicy))
         listed = isinstance(self.faults, Sequence) and not isinstance(self.faults, str)
         if not listed or not all(isinstance(fault, Fault) for fault in self.faults):
-            raise refused("faults", self.faults, "must be a list of Fault")
+            raise refused("faults", self.faults, "must be a list of accelflow.Fault")
         instance_of("rpc", self.rpc, (RpcProcessor,), "an RpcProcessor")
         self._pools()  # refuses a number out of its range
 
@@ -241,7 +241,7 @@ class Execution:
         return Steering(policy=self.steering) if isinstance(self.steering, str) else self.steering
 
     def resolved(self) -> Self:
-        """Return the same settings, with numbers and names expanded to :class:`Pools` and so on."""
+        """Return these settings with :class:`Pools` and so on instead of numbers and names."""
         return replace(
             self,
             workers=self._pools(),

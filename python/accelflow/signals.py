@@ -16,11 +16,11 @@ __all__ = ["StopSignals", "interrupt_check"]
 
 
 class StopSignals:
-    """Waits for SIGINT or SIGTERM, as a context of the main thread.
+    """A context of the main thread that waits for SIGINT or SIGTERM and misses none.
 
     Locks and events can miss a signal: one that arrives after the interpreter last looked for
     signals and before the lock blocks is handled only when the next signal comes. :meth:`wait`
-    reads a socket that the signal itself writes to, so it misses none.
+    reads a socket that the signal itself writes to.
     """
 
     def __init__(self, on: Mapping[int, Callable[[], None]] | None = None) -> None:
@@ -53,7 +53,7 @@ class StopSignals:
         self._undo.close()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for SIGINT or SIGTERM for at most `timeout_s`; return whether one came."""
+        """Wait for SIGINT or SIGTERM, at most `timeout_s` seconds; return whether one came."""
         end_s = None if timeout_s is None else time.monotonic() + timeout_s
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
@@ -70,11 +70,11 @@ class StopSignals:
 
 @contextmanager
 def interrupt_check() -> Iterator[Callable[[], None]]:
-    """Yield a function that raises KeyboardInterrupt if Ctrl-C came since the context was entered.
+    """Yield a function that raises KeyboardInterrupt if Ctrl-C was pressed in this context.
 
-    The interrupt is also raised where it arrives, but Python drops an exception that leaves a
-    ``__del__``. The function raises it all the same. Outside the main thread, or if SIGINT does not
-    raise KeyboardInterrupt, it never raises.
+    Python drops a KeyboardInterrupt that arrives while a ``__del__`` method runs; the function
+    raises it all the same. Outside the main thread, or if SIGINT does not raise KeyboardInterrupt,
+    it never raises.
     """
     came = False
 

@@ -1,4 +1,4 @@
-"""Comparisons of orchestrators on the simulated server, and their inputs."""
+"""Simulate a scenario under several orchestrators; list the simulator's inputs."""
 
 from __future__ import annotations
 
@@ -104,15 +104,17 @@ __all__ = [
     "write_spans",
 ]
 
+#: The largest number of threads of a simulation.
 MAX_THREADS: Final = 4_096
 
 
 @dataclass(frozen=True, kw_only=True)
 class Suite:
-    """A suite of services.
+    """A suite of services, such as SocialNetwork.
 
-    `branching_share` is the share of sequences of accelerators that contain a conditional.
-    `paper_branching_share` is the paper's figure (section III, Q2).
+    `name` is its identifier. `branching_share` is the share of sequences of accelerators that
+    contain a conditional, and `paper_branching_share` the paper's figure (AccelFlow, section III,
+    Q2).
     """
 
     name: str
@@ -121,7 +123,7 @@ class Suite:
 
 
 def check(scenario: Scenario, threads: int = 1) -> None:
-    """Raise InputError for the first value of `scenario` that is not allowed."""
+    """Raise InputError for the first value of `scenario` or `threads` that is not allowed."""
     resolved(scenario)
     whole_number("threads", threads, 1, MAX_THREADS)
 
@@ -204,9 +206,10 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
 
 
 def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
-    """Raise InputError if `runs` runs of `scenario` would keep too many requests.
+    """Raise InputError if `runs` simulations would return more single requests than allowed.
 
-    Raises AccelflowError for a recording that does not fit.
+    `samples` is the number from each service and system. Raises AccelflowError for a recording that
+    does not fit the scenario.
     """
     scenario = costed(scenario)
     try:
@@ -216,9 +219,10 @@ def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
 
 
 def costed(scenario: Scenario) -> Scenario:
-    """Return `scenario` with a recording of this machine's costs if it uses measured costs.
+    """Return `scenario` with its costs: with ``measured`` costs, this machine's recording.
 
-    Raises InputError for a value that is not allowed.
+    The first call measures it, which takes some seconds. Raises InputError for a value that is not
+    allowed.
     """
     if scenario.recording is None and scenario.costs == "measured":
         return replace(scenario, recording=calibrated()[0], profile="measured")
@@ -299,26 +303,33 @@ def _shown(limits: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def dwell_s(arrivals: str) -> float | None:
-    """Return the mean seconds between rate changes of `arrivals`; None for a constant rate.
+    """Return the mean time in seconds for which the rate of `arrivals` stays the same.
 
-    Raises AccelflowError for unknown arrivals.
+    None for a constant rate. `arrivals` is the name of an arrival process. Raises AccelflowError
+    for an unknown one.
     """
     found = _native.arrivals_dwell_us(arrivals)
     return None if found is None else found * 1e-6
 
 
 def orchestrators() -> list[tuple[str, str]]:
-    """Return the default orchestrators of a comparison: identifiers and the paper's names."""
+    """Return the orchestrators that a comparison simulates by default.
+
+    Each is (identifier, paper's name).
+    """
     return _native.orchestrator_names()
 
 
 def systems() -> list[tuple[str, str]]:
-    """Return all systems, including the steps between RELIEF and AccelFlow (Fig. 13)."""
+    """Return all orchestrators, with the steps from RELIEF to AccelFlow (Fig. 13).
+
+    Each is (identifier, paper's name).
+    """
     return _native.system_names()
 
 
 def workloads() -> list[Suite]:
-    """Return the workloads, with the share of their sequences that branch."""
+    """Return the suites of services, each with the share of its sequences that branch."""
     return [
         Suite(name=name, branching_share=share, paper_branching_share=printed)
         for name, share, printed in _native.workload_names()
@@ -343,11 +354,12 @@ def timeouts(
     remote: str,
     timeout_us: float,
 ) -> dict[str, float]:
-    """Return the mean number of messages per request that time out, by service.
+    """Return by service how many of a request's messages time out on average.
 
-    The result is in closed form, for the most common path. `remote` names the waits for other
-    servers, as in :class:`Scenario`; these waits do not depend on the load. Raises InputError for a
-    time-out that is not positive, and AccelflowError for an unknown name.
+    A message times out if its answer takes longer than `timeout_us`. The result is in closed form,
+    for the most common path. `remote` names the waits for other servers, as in :class:`Scenario`;
+    these waits do not depend on the load. Raises InputError for a time-out that is not positive,
+    and AccelflowError for an unknown name.
     """
     positive_number("timeout_us", timeout_us, 1e9)
     text = native_workload(workload)
@@ -372,11 +384,11 @@ def demands(scenario: Scenario) -> dict[str, Any]:
 def service(
     name: str, workload: str | PathLike[str] | Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the path of a service: method, path, traces, and invocations of each accelerator.
+    """Return the path of the service `name`: method, traces, and invocations of each accelerator.
 
     `workload` is the service's workload, by default any suite. Invocations are counted by walking
-    the traces. `conditionals_by_sequence` has the most branches that each sequence can resolve.
-    Raises AccelflowError for an unknown service.
+    the traces. `conditionals_by_sequence` has the most branches that each sequence of accelerators
+    can resolve. Raises AccelflowError for an unknown service.
     """
     text = None if workload is None else native_workload(workload)
     walked: dict[str, Any] = json.loads(_native.service_walk(name, text))
@@ -393,7 +405,7 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
 
 
 def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
-    """Return the payloads of all operations in `requests` invocations of each service.
+    """Return the payload of every operation in `requests` invocations of each service.
 
     Each is (accelerator, bytes before, bytes after). Requests arrive one at a time. Raises
     InputError for a scenario that is not allowed, and AccelflowError for a recording that does not
@@ -404,15 +416,16 @@ def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
 
 
 def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dict[str, float]]:
-    """Return each service's core time without accelerators, in ns, by the paper's categories.
+    """Return each service's core time in ns without accelerators, by the paper's categories.
 
-    Costs are those of the profile ``paper`` with `tcp_cost_ns`.
+    The categories are those of Fig. 1, such as TCP and AppLogic. Costs are those of the profile
+    ``paper`` with `tcp_cost_ns`.
     """
     rows = json.loads(_native.service_breakdown(tcp_cost_ns))
     return {row["service"]: row["spent_ns"] for row in rows}
 
 
 def profile_parameters() -> list[dict[str, Any]]:
-    """Return the inputs of the profile `paper`: name, value, provenance and note of each."""
+    """Return the inputs of the costs ``paper``: name, value, provenance and note of each."""
     found: list[dict[str, Any]] = json.loads(_native.profile_parameters(ASSUMED_TCP_COST_NS))
     return found

@@ -1,4 +1,4 @@
-"""Tenants of a server: their connections, traffic shaping and promises.
+"""Tenants of a server: how to recognise their connections, their limits, and promises to them.
 
 ARCUS's traffic shaper limits each tenant, and its control plane grants promises
 (docs/server-limits.md, "Tenants").
@@ -21,7 +21,7 @@ from accelflow.errors import (
 
 __all__ = ["Control", "Priority", "Shaping", "Slo", "Tenant"]
 
-#: The priority of requests in queues by priority.
+#: The priority of a tenant's requests in queues that are ordered by priority.
 Priority: TypeAlias = Literal["low", "normal", "high"]
 
 #: No count, and no message in bytes, is larger.
@@ -58,9 +58,10 @@ _MOST_PROMISED_US: Final = 1e7
 class Shaping:
     """Limits on the rate of a tenant's traffic. Without a rate there is no limit.
 
-    `accelerator_s_per_s` is the processor time per second that the server may spend on the tenant's
-    requests, without their handlers. It is one limit for small, large and bursty requests. The time
-    of a request is predicted from earlier requests of its size, and corrected afterwards.
+    `requests_per_s` and `bytes_per_s` limit requests and their bytes. `accelerator_s_per_s` is the
+    processor time per second that the server may spend on the tenant's requests, without their
+    handlers. It is one limit for small, large and bursty requests. The time of a request is
+    predicted from earlier requests of its size, and corrected afterwards.
 
     `burst_requests`, `burst_bytes` and `burst_accelerator_s` are the sizes of the token buckets:
     the most that may pass at once after a pause. The default is a hundredth of a second's traffic,
@@ -94,16 +95,16 @@ class Shaping:
             ("accelerator_s_per_s", "burst_accelerator_s"),
         ):
             if getattr(self, rate) is None and getattr(self, burst) is not None:
-                raise refused(burst, getattr(self, burst), f"must be None, without {rate}")
+                raise refused(burst, getattr(self, burst), f"must be None if {rate} is None")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """A server's control plane: it keeps the promises to tenants, and gives others the remainder.
+    """The control plane of a server: keeps the promises to tenants, and shares out the rest.
 
     `capacity_s_per_s` is the accelerator time available per second (None: the number of cores that
-    the process may use). `most` is the share of it that may be promised, or used by tenants without
-    a promise. Promises are checked every `period_s`.
+    the process may use). `most` is the largest share of it that may be promised, and that tenants
+    without a promise may use. Promises are checked every `period_s`.
     """
 
     capacity_s_per_s: float | None = None
@@ -121,11 +122,11 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """A requested promise: `requests_per_s` in `percent_of_periods` of all periods.
+    """A promise that a tenant asks for: `requests_per_s` in `percent_of_periods` of all periods.
 
-    It applies to requests with a mean accelerator time of `request_us`. If that is None, it is
-    predicted from earlier requests of about `request_bytes`, and follows their current mean while
-    there is capacity.
+    A period is `period_s` of :class:`Control`. The promise applies to requests with a mean
+    accelerator time of `request_us`. If that is None, it is predicted from earlier requests of
+    about `request_bytes`, and follows their current mean while there is capacity.
 
     `latency_percentile` and `latency_us` also promise a percentile of latencies, measured from the
     release of a request by the shaper to its answer, handler included. They are given together.
@@ -164,9 +165,9 @@ class Tenant:
 
     A connection belongs to the first tenant whose `networks` ("10.1.0.0/16") contain its address,
     or whose `identities` contain one proven by the client. Identities are DNS names and URIs of
-    certificates, which a server with `client_ca` requires. `max_traces` limits concurrent traces,
-    and `max_connections` open connections (None: no limit). `priority` and `due_within_s` apply to
-    the queues of worker pools.
+    certificates, which a server with `client_ca` requires. `shaping` limits its traffic,
+    `max_traces` its concurrent traces, and `max_connections` open connections (None: no limit).
+    `priority` and `due_within_s` apply to the queues of worker pools.
     """
 
     name: str

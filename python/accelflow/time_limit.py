@@ -1,4 +1,4 @@
-"""A time limit for work, after which it stops cleanly."""
+"""A time limit for a computation, after which it stops cleanly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TimeUpError(AccelflowError):
 
 
 class TimeLimit:
-    """A time limit from now on; without `seconds` it never expires.
+    """A time limit that starts now; without `seconds` it never expires.
 
     It uses a clock that does not jump when the time of day is set.
     """
@@ -32,7 +32,11 @@ class TimeLimit:
         """Start the clock. Raises InputError unless `seconds` is from 0.1 s to 366 days."""
         number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if seconds is not None and not (number and _LEAST_S <= seconds <= _MOST_S):
-            raise refused("time_limit_s", seconds, "must be a number from 0.1 to 31622400")
+            raise refused(
+                "time_limit_s",
+                seconds,
+                "must be a number of seconds from 0.1 to 31622400 (366 days)",
+            )
         self.seconds = math.inf if seconds is None else float(seconds)
         self._end_s = time.monotonic() + self.seconds
 

@@ -1,9 +1,9 @@
-"""Finds the warm-up of a simulation by MSER-5 on a pilot.
+"""Find the warm-up of a simulation from a pilot simulation, by the method MSER-5.
 
 A simulation begins with an empty server, so its first response times are too short. MSER-5 (White,
 "An effective truncation heuristic for bias reduction in simulation output", Simulation 1997; White,
-Cobb and Spratt, 2000) cuts the number that minimises the standard error of the remaining values'
-mean. A cut beyond the middle means that the run is too short.
+Cobb and Spratt, 2000) cuts the number of values that minimises the standard error of the remaining
+values' mean. A cut beyond the middle means that the run is too short.
 
 Services share servers and settle together, and all systems must count the same requests, so there
 is one cut. The pilot's response times, each over the mean of its service, are averaged over
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PILOTS", "mser5", "settled"]
 
-#: Simulations of the pilot.
+#: The number of seeds of the pilot simulation.
 PILOTS: Final = 5
 #: Response times of all services under all systems that a simulation of the pilot keeps.
 _KEPT: Final = 500_000
@@ -40,10 +40,11 @@ _IN_A_BIN: Final = 20
 
 
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
-    """Return the number of `values`, in order of time, to cut from the start: a multiple of five.
+    """Return how many of `values`, in order of time, MSER-5 cuts from the start.
 
-    The mean of the remaining batches of five has the smallest standard error. None if the run is
-    too short: the cut is beyond the middle, or there are fewer than ten batches.
+    It is a multiple of five: the mean of the remaining batches of five has the smallest standard
+    error. None if the run is too short: the cut is beyond the middle, or there are fewer than ten
+    batches.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -70,10 +71,11 @@ def settled(  # noqa: PLR0913 (options, by name)
     others: Sequence[System] = (),
     check: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> int:
-    """Return the warm-up of `scenario` in requests of a service with the mean rate.
+    """Return the warm-up of `scenario`, in requests of a service with the mean rate.
 
-    A pilot with each of `seeds` is simulated without any warm-up; `check` sees its results. Raises
-    InputError if the pilot is too short.
+    A pilot is simulated with each of `seeds` and without warm-up, under the scenario's systems and
+    the systems in Python in `others`; `check` is called with its results. Raises InputError if the
+    pilot is too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -137,6 +139,6 @@ def _cut(scenario: Scenario, totals: np.ndarray) -> float:
         raise refused(
             "requests",
             scenario.requests,
-            "must be more: by the test of MSER-5, the warm-up takes more than half of the run",
+            "must be more: by the MSER-5 test, the warm-up takes more than half of the run",
         )
     return cut / int(filled.sum())

@@ -29,9 +29,9 @@ __all__ = [
     "write_timeline",
 ]
 
-#: The formats of spans.
+#: The formats of distributed-tracing spans that timelines can show.
 KINDS_OF_SPANS: Final = ("otlp", "jaeger")
-#: The percentile of the median.
+#: The median as a percentile.
 MEDIAN: Final = 50.0
 
 #: Requests of a service arrive in a burst if their number exceeds the average by more than this
@@ -41,18 +41,17 @@ _BURST_RATIO: Final = 1.5
 
 _MOST_US: Final = 1e15
 
-#: Called with the number of requests that have ended, and the total.
+#: A function that is called with the number of requests that have ended, and the total.
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """The requests and the window that a timeline shows.
+    """The part of a run that a timeline shows: a window of time, and the requests in it.
 
     The window begins at `from_us` of simulated time, or of the time since the first span, and lasts
     `for_us` (by default to the end). Requests that arrive in it are shown. `services`, `requests`
-    (indices within their services, from 0) and `slowest` (this many of each service) narrow the
-    selection.
+    (numbers within their services, from 0) and `slowest` (this many of each service) restrict them.
     """
 
     from_us: float = 0.0
@@ -115,7 +114,7 @@ def write_spans_timeline(
         raise refused("kind", kind, known=KINDS_OF_SPANS)
     if shown.requests:
         raise refused(
-            "requests", shown.requests[0], "must be left out: spans have no numbers of requests"
+            "requests", shown.requests[0], "must be left out: requests of spans have no numbers"
         )
     for_us = None if shown.for_us is None else float(shown.for_us)
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
@@ -186,7 +185,7 @@ def why(
 
 
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
-    """Return in short why slow requests are slow, from `found`, an explanation.
+    """Summarise why slow requests are slow; `found` is a result of :func:`why`.
 
     ``at`` is the place where slow requests spend the most time beyond that of median requests.
     ``waits`` is true if they wait there, and ``share`` is that time as a share of the gap between

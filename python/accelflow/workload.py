@@ -40,10 +40,10 @@ __all__ = [
     "write_workload",
 ]
 
-#: The ends of the names of workloads' files.
+#: The endings of the names of workload files.
 SUFFIXES: Final = (".toml", ".json")
 
-#: The workloads that come with accelflow.
+#: The workloads that come with accelflow, by name.
 SUITES: Final = tuple(dict(_native.scenario_choices())["workload"])
 
 #: Begins the place of a refused value of a scenario's workload.
@@ -74,11 +74,11 @@ for name in added:
 
 
 class WorkloadWarning(UserWarning):
-    """Warns of a part of a workload's file that has no effect, such as an unused trace."""
+    """A part of a workload's file has no effect, such as an unused trace."""
 
 
 def is_file(workload: object) -> bool:
-    """Return whether `workload` is a path, or a text that ends in .toml or .json: a file's name."""
+    """Return whether `workload` is the path of a file: a path object, or text in .toml or .json."""
     return isinstance(workload, PathLike) or (
         isinstance(workload, str) and workload.lower().endswith(SUFFIXES)
     )
@@ -158,7 +158,7 @@ def _traces_of(module: Path) -> str:
 
 
 def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
-    """Return `workload` in the engines' form: a suite's name, or its tree as JSON.
+    """Return `workload` as the native engine takes it: a suite's name, or its tree as JSON.
 
     Raises InputError as :func:`load_workload`, and for a value that is not a name, a file or a
     tree.
@@ -169,15 +169,26 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
         check_suite(workload)
         return workload
     if not isinstance(workload, Mapping):
-        raise refused("workload", workload, "must be a suite's name, a file or the tree of one")
+        raise refused(
+            "workload",
+            workload,
+            "must be a suite's name, the path of a workload file, or the content of one as a dict",
+        )
     try:
         return json.dumps(workload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise refused("workload", workload, f"must be a tree of plain values: {error}") from error
+        raise refused(
+            "workload",
+            workload,
+            f"must contain only what JSON has (dicts, lists, texts, numbers): {error}",
+        ) from error
 
 
 def check_suite(name: str) -> None:
-    """Raise InputError unless `name` is a suite; a file of that name in this folder is proposed."""
+    """Raise InputError unless `name` is a suite that comes with accelflow.
+
+    If the working directory has a workload file of that name, the message proposes it.
+    """
     if name in SUITES:
         return
     here = [f"{name}{suffix}" for suffix in SUFFIXES if Path(f"{name}{suffix}").is_file()]
@@ -187,7 +198,10 @@ def check_suite(name: str) -> None:
 
 @contextmanager
 def located(workload: object) -> Iterator[None]:
-    """Add file, line and column to refusals of values of `workload`, if it is a file."""
+    """Add file, line and column to errors of the block about values of `workload`.
+
+    Only if `workload` is a file.
+    """
     try:
         yield
     except InputError as error:

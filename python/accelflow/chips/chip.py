@@ -18,10 +18,11 @@ __all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A chip: its name in results, a description, and the server parameters that it sets.
+    """A chip: a named set of parameters of the simulated server.
 
-    Keys of `config` are those of `accelflow explain`. ``accelerator.TCP.pes`` is another spelling
-    of ``pes.TCP``. Parameters that it does not set keep their defaults.
+    `name` is its name in results, `description` a text for readers, and `config` the parameters
+    that it sets, by key. Keys are those of `accelflow explain`. ``accelerator.TCP.pes`` is another
+    spelling of ``pes.TCP``. Other parameters keep their defaults.
     """
 
     name: str
@@ -48,16 +49,17 @@ def read_chip(path: str | PathLike[str]) -> Chip:
 
 
 def parse_chip(text: str, place: str, name: str) -> Chip:
-    """Read a chip from the TOML text of `place`; `name` is its name unless the TOML sets one.
+    """Read a chip from TOML text.
 
-    Raises InputError as :func:`read_chip`.
+    `place` is the file for messages, and `name` the chip's name unless the TOML sets one. Raises
+    InputError as :func:`read_chip`.
     """
     try:
         found: dict[str, Any] = json.loads(_native.chip_read(text))
     except AccelflowError as error:
         raise InputError(f"{place}:{error}") from error
     if not any(found[key] for key in ("name", "description", "config")):
-        raise refused("chip", place, "must set a parameter, or have a name: it is empty")
+        raise refused("chip", place, "must set at least one parameter or a name, but is empty")
     return Chip(
         name=found["name"] or name,
         description=found["description"] or "",
@@ -66,7 +68,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
 
 
 def read_config(path: str | PathLike[str]) -> dict[str, float]:
-    """Return the parameters that the chip in the file at `path` sets, by their keys in results.
+    """Return the parameters that the chip in the file at `path` sets, by key.
 
     Raises InputError as :func:`read_chip`.
     """

@@ -22,15 +22,17 @@ from accelflow.cli.naming import naming_options
 
 __all__ = ["COMMANDS", "Listed", "main", "program"]
 
-#: A shell sets this variable to ask for completions (docs/command-line.md).
+#: The environment variable that a shell sets to ask for completions (docs/command-line.md).
 COMPLETE_VARIABLE: Final = "_ACCELFLOW_COMPLETE"
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One entry of the command list: name, module of this package, attribute there, help line.
+    """One entry of the list of commands that `accelflow --help` shows.
 
-    `help` repeats the first line of the command's own help, so that `--help` does not import it.
+    `name` is the command's name, `file` its module in this package, and `attribute` the click
+    command there. `help` repeats the first line of the command's own help, so that `--help` does
+    not import it.
     """
 
     name: str
@@ -87,7 +89,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "readings",
         "readings",
         "readings",
-        "Show the rows that depend on each reading of the paper.",
+        "Show how results change with each reading of the paper.",
     ),
     Listed(
         "fit",

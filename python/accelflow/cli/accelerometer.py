@@ -57,7 +57,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.command("accelerometer")
 @click.argument("file", type=_FILE, required=False)
 @REPORT
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 @click.option(
     "--plot",
     "directory",
@@ -75,10 +77,10 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--seek",
     metavar="[KERNEL.]PARAMETER",
-    help="Find the value of this parameter, such as acceleration_ratio, that reaches --goal.",
+    help="Find the value of this input, such as acceleration_ratio, that reaches --goal.",
 )
 @click.option("--goal", metavar="OF:GAIN", help="speedup:GAIN% or latency:GAIN%, for --seek.")
-@click.option("--simulate", is_flag=True, help="Also execute the offloads, event by event.")
+@click.option("--simulate", is_flag=True, help="Also simulate the offloads, event by event.")
 @click.option(
     "--threads", type=int, default=64, show_default=True, help="With --simulate: threads of a host."
 )
@@ -89,18 +91,25 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="With --simulate: load of a host, as a share of its capacity.",
 )
-@click.option("--measure", is_flag=True, help="Measure A, o0, L and o1 on this machine instead.")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Measure the inputs A (speedup), o0 (setup), L (transfer) and o1 (thread switch) on"
+    " this machine.",
+)
 @click.option(
     "--bodies",
     is_flag=True,
-    help="With --measure: the nine software bodies instead of the processor's instructions.",
+    help="With --measure: the software of the nine accelerators, not the processor's instructions.",
 )
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
-@click.option("--service", "named", metavar="NAME", help="The service of the recording.")
+@click.option(
+    "--service", "named", metavar="NAME", help="With --recording: the service to take from it."
+)
 @click.option(
     "--host-ghz",
     type=float,
-    help="The machine's clock in GHz, if the recording does not have it.",
+    help="With --recording: the machine's clock in GHz, if the recording does not have it.",
 )
 @click.option(
     "--threading",

@@ -17,7 +17,10 @@ from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.page import command_line
 from accelflow.reports.arcus import experiment_page
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+#: The option ``--json`` of the commands.
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 
 
 @click.group("arcus", no_args_is_help=True)
@@ -58,18 +61,22 @@ def _number(name: str, meaning: str) -> Callable[[_Command], _Command]:
 
 
 @arcus.command("shape")
-@_number("--refill", "Tokens that each interval adds.")
+@_number("--refill", "Tokens that are added after each interval.")
 @_number("--bucket", "Maximum of tokens in the bucket.")
 @_number("--interval", "Cycles from one refill to the next.")
 @click.option(
-    "--clock-mhz", type=float, default=shaping.CLOCK_MHZ, show_default=True, help="Clock rate."
+    "--clock-mhz",
+    type=float,
+    default=shaping.CLOCK_MHZ,
+    show_default=True,
+    help="Rate of the clock that counts the cycles, in MHz.",
 )
 @click.option(
     "--unit",
     type=click.Choice(shaping.UNITS),
     default="bytes",
     show_default=True,
-    help="Unit of a token.",
+    help="What a token pays for.",
 )
 @AS_JSON
 def shape(as_json: bool, **registers: Any) -> None:
@@ -146,11 +153,21 @@ def _print_report(report: dict[str, Any]) -> None:
 
 def _experiment(name: str, title: str) -> click.Command:
     @click.command(name, help=f"{title}.", short_help=title)
-    @click.option("--seed", type=int, default=1, show_default=True, help="First seed.")
     @click.option(
-        "--replications", type=int, help="Number of seeds; default: the experiment's own."
+        "--seed", type=int, default=1, show_default=True, help="First seed of the simulations."
     )
-    @click.option("--threads", type=int, default=1, show_default=True, help="Parallel runs.")
+    @click.option(
+        "--replications",
+        type=int,
+        help="Number of seeds, from --seed on. Default: the experiment's own.",
+    )
+    @click.option(
+        "--threads",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Number of parallel simulations; does not change results.",
+    )
     @REPORT
     @AS_JSON
     def command(

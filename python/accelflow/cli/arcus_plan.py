@@ -20,7 +20,9 @@ from accelflow.reports.arcus import plan_page
 
 __all__ = ["plan", "profile"]
 
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+_AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 _FILE = click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 
 #: The printed verdicts of a plan.
@@ -172,9 +174,16 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     type=int,
     default=2,
     show_default=True,
-    help="Maximum of flows in a combination, and of patterns (a route with a size) in a context.",
+    help="The most flows in a combination, and the most kinds of traffic (a route and a message"
+    " size) in a context.",
 )
-@click.option("--threads", type=int, default=1, show_default=True, help="Parallel simulations.")
+@click.option(
+    "--threads",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Number of parallel simulations; does not change results.",
+)
 @click.option(
     "--out",
     type=WRITTEN,
@@ -183,7 +192,7 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 )
 @_AS_JSON
 def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Profile the contexts of the flows of FILE, over all their routes.
+    """Simulate the mixtures of traffic (contexts) that FILE's flows can form, on all their routes.
 
     A combination of flows is SLO-Friendly if the platform meets the SLOs of all of them at once,
     and otherwise SLO-Violating. With --size, FILE may have no flows: the table serves tenants that

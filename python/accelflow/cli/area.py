@@ -26,7 +26,9 @@ from accelflow.cli.chosen import sized
     help="Change an input, or a parameter of the chip.",
 )
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json: bool) -> None:
     """Print the area of cores, accelerators and orchestration.
 

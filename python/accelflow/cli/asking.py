@@ -21,7 +21,7 @@ __all__ = ["one_system", "scenario_asked"]
 _DEFAULT: Final = simulation.Scenario()
 _SYSTEM: Final = "accelflow"
 
-#: A command's function.
+#: The function of a command.
 Command = Callable[..., None]
 
 
@@ -97,13 +97,13 @@ _OPTIONS: Final = (
     click.option(
         "--placement",
         metavar="NAME",
-        help="colocated (default) or isolated, as for `accelflow compare`.",
+        help="colocated (default): all services on one server; isolated: one server each.",
         shell_complete=offered.names(simulation.PLACEMENTS),
     ),
     click.option(
         "--facts",
         metavar="NAME",
-        help="common, drawn or recorded, as for `accelflow compare`.",
+        help="Conditions of branches: common, drawn or recorded, as for `accelflow compare`.",
         shell_complete=offered.names(simulation.FACTS),
     ),
     click.option(
@@ -129,6 +129,10 @@ _OPTIONS: Final = (
         help="Set a parameter of the chip; repeatable.",
     ),
     click.option(
-        "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything."
+        "--seed",
+        type=int,
+        default=_DEFAULT.seed,
+        show_default=True,
+        help="Seed of everything random.",
     ),
 )

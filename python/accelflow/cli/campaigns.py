@@ -32,11 +32,12 @@ __all__ = [
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Found = TypeVar("_Found")
 
-#: Names of experiments.
+#: The argument for names of experiments.
 experiments_argument = click.argument(
     "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
 )
 
+#: The option ``--threads``.
 threads_option = click.option(
     "--threads",
     type=int,
@@ -47,7 +48,10 @@ threads_option = click.option(
 
 
 def budget_option(default: str) -> Callable[[_Command], _Command]:
-    """Return the option for the length and number of simulations."""
+    """Return the option ``--budget``, the length and number of simulations.
+
+    `default` is its default value.
+    """
     return click.option(
         "--budget",
         "budget_name",
@@ -60,7 +64,7 @@ def budget_option(default: str) -> Callable[[_Command], _Command]:
 
 
 def config_option(help_text: str) -> Callable[[_Command], _Command]:
-    """Return the option for the file of a scenario."""
+    """Return the option ``--config``, a file with a scenario; `help_text` describes it."""
     return click.option(
         "--config",
         "config_file",
@@ -71,7 +75,7 @@ def config_option(help_text: str) -> Callable[[_Command], _Command]:
 
 
 def chip_options(command: _Command) -> _Command:
-    """Add the options for the chip: its file or name, and changes."""
+    """Add the options ``--chip`` (file or name) and ``--set`` (changes of its parameters)."""
     chip = click.option(
         "--chip",
         metavar="FILE",
@@ -89,7 +93,7 @@ def chip_options(command: _Command) -> _Command:
 
 
 def out_option(help_text: str, default: Path | None = None) -> Callable[[_Command], _Command]:
-    """Return the option for the folder of results."""
+    """Return the option ``--out``, the folder of the results; `help_text` describes it."""
     return click.option(
         "--out",
         type=WRITTEN_FOLDER,
@@ -102,14 +106,20 @@ def out_option(help_text: str, default: Path | None = None) -> Callable[[_Comman
 def scenario_of(
     config_file: Path | None, chip: str | None = None, changes: Sequence[str] = ()
 ) -> Scenario:
-    """Return the scenario of a file, or the default, on a chip with changes."""
+    """Return the scenario in `config_file`, or the default one, on `chip` with `changes`.
+
+    `chip` is a file or a name, and `changes` are texts KEY=VALUE.
+    """
     scenario = read_scenario(config_file) if config_file else Scenario()
     config = chosen_config(chip, read_settings(changes), scenario.config)
     return replace(scenario, config=config)
 
 
 class Campaign:
-    """The simulations of one command: checks, runs, and a final line with the time they took."""
+    """The simulations of one command.
+
+    It checks the command's options, runs the simulations, and prints the time they took.
+    """
 
     def __init__(self, threads: int, out: Path | None) -> None:
         """Start the clock. Raises InputError for options that are not allowed."""
@@ -123,7 +133,7 @@ class Campaign:
         self.console = Console(stderr=True)
 
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
-        """Run `work` with a runner of simulations and a progress display."""
+        """Run `work` with a runner of simulations, and show its progress; return its result."""
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance)
             found = work(runner)
@@ -131,7 +141,7 @@ class Campaign:
         return found
 
     def say(self, text: str) -> None:
-        """Print a line on standard error as it is."""
+        """Print `text` on standard error as it is, without markup."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:

@@ -24,7 +24,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+_AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 
 
 def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
@@ -140,7 +142,7 @@ _PAPER_OFFLOADS: Final = (
 @click.option(
     "--affinity",
     is_flag=True,
-    help="Steer to cores that last ran the same function; needs --design Full.",
+    help="Send requests to cores that last ran the same function; needs --design Full.",
 )
 @click.option(
     "--load", "load_ratio", type=float, help="Random arrivals at this share of the cores' capacity."
@@ -169,7 +171,13 @@ _PAPER_OFFLOADS: Final = (
     default=0.0,
     help="Share of requests that match no schema [0].",
 )
-@click.option("--set", "changes", multiple=True, metavar="NAME=NUMBER", help="Set a parameter.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=NUMBER",
+    help="Set a parameter of the simulated server; repeatable.",
+)
 @REPORT
 @_AS_JSON
 def simulate(
@@ -293,7 +301,12 @@ _ROLES: Final = {"input": "in", "fit": "fit"}
     help="Requests of each run; those of USR have ten times as many.",
 )
 @click.option("--seed", default=1, show_default=True, help="First seed of arrivals and functions.")
-@click.option("--replications", default=model.REPLICATIONS, show_default=True, help="Seeds.")
+@click.option(
+    "--replications",
+    default=model.REPLICATIONS,
+    show_default=True,
+    help="Number of seeds, from --seed on.",
+)
 @REPORT
 @_AS_JSON
 def figures(

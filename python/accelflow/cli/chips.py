@@ -15,7 +15,9 @@ from accelflow.errors import GIVEN, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.parameters import Parameter, configured, parameters
 
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+_AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 
 
 @click.group("chip")
@@ -118,7 +120,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
     type=WRITTEN,
     metavar="FILE.toml",
     show_default="NAME.toml",
-    help="Write this file.",
+    help="File to write; it must not exist yet.",
 )
 def new(name: str, like: str, out: Path | None) -> None:
     """Write a chip called NAME as a commented file, ready to be edited and used."""
@@ -126,7 +128,7 @@ def new(name: str, like: str, out: Path | None) -> None:
         allowed = "must differ from the names of the packaged chips"
         raise refused("name", name, allowed)
     if not name or "/" in name:
-        raise refused("name", name, "must be a name without '/'; --out sets the folder")
+        raise refused("name", name, "must be a name without '/'; --out FILE.toml sets the folder")
     out = out or Path(f"{name}.toml")
     if out.suffix.lower() != ".toml":
         raise refused("--out", str(out), "must end in .toml")

@@ -1,4 +1,4 @@
-"""The chips that a command's options select."""
+"""The chips that a command's options ``--chip`` and ``--set`` select."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from accelflow.simulation import Scenario
 
 __all__ = ["Sized", "chosen_chips", "chosen_config", "sized"]
 
-#: Parameters of the server by key.
+#: Parameters of the simulated server: numbers by key.
 Config = dict[str, float]
 
 
@@ -34,7 +34,7 @@ def chosen_config(
 def chosen_chips(
     base: Scenario, places: Sequence[str], changes: Mapping[str, float | str]
 ) -> tuple[Config, dict[str, Config]]:
-    """Return the parameters of all chips, and those of each chip by name if there are several.
+    """Return the parameters that all chips share and, if there are several, those of each by name.
 
     Chips at `places` replace those in `base`; `changes` override parameters of every chip. Raises
     InputError as :func:`chosen_config`, and for two chips with the same name.
@@ -75,7 +75,7 @@ def _changed(config: Config, common: Mapping[str, float]) -> Config:
 
 @dataclass(frozen=True)
 class Sized:
-    """A chip as inputs of the area model, and a note on parameters that the model ignores."""
+    """A chip for the area model: `inputs` of the model, and a `note` on parameters it ignores."""
 
     inputs: dict[str, float]
     note: str

@@ -72,7 +72,9 @@ _DEFAULT: Final = Path("out") / "companions"
     "and keep the result in DIR/live.json. PROGRAM is that of examples/socialnetwork. Other work "
     "disturbs it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def companions(**options: Any) -> None:
     """Compute the results of a companion paper.
 

@@ -246,7 +246,7 @@ _DEFAULT = simulation.Scenario()
     help="Multiples of the load for the load curves of --report, or none. Each runs a tenth of the"
     " requests. Default: 0.5,1,1.5,2,3,4; none if WORKLOAD has arrival times.",
 )
-@click.option("--by-service", is_flag=True, help="Print rows for each service, too.")
+@click.option("--by-service", is_flag=True, help="Also print a row for each service.")
 @timeline_options
 @click.option("--json", "as_json", is_flag=True, help="Print only the results, as JSON.")
 @click.pass_context
@@ -389,7 +389,11 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
     """Raise InputError for options of costs that the scenario does not take."""
     options, costs = context.params, scenario.costs
     if options["recalibrate"] and (costs != "measured" or scenario.recording is not None):
-        raise refused("--recalibrate", GIVEN, f"must be left out: the costs are of kind {costs}")
+        raise refused(
+            "--recalibrate",
+            GIVEN,
+            f"must be left out: it measures costs again, but these are of kind {costs}",
+        )
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:

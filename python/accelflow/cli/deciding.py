@@ -12,7 +12,7 @@ def _gain(ratio: float | None, width: int = 10) -> str:
 
 
 def decision_text(decision: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of text that show the alternatives side by side."""
+    """Yield the lines of text that compare alternative ways to offload."""
     rows = decision["alternatives"]
     width = max(len(row["name"]) for row in rows) + 2
     slo = any(row["slo"] for row in rows)
@@ -61,7 +61,7 @@ def _verdict(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def found_text(found: Found, goal: Goal) -> str:
-    """Return a sentence on the value of a sought parameter that reaches `goal`."""
+    """Return a sentence on the value of an input that reaches `goal`, or on why none does."""
     of = "throughput" if goal.of == "speedup" else "latency"
     gain = f"a gain of {100 * (goal.ratio - 1):g} % in {of}"
     if found.always:
@@ -73,7 +73,7 @@ def found_text(found: Found, goal: Goal) -> str:
 
 
 def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
-    """Compare the equations with the simulation, as text."""
+    """Yield the lines of text that compare Accelerometer's equations with the simulation."""
     run = result["run"]
     rows = [*result["kernels"], *([result["service"]] if result["service"] else [])]
     for row in rows:

@@ -22,8 +22,8 @@ from accelflow.errors import AccelflowError
 
 _PYTHON: Final = (3, 11)
 
-#: The packages that the commands need, by what each is for. tests/test_doctor.py compares them with
-#: pyproject.toml.
+#: The Python packages that commands need, and the purpose of each. tests/test_doctor.py compares
+#: them with pyproject.toml.
 PACKAGES: Final = {
     "click": "the command line",
     "cmaes": "accelflow fit",
@@ -50,10 +50,11 @@ _PROGRAMS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The result of one check.
+    """The result of one check of the installation.
 
-    `state` is ``ok``, ``missing`` (something that a command needs), or ``optional`` (missing, but
-    most commands work without it). `found` is its version or place, and `remedy` how to get it.
+    `name` is the program or package that was looked for, and `needed_for` its purpose. `state` is
+    ``ok``, ``missing`` (a command needs it), or ``optional`` (missing, but most commands work
+    without it). `found` is its version or place, and `remedy` how to get it.
     """
 
     name: str
@@ -64,7 +65,9 @@ class Check:
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def doctor(as_json: bool) -> None:
     """Check the installation, and tell how to get what is missing.
 

@@ -1,4 +1,4 @@
-"""Warnings of a workload's file as lines of a command."""
+"""Print warnings about a workload's file as single lines."""
 
 import warnings
 from collections.abc import Iterator

@@ -23,7 +23,7 @@ _WIDTH = 96
 
 @click.command("explain")
 @click.argument("key", required=False, shell_complete=offered.parameter_keys)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, not as text.")
 @click.option(
     "--markdown",
     "page",

@@ -11,7 +11,7 @@ import click
 from accelflow.cli.naming import option_name
 from accelflow.errors import LEFT_OUT, AccelflowError, refused
 
-#: Set this variable in the environment to see the traceback of an internal error.
+#: The environment variable that makes internal errors show their traceback.
 DEBUG_VARIABLE = "ACCELFLOW_DEBUG"
 
 #: A number with more digits than are useful.
@@ -20,6 +20,7 @@ _LONG_NUMBER: Final = re.compile(r"(\d{24})\d{76,}")
 #: Characters that a terminal obeys, and those that change the direction of text.
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
+#: The exit codes that :func:`run` returns.
 OK, FAILED, WRONG_USE, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 

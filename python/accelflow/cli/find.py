@@ -29,7 +29,9 @@ from accelflow.time_limit import seconds_text
 )
 @worker_options
 @TIME_LIMIT
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def find(  # noqa: PLR0913, PLR0917 (options)
     study_file: Path,
     out: Path | None,

@@ -60,7 +60,9 @@ def _fixable() -> list[str]:
     " another search are kept; the new files then get the next free number.",
     Path("out/fit"),
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def fit_command(**options: Any) -> None:
     """Fit assumed parameters to the rows marked `fit`.
 

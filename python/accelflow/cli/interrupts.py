@@ -1,4 +1,4 @@
-"""Interrupts of work that does not look for them."""
+"""Let Ctrl-C end native code that does not look for it."""
 
 import os
 import sys
@@ -17,10 +17,11 @@ _ABANDONED: list[threading.Thread] = []
 
 
 def interruptible(work: Callable[[], _Found]) -> _Found:
-    """Do `work` in another thread, and return or raise what it does.
+    """Call `work` in another thread; return its result, or raise its exception.
 
-    Native code without progress does not look for Ctrl-C. This thread waits in Python, so that
-    KeyboardInterrupt is raised at once; :func:`leave` then ends the process without the work.
+    Native code that reports no progress does not look for Ctrl-C. This thread waits in Python, so
+    that KeyboardInterrupt is raised at once; :func:`leave` then ends the process although `work`
+    still runs.
     """
     found: list[_Found] = []
     failed: list[BaseException] = []
@@ -47,7 +48,7 @@ def interruptible(work: Callable[[], _Found]) -> _Found:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with `code`, at once if an interrupt has left work unfinished."""
+    """End the process with the exit code `code`, even if abandoned work still runs."""
     if any(thread.is_alive() for thread in _ABANDONED):
         # The interpreter's own end is not safe while native code runs in a thread.
         for stream in (sys.stdout, sys.stderr):

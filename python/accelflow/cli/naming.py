@@ -1,4 +1,4 @@
-"""Refusals that name the user's options and arguments."""
+"""Name the user's options and arguments in error messages."""
 
 import copy
 import re
@@ -73,9 +73,9 @@ def _typed(context: click.Context) -> Iterator[tuple[click.Parameter, str, Any]]
 
 
 def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) -> None:
-    """Raise InputError for an option or argument on the command line that would do nothing.
+    """Raise InputError if the user gave an option or argument that would have no effect.
 
-    `allowed` has the parameters that do something; `why` ends the clause ``must be left out``.
+    `allowed` has the parameters that have an effect; `why` ends the clause ``must be left out``.
     """
     for parameter, option, value in _typed(context):
         if str(parameter.name) in allowed:
@@ -111,7 +111,10 @@ def _fields_of(parameter: click.Parameter) -> set[str]:
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Return `command`, whose errors, and those of its subcommands, name the option at fault."""
+    """Return `command`, changed so that its errors name the option at fault.
+
+    The errors of its subcommands do so, too.
+    """
     if command.context_class is _Context:
         return command
     command.context_class = _Context
@@ -189,9 +192,9 @@ def _of_path(kind: click.Path[Any], path: Path) -> str:
 
 
 def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
-    """Return the value of an option with ``multiple`` that allows one value; a callback of click.
+    """Return the value of a repeatable option that may be given only once; a callback of click.
 
-    Raises InputError if it is given again.
+    None without the option. Raises InputError if it is given again.
     """
     if len(values) > 1:
         raise refused(option_name(parameter), str(values[1]), "must be given only once")
@@ -201,7 +204,10 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
 def file_once(
     *names: str, text: str, metavar: str = "FILE", kind: click.Path[Path] = _FILE
 ) -> Callable[[Any], Any]:
-    """Make an option `names` with the help `text` for a file, allowed once and by default None."""
+    """Return an option for a file that may be given only once; without it, the value is None.
+
+    `names` are those of the option, and `text` is its help.
+    """
     return click.option(
         *names,
         multiple=True,

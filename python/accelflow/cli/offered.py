@@ -1,4 +1,4 @@
-"""Completions of argument values for shells."""
+"""Complete argument values when the user presses Tab in a shell."""
 
 import glob
 from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
-    """Complete the values of `known`, or of the values that it returns if it is a function."""
+    """Return a function that completes the texts in `known`, or those that `known` returns."""
 
     def complete(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
         found = known() if callable(known) else known
@@ -29,12 +29,12 @@ def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
 
 
 def orchestrators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Offer the systems that can be simulated."""
+    """Complete the systems that can be simulated."""
     return [name for name, _ in simulation.systems() if name.startswith(typed)]
 
 
 def chips(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete packaged chips, and files."""
+    """Complete the names of packaged chips, and files."""
     found = [CompletionItem(chip.name) for chip in packaged() if chip.name.startswith(typed)]
     return [*found, *click.Path(dir_okay=False).shell_complete(context, parameter, typed)]
 
@@ -51,7 +51,7 @@ def services(context: click.Context, _: click.Parameter, typed: str) -> list[str
 
 
 def workloads(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    """Offer the suites, and the files and folders here whose names begin with the typed text."""
+    """Complete the names of suites, and of files and folders in the working directory."""
     suites = names(simulation.WORKLOADS)(context, parameter, typed)
     here = sorted(Path().glob(glob.escape(typed) + "*"))
     files = [path for path in here if path.is_dir() or is_file(path.name)]
@@ -59,7 +59,7 @@ def workloads(context: click.Context, parameter: click.Parameter, typed: str) ->
 
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Complete the parameters of all engines."""
+    """Complete the keys of the parameters of all simulators and models."""
     known = parameters.engines(simulation.ASSUMED_TCP_COST_NS)
     keys = (parameter.key for engine in known for parameter in engine.parameters)
     return [key for key in keys if key.startswith(typed)]

@@ -20,7 +20,7 @@ from rich.progress import (
 __all__ = ["Lines", "Output", "bar", "busy"]
 
 _BETWEEN_LINES_S: Final = 30.0
-#: Shorter work shows no progress.
+#: The time in seconds before progress is shown; shorter work shows none.
 SHOWN_AFTER_S: Final = 2.0
 
 
@@ -28,13 +28,13 @@ class Output(Console):
     """A console that raises BrokenPipeError, which the command line turns into an exit code."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the BrokenPipeError that rich would swallow."""
+        """Raise BrokenPipeError, which the base class would swallow."""
         raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
 
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show progress; yields a function that takes the work done and the total.
+    """Show the progress of the block; yields a function that takes the work done and the total.
 
     A terminal shows a bar with the remaining time after two seconds. Elsewhere, such as in a log, a
     line is printed every half minute.
@@ -89,7 +89,7 @@ def _late(progress: Progress) -> Iterator[None]:
 
 
 class Lines:
-    """Progress as one line each half minute."""
+    """Progress for logs: one line each half minute."""
 
     def __init__(
         self, console: Console, title: str, clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""The option `--report` of several commands."""
+"""The option ``--report FILE.html`` of several commands, which writes a page of results."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ __all__ = ["REPORT", "check_report", "page_samples", "written"]
 #: The number of requests, over all services and systems, that a page's curves are drawn from.
 _MOST_SAMPLES: Final = 1_000_000
 
-#: Adds the option, whose value is called `report_file`.
+#: Adds the option ``--report`` to a command; its value is called `report_file`.
 REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option(
     "--report",
     "report_file",
@@ -28,20 +28,23 @@ REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option
 
 
 def check_report(report_file: Path | None) -> None:
-    """Raise InputError for a page that cannot be written, before any work."""
+    """Raise InputError if the page cannot be written to `report_file`, before any simulation."""
     if report_file is not None:
         check_file(report_file, "--report")
 
 
 def page_samples(scenario: Scenario, seeds: int) -> int:
-    """Return the number of evenly spaced requests that a page keeps per service and system."""
+    """Return how many single requests a page shows for each service and system.
+
+    They are evenly spaced over the run.
+    """
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)
     return max(_MOST_SAMPLES // (len(known) * systems * seeds), 1)
 
 
 def written(page: Page, file: Path) -> None:
-    """Write the page atomically, and report its path on standard error.
+    """Write the page to `file` atomically, and print the path on standard error.
 
     Raises InputError if it cannot be written.
     """

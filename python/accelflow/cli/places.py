@@ -1,4 +1,4 @@
-"""Places that commands write to: the types of their options, and checks before any work."""
+"""Options for output files and folders: their types, and checks before any work."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -19,18 +19,18 @@ class _Written(click.Path[Path]):
     """A file or folder that the command writes, which :func:`check_written` checks."""
 
 
-#: The type of an option for a file that the command writes.
+#: The type of an option for an output file.
 WRITTEN: Final = _Written(path_type=Path, dir_okay=False)
 
-#: The type of an option for a folder that the command fills.
+#: The type of an option for an output folder.
 WRITTEN_FOLDER: Final = _Written(path_type=Path, file_okay=False)
 
 
 def check_place(out: Path, option: str = "--out") -> None:
-    """Raise InputError for a folder that cannot be written, before anything is simulated.
+    """Raise InputError if results cannot be written to the folder `out`, before any simulation.
 
-    A missing folder of results is created, with its parents; :func:`check_file` refuses the missing
-    folder of a single file.
+    `option` is the name of the option. A missing folder is created, with its parents;
+    :func:`check_file` refuses the missing folder of a single file.
     """
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
@@ -40,10 +40,11 @@ def check_place(out: Path, option: str = "--out") -> None:
 
 
 def check_file(out: Path, option: str = "--out") -> None:
-    """Raise InputError for a file whose folder is missing or cannot be written, before any work.
+    """Raise InputError if the file `out` cannot be written, or its folder is missing.
 
-    The missing folder of a single file is probably misspelt, so it is not created. A pipe or a
-    device, such as ``/dev/stdout``, is written itself, so its folder does not matter.
+    `option` is the name of the option. The missing folder of a single file is probably misspelt, so
+    it is not created. A pipe or a device, such as ``/dev/stdout``, is written itself, so its folder
+    does not matter.
     """
     if out.is_dir():
         raise refused(option, str(out), "must be a file, not a folder")
@@ -59,9 +60,9 @@ def check_file(out: Path, option: str = "--out") -> None:
 
 
 def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
-    """Raise InputError for a place that cannot be written, or would overwrite another file.
+    """Raise InputError if an output cannot be written, or would overwrite another file.
 
-    `given` has each typed option or argument with its name and its value.
+    `given` has each option or argument on the command line: its parameter, its name and its value.
     """
     given = list(given)
     for parameter, option, value in given:
@@ -76,7 +77,7 @@ def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
                 if other is parameter or str(other.name) in _UPDATED.get(str(parameter.name), ()):
                     continue
                 if any(_same(place, path) for path in _paths(values)):
-                    raise refused(option, str(place), f"must be another file than that of {name}")
+                    raise refused(option, str(place), f"must differ from the file of {name}")
 
 
 def _paths(value: Any) -> Iterator[Path]:

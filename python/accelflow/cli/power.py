@@ -36,7 +36,7 @@ _HALF_A_DIGIT: Final = 0.0005
     help="Change an input, or a parameter of the chip.",
 )
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, not as text.")
 def power(
     results: Path | None,
     place: str | None,
@@ -58,7 +58,7 @@ def power(
             raise refused(
                 "--chip" if place is not None else "--set",
                 place or changes[0],
-                "must be left out with RESULTS, which name the chip",
+                "must be left out with RESULTS, a file that names its chip",
             )
         _print_energies(_read(results), given, as_json)
         return

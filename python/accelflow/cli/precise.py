@@ -85,7 +85,10 @@ def length_options(command: _Command) -> _Command:
 
 
 def asked_precision(context: click.Context) -> Precision | None:
-    """Return the requested precision. Raises InputError for options that exclude it."""
+    """Return the precision that ``--precision`` asks for; None without it.
+
+    Raises InputError for options that exclude it.
+    """
     text, seconds = context.params["precision"], context.params["time_limit_s"]
     if text is None:
         if seconds is not None:
@@ -105,7 +108,7 @@ def asked_precision(context: click.Context) -> Precision | None:
 
 
 def kept_in(context: click.Context) -> Path | None:
-    """Return the folder that keeps finished runs when a time limit ends the command.
+    """Return the folder that saves finished simulations when a time limit ends the command.
 
     None without a time limit, and with a report, which cannot continue from it.
     """
@@ -117,7 +120,7 @@ def kept_in(context: click.Context) -> Path | None:
 
 
 def check_reached(comparison: Comparison, context: click.Context) -> None:
-    """Raise AccelflowError if the time limit ended the search for the precision."""
+    """Raise AccelflowError if the time limit ended the command before the precision was reached."""
     said = comparison.source.get("precision")
     if said is None or said["reached_ratio"] <= said["asked_ratio"]:
         return
@@ -131,13 +134,13 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
 
 
 def warmup_of(context: click.Context) -> tuple[int | None, bool]:
-    """Return the warm-up requests, None for a tenth, and whether MSER-5 chooses them."""
+    """Return the number of warm-up requests (None: a tenth), and whether MSER-5 chooses it."""
     given = context.params["warmup"]
     return (None, True) if given == _MSER5 else (given, False)
 
 
 def check_samples_file(file: Path | None, report_file: Path | None) -> None:
-    """Raise InputError for a file of samples that cannot be written, before any work."""
+    """Raise InputError if single requests cannot be written to `file`, before any simulation."""
     if file is None:
         return
     if report_file is not None:
@@ -147,9 +150,9 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
-    """Do `run`, which passes on each seed's single requests, and write them to `file`.
+    """Call `run`, and write the single requests of each seed that it passes on to `file`.
 
-    Raises InputError if the file cannot be written; it is then unchanged.
+    Returns the comparison. Raises InputError if the file cannot be written; it is then unchanged.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -178,7 +181,10 @@ def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Compari
 def rounds_shown(
     console: Console, asked: Precision | None
 ) -> Callable[[int, Reached], None] | None:
-    """Return a function that prints the precision of each round; None without a precision."""
+    """Return a function that prints the precision after each run length.
+
+    None without a precision.
+    """
     if asked is None:
         return None
 

@@ -27,7 +27,9 @@ def _percents(
     try:
         percents = [float(each) for each in value.split(",")]
     except ValueError:
-        raise refused("--loads", value, "must be percents with commas, as 10,30,50,70") from None
+        raise refused(
+            "--loads", value, "must be percentages separated by commas, such as 10,30,50,70"
+        ) from None
     return tuple(_share("--loads", percent) for percent in percents)
 
 
@@ -35,7 +37,7 @@ def _share(option: str, percent: float) -> float:
     """Return the load as a share. Raises InputError, in percent as typed, if it is not allowed."""
     most = 100.0 * prediction.MOST_LOAD
     if not 0.0 < percent <= most:
-        raise refused(option, percent, f"must be percents above 0 and at most {most:g}")
+        raise refused(option, percent, f"must be a percentage above 0 and at most {most:g}")
     return percent / 100.0
 
 
@@ -96,16 +98,18 @@ def _share(option: str, percent: float) -> float:
     type=float,
     default=_DEFAULT.seconds,
     show_default=True,
-    help="Duration of each load.",
+    help="Duration of the measurement at each load, in seconds.",
 )
-@click.option("--repeats", default=_DEFAULT.repeats, show_default=True, help="Runs of each load.")
+@click.option(
+    "--repeats", default=_DEFAULT.repeats, show_default=True, help="Measurements of each load."
+)
 @click.option(
     "--requests",
     default=_DEFAULT.requests,
     show_default=True,
     help="Simulated requests of each forecast.",
 )
-@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Random seed.")
+@click.option("--seed", default=_DEFAULT.seed, show_default=True, help="Seed of everything random.")
 @click.option(
     "--set",
     "changes",
@@ -113,11 +117,18 @@ def _share(option: str, percent: float) -> float:
     metavar="KEY=VALUE",
     help="Set a parameter of the simulated server; repeatable.",
 )
-@click.option("--out", type=WRITTEN, metavar="FILE.json", help="Write the results here, too.")
 @click.option(
-    "--save-recording", type=WRITTEN, metavar="FILE.json", help="Write the recording here, too."
+    "--out", type=WRITTEN, metavar="FILE.json", help="Also write the results to this file."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--save-recording",
+    type=WRITTEN,
+    metavar="FILE.json",
+    help="Also write the recording to this file.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def predict(handlers: str, out: Path | None, save_recording: Path | None, **options: Any) -> None:
     """Compare forecasts of a server's response times with the live server.
 

@@ -57,7 +57,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 @click.option(
     "--details",
     is_flag=True,
-    help="Also show parts of leaf functions, and who calls them (Figs. 3 to 7).",
+    help="Also show the kinds of leaf functions, and who calls them (Figs. 3 to 7).",
 )
 @click.option(
     "--requests",
@@ -71,7 +71,9 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     metavar="DIR",
     help="Write pictures into DIR: Figs. 1 to 10 of the paper, and 16 to 18 for several FILES.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def profile(  # noqa: PLR0913  the options of the command
     files: tuple[Path, ...],
     rules_file: Path | None,
@@ -126,7 +128,7 @@ def _check_files(files: tuple[Path, ...], sample_type: str | None, *, details: b
     if details and len(files) > 1:
         raise refused("--details", GIVEN, "must be left out for several profiles")
     if sample_type == "":
-        raise refused("--sample-type", sample_type, "must be a sample type, or be left out")
+        raise refused("--sample-type", sample_type, "must be the name of a sample type, not empty")
 
 
 def _names(files: tuple[Path, ...]) -> list[str]:
@@ -141,7 +143,9 @@ def _counts(requests: str | None) -> list[float] | None:
     try:
         return [float(each) for each in requests.split(",")]
     except ValueError:
-        raise refused("--requests", requests, "must be numbers with commas, as 1000,1140") from None
+        raise refused(
+            "--requests", requests, "must be numbers separated by commas, such as 1000,1140"
+        ) from None
 
 
 _VIEWS: Final = (("leaf", "leaf functions"), ("functionality", "functionalities"))

@@ -1,4 +1,4 @@
-"""`accelflow readings`: the rows that depend on each reading of the paper."""
+"""`accelflow readings`: how results depend on what the paper leaves open."""
 
 from pathlib import Path
 
@@ -39,7 +39,12 @@ def _choice_names() -> list[str]:
 
 @click.command("readings")
 @experiments_argument
-@click.option("--list", "only_list", is_flag=True, help="List the choices and exit.")
+@click.option(
+    "--list",
+    "only_list",
+    is_flag=True,
+    help="List what the paper leaves open (the choices), and exit.",
+)
 @click.option(
     "--choice",
     "chosen",
@@ -69,9 +74,11 @@ def _choice_names() -> list[str]:
     "--held",
     type=WRITTEN,
     metavar="FILE.json",
-    help="Also write here the figures by reading that `reproduce` quotes in its reasons.",
+    help="Also write the results by reading to this file, as `accelflow reproduce` quotes them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def readings(  # noqa: PLR0913 (the options)
     experiments: tuple[str, ...],
     *,
@@ -87,10 +94,11 @@ def readings(  # noqa: PLR0913 (the options)
     held: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the rows that depend on each reading of the paper.
+    """Show how results change with each reading of the paper.
 
-    Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
-    time, and shows how far each row moves.
+    A reading is one way to understand a sentence of the paper that allows several. Runs EXPERIMENTs
+    with every other reading of each such choice, one at a time, and shows how far each result (a
+    row) moves.
     """
     context = click.get_current_context()
     if pages:

@@ -66,7 +66,7 @@ class _Settings:
     "--base",
     type=_FILE,
     metavar="FILE",
-    help="A recording that supplies the services that were not seen.",
+    help="A recording from which services without requests are taken.",
 )
 @click.option("--out", type=WRITTEN, required=True, metavar="FILE", help="File for the recording.")
 @click.option(
@@ -76,7 +76,10 @@ class _Settings:
     help="The server's .thrift or .proto file; required with MODULE:FUNCTION.",
 )
 @click.option(
-    "--certificate", type=_FILE, metavar="FILE.pem", help="Certificate chain of that server."
+    "--certificate",
+    type=_FILE,
+    metavar="FILE.pem",
+    help="Certificate chain of the server that --interface describes.",
 )
 @click.option("--key", type=_FILE, metavar="FILE.pem", help="Private key of the certificate.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")

@@ -1,4 +1,4 @@
-"""The option --recording: a file of recorded costs."""
+"""The option ``--recording``: a file of recorded costs."""
 
 from pathlib import Path
 

@@ -19,9 +19,11 @@ from accelflow.cli.output import busy
     help="release: RELIEF's manager takes 2.0 us an interrupt; text: 1.5 us a task; by_pointer: "
     "AccelFlow keeps results in memory; deadline: AccelFlow's queues are ordered by deadline.",
 )
-@click.option("--graphs", default=330, show_default=True, help="Number of graphs in a run.")
+@click.option("--graphs", default=330, show_default=True, help="Number of task graphs in a run.")
 @click.option("--seed", default=1, show_default=True, help="Seed of random arrivals.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
     """Compare the throughput of RELIEF's five applications.
 

@@ -21,7 +21,7 @@ from accelflow.report.page import comparison_page
     type=WRITTEN,
     required=True,
     metavar="FILE.html",
-    help="Write the page here.",
+    help="File for the page.",
 )
 def report(results_file: Path, out: Path) -> None:
     """Write the page of RESULTS, a JSON file of `accelflow compare`.

@@ -79,7 +79,9 @@ from accelflow.reproduce import (
 )
 @threads_option
 @REPORT
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 @out_option(
     "Write results, pictures and comparison.md to this folder. Results of another scenario or"
     " budget are kept; the new files then get the next free number."

@@ -15,7 +15,10 @@ from accelflow.errors import refused, unwritable
 from accelflow.files import write_whole
 from accelflow.workload import is_file, load_workload, new_workload, read_workload
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+#: The option ``--json`` of the commands.
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 
 #: The most names that are proposed for a wrong one.
 _PROPOSED = 3

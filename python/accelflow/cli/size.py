@@ -25,7 +25,9 @@ _SIMULATIONS_PER_SEARCH: Final = 9
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--quick", is_flag=True, help="Compute only the closed form, in about a second.")
 @REPORT
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def size(plan_file: Path, quick: bool, as_json: bool, report_file: Path | None) -> None:
     """Size a fleet: servers, watts and money under each system.
 
@@ -54,4 +56,4 @@ def size(plan_file: Path, quick: bool, as_json: bool, report_file: Path | None) 
         written(size_page(answer, points, command_line(sys.argv)), report_file)
     kind = "closed_form" if quick else "simulated"
     if all(row[kind] is None or row[kind]["fleet"] is None for row in answer["systems"]):
-        raise AccelflowError(f"{plan_file}: no number of servers keeps all limits")
+        raise AccelflowError(f"{plan_file}: no number of servers meets all its SLOs and limits")

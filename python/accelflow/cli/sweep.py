@@ -34,8 +34,14 @@ from accelflow.time_limit import seconds_text
     help="Number of simulations that a worker receives together.",
 )
 @TIME_LIMIT
-@click.option("--strict", is_flag=True, help="Refuse points that cannot be simulated.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with an error if a point cannot be simulated, instead of leaving it out.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 def sweep(  # noqa: PLR0913, PLR0917 (options)
     study_file: Path,
     out: Path | None,
@@ -76,7 +82,9 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
             "the same command resumes them"
         )
     if found.results is None:
-        raise AccelflowError(f"{place}: no simulation has results")
+        raise AccelflowError(
+            f"{place}: must have the results of at least one simulation, but every one failed"
+        )
 
 
 def _object(found: studies.SweepResults) -> dict[str, object]:

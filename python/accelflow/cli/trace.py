@@ -14,7 +14,9 @@ from accelflow.trace import LIBRARY, Image, load, templates
 from accelflow.trace.text import ASCII, show
 from accelflow.trace.view import View, view_registered, view_stored
 
+#: The type of an argument for a trace file.
 FILE = click.Path(path_type=Path, dir_okay=False)
+#: The option ``--file`` of the commands.
 FROM_FILE = click.option(
     "--file",
     "file",
@@ -22,7 +24,11 @@ FROM_FILE = click.option(
     metavar="TRACEFILE",
     help="Trace file to read; without it, the paper's traces.",
 )
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+#: The option ``--json`` of the commands.
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
+#: The file formats of pictures, as endings of their names.
 FORMATS = (".png", ".svg")
 
 

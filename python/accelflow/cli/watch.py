@@ -42,7 +42,9 @@ __all__ = ["watch"]
     metavar="FILE",
     help="Also draw the request to this file; its name ends in .svg or .png.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 @click.pass_context
 def watch(
     context: click.Context, /, service: str, picture: Path | None, as_json: bool, **options: Any

@@ -38,7 +38,9 @@ _OCCUPANTS: Final = 4
 )
 @one_system
 @REPORT
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
+)
 @click.pass_context
 def why(
     context: click.Context,

@@ -11,10 +11,11 @@ __all__ = ["Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure over all replications, with half its 95 % confidence interval.
+    """A figure with half its 95 % confidence interval.
 
-    `half_width` is None for a single replication, and 0 for a figure that is computed rather than
-    simulated. `values` are the figures of the single replications, in the order of their seeds.
+    `mean` is the figure over all replications (runs with different seeds). `half_width` is None for
+    a single replication, and 0 for a figure that is computed rather than simulated. `values` are
+    the figures of the single replications, in the order of their seeds.
     """
 
     mean: float
@@ -23,15 +24,15 @@ class Estimate:
 
     @classmethod
     def computed(cls, value: float) -> Estimate:
-        """Return the estimate of a figure that no seed changes."""
+        """Return the estimate of a figure that is computed, so that no seed changes it."""
         return cls(value, 0.0, (value,))
 
     @property
     def sign(self) -> int | None:
-        """Return 1 above zero, -1 below, 0 for exactly zero, and None if it is not certain.
+        """The sign of the figure: 1, -1, 0 for exactly zero, and None if it is not certain.
 
         It is exactly zero if the figure is zero for every seed, and not certain if zero is within
-        an interval, or the interval is not known.
+        the interval, or the interval is not known.
         """
         if self.half_width is None:
             return None

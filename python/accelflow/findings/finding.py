@@ -12,34 +12,35 @@ from accelflow.findings.targets import Reported, Target
 
 __all__ = ["TOLERANCE", "Finding", "Verdict"]
 
-#: The largest relative difference of a figure that agrees with the paper's.
+#: The largest difference of a figure that agrees with the paper's, as a share of the paper's.
 TOLERANCE: Final = 0.25
 
 
 class Verdict(StrEnum):
     """The outcome of a comparison with the paper."""
 
-    #: An exact figure that is the paper's to the printed digit.
+    #: A figure that follows from stated inputs and has the paper's printed digits.
     AS_PRINTED = "as printed"
-    #: A dynamic figure within :data:`TOLERANCE` of the paper's.
+    #: A simulated figure within :data:`TOLERANCE` of the paper's.
     AGREES = "agrees"
+    #: A figure that differs from the paper's.
     OFF = "off"
-    #: Our figure is too uncertain for a verdict.
+    #: A figure that is too uncertain for a verdict.
     UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Our figure, or None, compared with the paper's.
+    """One of our figures compared with the paper's.
 
-    `key`, `unit`, `kind` and `use` are those of the :class:`Target`; `paper` is None for a figure
-    that the paper does not report. A `change` is compared by its difference from 1. `why` is the
-    recorded reason for a difference, shown if the figure is off. `note` is a remark, shown
-    otherwise. `experiment` is the source of our figure, and `label` describes it if the key does
-    not. `requests` is the length of the longest simulation, 0 for a figure that is computed.
-    `saturated` names the systems that could not keep up. `lacking` names a sample that is too small
-    for our figure, such as the responses beyond a percentile. `also` has our figures by other
-    definitions, each with its description.
+    `ours` is None for a figure that could not be computed, and `paper` for one that the paper does
+    not report. `key`, `unit`, `kind`, `use`, `change` and `ours_per_printed` are those of the
+    :class:`Target`. `why` is the recorded reason for a difference, shown if the figure is off.
+    `note` is a remark, shown otherwise. `experiment` is the source of our figure, and `label`
+    describes it if the key does not. `requests` is the length of the longest simulation, 0 for a
+    figure that is computed. `saturated` names the systems that could not keep up. `lacking` names a
+    sample that is too small for our figure, such as the responses beyond a percentile. `also` has
+    our figures by other definitions, each with its description.
     """
 
     key: str
@@ -74,19 +75,24 @@ class Finding:
 
     @property
     def short_key(self) -> str:
-        """The key without its paper."""
+        """The key without the paper's name, its first part."""
         return self.key.partition(".")[2]
 
     @property
     def paper_value(self) -> float:
-        """The paper's number. Raises ValueError for no figure, a range or a bound."""
+        """The paper's figure as a number.
+
+        Raises ValueError if the paper reports none, a range or a bound.
+        """
         if self.paper is None or not self.paper.single:
-            raise ValueError(f"{self.key}: the paper reports no single number")
+            raise ValueError(
+                f"{self.key}: the paper reports no single number, but none, a range or a bound"
+            )
         return float(self.paper.low)
 
     @property
     def difference(self) -> float | None:
-        """Our figure less the paper's, relative to the paper's; None if one of them is missing.
+        """Our figure minus the paper's, relative to the paper's; None if one of them is missing.
 
         It is 0 inside a range, and counts from the nearer end outside. If the paper's figure is 0,
         the difference is absolute. If the figure is a `change`, it is relative to the paper's
@@ -131,9 +137,9 @@ class Finding:
     def doubts(self) -> str:
         """The reasons why our figure is too uncertain to be compared; empty if there are none.
 
-        The interval is too wide beside a number if half of it is more than :data:`TOLERANCE` of
-        that number. Beside a range or a bound, it is too wide only if it crosses an end beyond
-        which the figure would be off.
+        The interval is too wide for a comparison with a number if half of it is more than
+        :data:`TOLERANCE` of that number. For a range or a bound, it is too wide only if it crosses
+        an end beyond which the figure would be off.
         """
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:

@@ -33,7 +33,7 @@ __all__ = [
     "whys",
 ]
 
-#: The explanation of kinds and verdicts on every page.
+#: The explanation of kinds of rows and of verdicts, for every page.
 LEGEND: Final = (
     "`exact` rows follow from stated inputs and are *as printed* if they have the paper's digits."
     " `input` rows are inputs of the models. `fit` rows may have informed parameters; `check`"
@@ -48,7 +48,7 @@ LEGEND: Final = (
     " a figure is a share of 1."
 )
 
-#: The explanation of the classes of reasons, on every page that has some.
+#: The explanation of the classes of reasons, for every page that has reasons.
 REASONS_LEGEND: Final = (
     "*contradiction*: the paper's other figures exclude this one; "
     "docs/results/what-the-paper-implies.md has the proofs and their assumptions. *definition*: "
@@ -61,7 +61,10 @@ _LARGEST: Final = 10
 
 
 def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: list[str]) -> str:
-    """Return a page: counts of verdicts, paragraphs `about`, the legend, and the `body`."""
+    """Return a page in Markdown: `title`, counts of verdicts, `about`, the legend, and `body`.
+
+    `about` are paragraphs, and `body` the lines of the rest.
+    """
     lines = [f"# {title}", "", f"**{counts_text(findings)}.**", ""]
     for paragraph in (*about, LEGEND):
         lines += [paragraph, ""]
@@ -69,12 +72,12 @@ def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: li
 
 
 def table(findings: Sequence[Finding]) -> list[str]:
-    """Return the table of `findings`, followed by an empty line."""
+    """Return the lines of a table of `findings` in Markdown, followed by an empty line."""
     return markdown_table(COLUMNS, [_cells(finding) for finding in findings])
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """Return the table of `findings` that no paper reports, followed by an empty line."""
+    """Return a table of those `findings` that no paper reports, followed by an empty line."""
     rows = [[text.replace("*", "\\*") for text in own_cells(finding)] for finding in findings]
     return markdown_table(OWN_COLUMNS, [[f"`{key}`", *others] for key, *others in rows])
 
@@ -92,7 +95,7 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def largest(findings: Sequence[Finding]) -> list[str]:
-    """Return the section on the largest differences."""
+    """Return the page's section on the largest differences from the paper."""
     known = [finding for finding in findings if finding.difference]
     known.sort(key=lambda finding: (-abs(finding.difference or 0.0), finding.key))
     lines = []
@@ -106,7 +109,7 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the note that explains stars in a table; empty if no value has one."""
+    """Return the note that a star marks saturated systems; empty if no value has a star."""
     if not any(finding.saturated for finding in findings):
         return []
     return [
@@ -117,7 +120,7 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the section on our figures by other definitions."""
+    """Return the page's section with our figures by other definitions of the same quantity."""
     rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
         for finding in findings
@@ -133,7 +136,7 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """Return the section of reasons and notes; rows with equal texts share one entry."""
+    """Return the page's section of reasons and notes; rows with equal texts share one entry."""
     lines = []
     if reasons := reasons_text(findings):
         classes = any(finding.why and finding.why.kind for finding in findings)

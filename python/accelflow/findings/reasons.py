@@ -14,9 +14,10 @@ from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "notes", "read_reason", "reasons"]
 
-#: The source of a difference. ``contradiction``: other printed figures rule this one out, as a
-#: proof shows. ``definition``: it depends on what is meant, and ours by other definitions is shown
-#: too. ``not_printed``: it depends on an input that the paper does not give. ``open``: not known.
+#: The classes of reasons why our figure differs. ``contradiction``: other printed figures of the
+#: paper rule this one out, as a proof shows. ``definition``: it depends on what is meant, and ours
+#: by other definitions is shown too. ``not_printed``: it depends on an input that the paper does
+#: not give. ``open``: not known.
 CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
 
 #: The keys of each class beside :data:`_COMMON`, and whether they are required.
@@ -35,12 +36,13 @@ _COMMON: Final = ("class", "text", "proofs", "choices")
 class Reason:
     """The reason why our figure differs from the paper's.
 
-    `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name
-    consequences of printed figures, and `measures` name our figures by other definitions. `missing`
-    is the input that the paper does not give. `choices` name open choices whose readings were
-    tried, `implied` proofs of the value at which the row would agree, and `computed` a
-    computation of it. `holds` is that value (``holds_at`` in the file), and `tried` the readings
-    without success, both in words; :mod:`accelflow.reproduce.held` has them from committed runs.
+    `kind` is one of :data:`CLASSES`, or empty for a reason that a simulator gives. `text` is a
+    sentence with the reason. `proofs` name proofs from the paper's printed figures, and `measures`
+    name our figures by other definitions. `missing` is the input that the paper does not give.
+    `choices` name the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
+    says at which value of the input the figure would agree (``holds_at`` in the file); `implied`
+    names proofs of that value, and `computed` a computation of it. `tried` lists the readings with
+    which the figure is still off.
     """
 
     kind: str
@@ -55,7 +57,7 @@ class Reason:
     tried: str = ""
 
     def sentence(self) -> str:
-        """Return the reason in plain sentences for a page, with its class first."""
+        """Return the reason in sentences for a page, its class first."""
         if not self.kind:
             return self.text
         said = []
@@ -95,7 +97,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """Return the reasons why our figures are off, by key.
+    """Return the recorded reasons why our figures are off, by key of the figure.
 
     Raises InputError; the message names the key, the error and the allowed values.
     """
@@ -103,14 +105,19 @@ def reasons() -> Mapping[str, Reason]:
     found: dict[str, Reason] = {}
     for key, content in tomllib.loads(text).items():
         if key not in targets():
-            raise refused("reasons.toml: key", key, "must be a row of a paper", targets())
+            raise refused(
+                "reasons.toml: key",
+                key,
+                "must be the key of a figure in paper-targets.toml",
+                targets(),
+            )
         found[key] = read_reason(content, f"reasons.toml: {key}")
     return found
 
 
 @cache
 def notes() -> Mapping[str, str]:
-    """Return the remarks on our figures, by key: ``experiments/notes.toml``.
+    """Return the remarks on our figures in ``experiments/notes.toml``, by key of the figure.
 
     Raises InputError for a remark that is not a sentence.
     """
@@ -124,7 +131,7 @@ def notes() -> Mapping[str, str]:
 
 
 def read_reason(content: object, place: str) -> Reason:
-    """Read a reason at `place`.
+    """Make a reason from `content`, a table of ``reasons.toml``; `place` names it in messages.
 
     Raises InputError; the message names the place, the value and the allowed values.
     """
@@ -175,5 +182,5 @@ def _names(content: Mapping[str, Any], key: str, place: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise refused(f"{place}: {key}", value, "must be a list of names")
     if key in content and not value:
-        raise refused(f"{place}: {key}", value, "must name at least one")
+        raise refused(f"{place}: {key}", value, "must have at least one name")
     return tuple(value)

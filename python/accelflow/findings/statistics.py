@@ -21,7 +21,8 @@ from accelflow.findings.estimate import Estimate
 
 __all__ = ["Figure", "estimate", "half_width", "jackknife"]
 
-#: Computes a figure from the replications with the given indices; None if it does not exist.
+#: A function that computes a figure from the replications with the given indices; None if it does
+#: not exist.
 Figure = Callable[[Sequence[int]], float | None]
 
 #: Relative half widths below this are rounding errors and count as 0.
@@ -50,7 +51,7 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
 
 
 def half_width(whole: float, without: Sequence[float]) -> float:
-    """Return half the 95 % interval of the figure `whole`, by the jackknife.
+    """Return half the 95 % confidence interval of the figure `whole`, by the jackknife.
 
     `without` has the figure without each replication in turn, for at least two replications.
     """
@@ -64,9 +65,9 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 
 
 def estimate(values: Sequence[float | None]) -> Estimate | None:
-    """Return the mean of independent `values`, one for each seed; None if one does not exist.
+    """Return the mean of independent `values`, one for each seed, with its confidence interval.
 
-    A mean over the other seeds would be biased.
+    None if one of the values does not exist: a mean over the other seeds would be biased.
     """
 
     def mean(kept: Sequence[int]) -> float | None:

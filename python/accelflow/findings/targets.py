@@ -25,10 +25,11 @@ __all__ = [
     "uncovered",
 ]
 
-#: The package of data files about the papers.
+#: The Python package with data files about the papers.
 DATA: Final = "accelflow.experiments"
 
-#: ``exact`` figures are arithmetic on stated inputs, ``dynamic`` ones the outcome of a simulation.
+#: The kinds of figures: ``exact`` ones are arithmetic on stated inputs, ``dynamic`` ones the
+#: outcome of a simulation.
 KINDS: Final = ("exact", "dynamic")
 
 #: The allowed uses of a dynamic figure: as an input of the models (``input``), to choose their
@@ -60,9 +61,9 @@ _ABOUT: Final = (
 class Reported:
     """A figure as a paper prints it: a number, a range, or a bound.
 
-    A number has equal ends, and a bound has one infinite end. A `strict` bound excludes its finite
-    end ("above"). `cut_off` tells that the paper may have truncated the number instead of rounding
-    it.
+    It is the interval from `low` to `high`. A number has equal ends, and a bound has one infinite
+    end. A `strict` bound excludes its finite end ("above"). If `cut_off`, the paper may have
+    truncated the number instead of rounding it.
     """
 
     low: Decimal
@@ -72,13 +73,13 @@ class Reported:
 
     @classmethod
     def number(cls, value: Decimal | float | str) -> Reported:
-        """Read a single number with its printed digits."""
+        """Make the figure of a single number with its printed digits."""
         exact = Decimal(str(value))
         return cls(exact, exact)
 
     @classmethod
     def bound(cls, kind: str, value: Decimal | float | str) -> Reported:
-        """Read a bound of one of :data:`BOUNDS`, with its printed digits."""
+        """Make the figure of a bound, with its printed digits; `kind` is one of :data:`BOUNDS`."""
         exact, infinite = Decimal(str(value)), Decimal(math.inf)
         if kind == "at_most":
             return cls(-infinite, exact)
@@ -86,12 +87,12 @@ class Reported:
 
     @property
     def single(self) -> bool:
-        """Whether it is a number rather than a range or a bound."""
+        """Whether the figure is a number rather than a range or a bound."""
         return self.low == self.high
 
     @property
     def bound_kind(self) -> str | None:
-        """Which of :data:`BOUNDS` it is; None for a number or a range."""
+        """The kind of the bound, one of :data:`BOUNDS`; None for a number or a range."""
         if self.low.is_infinite():
             return "at_most"
         if self.high.is_infinite():
@@ -100,13 +101,13 @@ class Reported:
 
     @property
     def finite_ends(self) -> tuple[float, ...]:
-        """The printed numbers: one of a number or a bound, two of a range."""
+        """The printed numbers: one for a number or a bound, two for a range."""
         ends = dict.fromkeys(end for end in (self.low, self.high) if not end.is_infinite())
         return tuple(float(end) for end in ends)
 
     @property
     def text(self) -> str:
-        """The figure with the digits of the paper."""
+        """The figure as text, with the digits that the paper prints."""
         kind = self.bound_kind
         if kind is not None:
             end = self.high if kind == "at_most" else self.low
@@ -114,19 +115,22 @@ class Reported:
         return f"{self.low:,f}" if self.single else f"{self.low:,f} to {self.high:,f}"
 
     def nearest(self, value: float) -> float:
-        """Return the reported value nearest to `value`: `value` itself inside a range."""
+        """Return the value of the figure nearest to `value`: `value` itself inside a range."""
         return min(max(value, float(self.low)), float(self.high))
 
     def allows(self, value: float, tolerance: float) -> bool:
-        """Return whether `value` is in the range, or beyond an end by at most `tolerance` of it.
+        """Return whether `value` agrees: in the range, or beyond an end by at most `tolerance`.
 
-        A bound has no tolerance.
+        `tolerance` is a share of the end. A bound has no tolerance.
         """
         low, high = self._limits(tolerance)
         return low < value if self.strict else low <= value <= high
 
     def splits(self, low: float, high: float, tolerance: float) -> bool:
-        """Return whether this figure allows only a part of the values from `low` to `high`."""
+        """Return whether some, but not all, values from `low` to `high` agree with the figure.
+
+        `tolerance` is that of :meth:`allows`.
+        """
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
             return False
@@ -141,7 +145,7 @@ class Reported:
         return low - slack * abs(low), high + slack * abs(high)
 
     def printed_digits_match(self, value: float) -> bool:
-        """Return whether `value` gives the printed digits: rounded or, if `cut_off`, truncated.
+        """Return whether `value` has the printed digits: rounded or, if `cut_off`, truncated.
 
         A range or a bound must contain `value`.
         """
@@ -156,7 +160,7 @@ class Reported:
         return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
 
     def to_json(self) -> float | dict[str, float]:
-        """Return a number, or an object with ``low`` and ``high`` or one of :data:`BOUNDS`."""
+        """Return a number, or a JSON object with ``low`` and ``high`` or one of :data:`BOUNDS`."""
         if self.single:
             return float(self.low)
         if self.bound_kind is not None:
@@ -166,14 +170,15 @@ class Reported:
 
 @dataclass(frozen=True)
 class Target:
-    """One figure that a paper reports.
+    """One figure that a paper reports, with what a comparison with ours needs.
 
-    `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``. `kind` is one of
-    :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, and otherwise None. An empty
-    `unit` means a fraction. Our value is divided by `ours_per_printed` before its digits are
-    compared with the printed digits. A `change` is a ratio that is compared by its difference from
-    1: 1.005 is far from 1.14. `fits` has the parameters that were chosen with the figure in view:
-    a figure with such a parameter is no check. `places` says where the paper has it.
+    `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` the
+    printed value. `kind` is one of :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures,
+    and otherwise None. An empty `unit` means a fraction. Our value is divided by `ours_per_printed`
+    before its digits are compared with the printed digits. A `change` is a ratio that is compared
+    by its difference from 1: 1.005 is far from 1.14. `fits` names parameters that were chosen with
+    the figure in view: a figure with such a parameter is no check. `places` says where the paper
+    has it.
     """
 
     key: str
@@ -188,15 +193,15 @@ class Target:
 
     @property
     def scale(self) -> float:
-        """The size of the reported number to which a difference is relative.
+        """The size of the printed number, or for a `change` of its difference from 1.
 
-        Raises ValueError for a range or a bound.
+        Differences are relative to it. Raises ValueError for a range or a bound.
         """
         return abs(self.value - 1.0 if self.change else self.value)
 
     @property
     def value(self) -> float:
-        """The reported number. Raises ValueError for a range or a bound."""
+        """The printed number. Raises ValueError for a range or a bound."""
         if not self.figure.single:
             raise ValueError(f"{self.key} is {self.figure.text}, not a number")
         return float(self.figure.low)
@@ -204,7 +209,10 @@ class Target:
 
 @cache
 def targets() -> Mapping[str, Target]:
-    """Return all reported figures by key, in file order; each element of a list has a key."""
+    """Return the figures that the papers report, by key, in the order of the file.
+
+    If a figure is a list, each of its elements has a key.
+    """
     found = {}
     for key, name, figure, about in _figures():
         fits = _own(about.get("fits", {}), name, ())
@@ -237,7 +245,7 @@ def _own(by_name: Mapping[str, Any], name: str, default: Any) -> Any:
 
 @cache
 def printed_figures() -> Mapping[str, Decimal]:
-    """Return the reported single figures with their printed digits, by key."""
+    """Return the papers' figures that are single numbers, with their printed digits, by key."""
     return {key: figure.low for key, _, figure, _ in _figures() if figure.single}
 
 
@@ -273,7 +281,7 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 
 @cache
 def uncovered() -> Mapping[str, str]:
-    """Return the reasons why figures have no experiment here, by key or section.
+    """Return the reasons why some of the papers' figures are not reproduced, by key or section.
 
     Raises InputError for a key that no paper reports, and for a reason that is not a sentence.
     """

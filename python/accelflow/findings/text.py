@@ -47,12 +47,15 @@ OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubt
 #: Relative half intervals below this are rounding errors and count as 0.
 _ROUNDING: Final = 1e-9
 
-#: Shown where a reason is missing; conspicuous on purpose.
+#: The text in place of a missing reason; conspicuous on purpose.
 NO_REASON: Final = "**NO REASON RECORDED**"
 
 
 def cells(finding: Finding) -> list[str]:
-    """Return the cells of :data:`COLUMNS`; a star after our figure marks a saturated system."""
+    """Return the texts of a row of a table with :data:`COLUMNS`.
+
+    A star after our figure marks a saturated system.
+    """
     return [
         *_own_figure(finding),
         paper_text(finding),
@@ -64,7 +67,10 @@ def cells(finding: Finding) -> list[str]:
 
 
 def own_cells(finding: Finding) -> list[str]:
-    """Return the cells of :data:`OWN_COLUMNS`; a star after the value marks a saturated system."""
+    """Return the texts of a row of a table with :data:`OWN_COLUMNS`.
+
+    A star after the value marks a saturated system.
+    """
     return [*_own_figure(finding), finding.unit, finding.doubts]
 
 
@@ -90,7 +96,7 @@ def _kind_text(finding: Finding) -> str:
 
 
 def counts_text(findings: Iterable[Finding]) -> str:
-    """Return the numbers of rows that agree with the paper, are off, and are undecided."""
+    """Return as text how many rows agree with the paper, are off, and are undecided."""
     verdicts = [finding.verdict for finding in findings]
     agree = verdicts.count(Verdict.AGREES) + verdicts.count(Verdict.AS_PRINTED)
     off, undecided = (verdicts.count(verdict) for verdict in (Verdict.OFF, Verdict.UNDECIDED))
@@ -100,7 +106,10 @@ def counts_text(findings: Iterable[Finding]) -> str:
 
 
 def predictions_text(findings: Sequence[Finding]) -> str:
-    """Return the verdicts of predictions (rows of use ``check``) and of other rows, as text."""
+    """Return as text the counts of verdicts of predictions, and of the other rows.
+
+    Predictions are the rows of use ``check``.
+    """
     used = [finding for finding in findings if finding.use is not None]
     predicted = [finding for finding in used if finding.use == "check"]
     others = counts_text(finding for finding in used if finding.use != "check")
@@ -113,7 +122,7 @@ def ours_text(finding: Finding) -> str:
 
 
 def interval_text(finding: Finding) -> str:
-    """Return half the interval; empty for a figure that is computed or equal for all seeds."""
+    """Return half our figure's interval as text; empty if it is computed or equal for all seeds."""
     return "" if finding.ours is None else _half_text(finding.ours)
 
 
@@ -133,12 +142,12 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 def paper_text(finding: Finding) -> str:
-    """Return the paper's figure, with the digits that it prints."""
+    """Return the paper's figure as text, with the digits that it prints."""
     return "" if finding.paper is None else finding.paper.text
 
 
 def difference_text(finding: Finding) -> str:
-    """Return the difference in per cent of the paper's figure, or of its change from 1."""
+    """Return the difference as text, in per cent of the paper's figure or of its change from 1."""
     if finding.difference is None:
         return ""
     text = f"{finding.difference:+.0%}"
@@ -154,7 +163,10 @@ def verdict_text(finding: Finding) -> str:
 
 
 def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """List the keys of the rows that are off by reason; a missing reason is marked."""
+    """Return the keys of the rows that are off, by the text of the reason.
+
+    Rows without a reason have :data:`NO_REASON`.
+    """
     return _by_text(
         (finding, finding.why.sentence() if finding.why else NO_REASON)
         for finding in findings
@@ -163,7 +175,7 @@ def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return the keys of the rows that have a note and are not off, by note."""
+    """Return the keys of the rows that have a note and are not off, by the note's text."""
     return _by_text(
         (finding, finding.note)
         for finding in findings

@@ -1,4 +1,7 @@
-"""A search as files: the chosen scenario for `accelflow reproduce --config`, and the log."""
+"""Write a search as files: the chosen scenario, and the log.
+
+`accelflow reproduce --config` reads the scenario.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["SCHEMA", "to_json", "to_toml", "write_fit"]
 
+#: The schema of the log of a search, ``fit.json``.
 SCHEMA: Final = "accelflow.fit/3"
 
 

@@ -1,4 +1,4 @@
-"""The distance of a scenario from the paper, and its standard error."""
+"""Compute the distance of a scenario's results from the paper's, and its standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accelflow.reproduce.distance import fitted, standard_error
 
 __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths"]
 
-#: The experiment whose rows are fitted.
+#: The experiment to whose figures the parameters are fitted.
 EXPERIMENT: Final = "fig11"
 
 #: A point is abandoned if it is worse than the best by this many times its own noise,
@@ -26,11 +26,11 @@ _TOO_NOISY: Final = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """The simulation length of a point.
+    """How long and how often a point of the search is simulated.
 
     `requests` is the number for each service in a simulation. A point begins with `seeds` seeds;
-    they are doubled until the standard error of its distance is at most `noise`. It is abandoned if
-    `most_seeds` are not expected to suffice.
+    they are doubled until the standard error of its distance is at most `noise`. The point is
+    abandoned if `most_seeds` are not expected to suffice.
     """
 
     requests: int = 800
@@ -45,19 +45,20 @@ class Lengths:
         positive_number("noise", self.noise, 10)
 
     def budget(self, seeds: int) -> Budget:
-        """Return the budget with `seeds` seeds."""
+        """Return the length of an experiment's simulations with `seeds` seeds."""
         return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A point of the search: its scenario, its findings, and its distance from the paper.
+    """A point of the search: a scenario, its results, and its distance from the paper.
 
-    `findings` compare the rows marked `fit` with the paper's, and `rows` are our figures. Figures
-    are reductions; a reduction r means a latency ratio of 1 - r. `distance` is the root mean square
-    difference between the logarithms of our ratios and the paper's: 0.1 is about a tenth of a
-    latency. It is infinite if a figure could not be computed. `noise` is its standard error over
-    the `seeds` by the jackknife, and `steady` is true if it is small enough.
+    `stage` names the part of the search that tried it. `findings` compare our figures with those of
+    the paper that are marked `fit`, and `rows` are our figures. Figures are reductions; a reduction
+    r means a latency ratio of 1 - r. `distance` is the root mean square difference between the
+    logarithms of our ratios and the paper's: 0.1 is about a tenth of a latency. It is infinite if a
+    figure could not be computed. `noise` is its standard error over the `seeds` by the jackknife,
+    and `steady` is true if it is small enough.
     """
 
     scenario: Scenario
@@ -70,19 +71,25 @@ class Evaluation:
 
     @property
     def rows(self) -> Mapping[str, float | None]:
-        """Our figures by row; None for a figure that could not be computed."""
+        """Our figures by key; None for a figure that could not be computed."""
         return _means(self.findings)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates points, each as long as needed, and computes their distances."""
+    """Simulates points of the search, each as long as needed, and computes their distances.
+
+    `runner` runs the simulations, and `lengths` limits them.
+    """
 
     runner: Runner
     lengths: Lengths
 
     def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
-        """Evaluate a scenario; stop early if it is clearly worse than the distance `best`."""
+        """Simulate `scenario` and compute its distance, for the stage `stage` of the search.
+
+        It stops early if the point is clearly worse than the distance `best`.
+        """
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):
             found = self.with_seeds(scenario, stage, 2 * found.seeds)
@@ -97,7 +104,7 @@ class Judge:
         return not hopeless and at_most_seeds <= _TOO_NOISY * self.lengths.noise
 
     def with_seeds(self, scenario: Scenario, stage: str, seeds: int) -> Evaluation:
-        """Evaluate a scenario with `seeds` seeds."""
+        """Simulate `scenario` with `seeds` seeds and compute its distance."""
         (outcome,) = reproduce(
             [load(EXPERIMENT)],
             budget=self.lengths.budget(seeds),

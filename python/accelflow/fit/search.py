@@ -32,11 +32,12 @@ _NO_DISTANCE: Final = 100.0
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of a search.
+    """The outcome of a search for parameters.
 
     `default` is the default scenario with the `fixed` values, the start of the search.
     `evaluations` are all points in order. `finalists` are the best points with more seeds, among
-    them the default if the bounds allow it, and `best` is the best finalist.
+    them the default if the bounds allow it, and `best` is the best finalist. `lengths`, `asked`
+    (the largest number of points), and `seed` are the inputs of the search.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -57,13 +58,14 @@ def fit(
     seed: int = 1,
     fixed: Mapping[str, Value] | None = None,
 ) -> Fit:
-    """Search with at most `evaluations` points; the result depends on `seed`, not on threads.
+    """Search the parameters for the smallest distance from the paper; return the outcome.
 
-    Half of the points are the optimiser's. The others change the best point by one parameter at a
-    time. The search ends early if no such change is nearer. `fixed` holds values that are not
-    searched, such as ``{"placement": "isolated"}``. Raises InputError for fewer than two
-    evaluations, invalid lengths, and values that cannot be fixed. Raises AccelflowError if the
-    optimiser's package is not installed.
+    It tries at most `evaluations` points; the result depends on `seed`, not on threads. Half of the
+    points are the optimiser's. The others change the best point by one parameter at a time. The
+    search ends early if no such change is nearer. `fixed` holds values that are not searched, such
+    as ``{"placement": "isolated"}``. Raises InputError for fewer than two evaluations, invalid
+    lengths, and values that cannot be fixed. Raises AccelflowError if the optimiser's package is
+    not installed.
     """
     whole_number("evaluations", evaluations, 2, 100_000)
     lengths, fixed = lengths or Lengths(), dict(fixed or {})

@@ -29,9 +29,10 @@ _FIRST_CHOICE = 0.5
 
 @dataclass(frozen=True)
 class Bound:
-    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` is the reason.
+    """The allowed values of the parameter `name`: `low` to `high`, or `choices`.
 
-    Choices are names, or numbers where a range makes no sense, such as one that includes 0.
+    `whole` allows only whole numbers. Choices are names, or numbers where a range makes no sense,
+    such as one that includes 0. `source` is the reason for the bounds.
     """
 
     name: str
@@ -42,7 +43,10 @@ class Bound:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """Map `value` to 0 to 1 on a logarithmic scale, clipped at the ends."""
+        """Return the position of `value` between the bounds, 0 to 1 on a logarithmic scale.
+
+        Values beyond an end have its position.
+        """
         inside = min(max(value, self.low), self.high)
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
@@ -53,7 +57,10 @@ class Bound:
         return self.low <= value <= self.high
 
     def at(self, place: float) -> float:
-        """Return the number at `place`, from 0 to 1 on a logarithmic scale."""
+        """Return the number at the position `place` between the bounds.
+
+        Positions are from 0 to 1 on a logarithmic scale.
+        """
         value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
         return float(round(value)) if self.whole else float(f"{value:.4g}")
 
@@ -100,7 +107,10 @@ def _text(value: Value) -> str:
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
-    """Return the values of `scenario` for the parameters `free`; choices by their names."""
+    """Return the values that `scenario` has for the parameters `free`, by name.
+
+    Choices are given by their names.
+    """
     fields = scenario.to_dict()
     known = {parameter.key: parameter for parameter in simulation.parameters()}
 
@@ -119,7 +129,10 @@ def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
 
 
 def scenario_of(values: Mapping[str, Value]) -> Scenario:
-    """Return the default scenario with `values`; names with a dot are parameters of the server."""
+    """Return the default scenario with `values` by name.
+
+    Names with a dot are parameters of the server.
+    """
     config = simulation.configured({key: value for key, value in values.items() if "." in key})
     rest: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
     default = Scenario()
@@ -130,7 +143,10 @@ def scenario_of(values: Mapping[str, Value]) -> Scenario:
 
 @dataclass(frozen=True)
 class Place:
-    """A point proposed by the optimiser: its values, and the optimiser's own object."""
+    """A point that the optimiser proposes.
+
+    It has `values` by name, and `asked`, the optimiser's own object for the point.
+    """
 
     values: Mapping[str, Value]
     asked: Any
@@ -196,7 +212,7 @@ class Optimiser:
         return [self._place(self._engine.ask()) for _ in range(self.generation_size)]
 
     def tell(self, found: Sequence[tuple[Place, float]]) -> None:
-        """Pass the distances of all points of the generation to the optimiser."""
+        """Tell the optimiser the distances of all points of the generation."""
         self._engine.tell([(place.asked, distance) for place, distance in found])
 
     def _place(self, asked: Any) -> Place:

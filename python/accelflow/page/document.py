@@ -1,4 +1,4 @@
-"""The content of a page, without its look."""
+"""The content of an HTML page: questions, answers, plots and tables, without their look."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ Cell = str | float | int | None
 class Column:
     """A column of a table.
 
-    `form` is ``number`` with `digits` decimals, ``share`` (0 to 1), shown as a percentage, or
-    ``written``, a text that contains a number. `unit` is shown below the heading.
+    `name` is its heading, with `unit` below. `form` is ``text``, ``number`` with `digits` decimals,
+    ``share`` (0 to 1), shown as a percentage, ``written``, a text that contains a number, or
+    ``code``.
     """
 
     name: str
@@ -39,7 +40,11 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that readers can sort by column. `marked` has the indices of highlighted rows."""
+    """A table that readers can sort by column, with a `caption` above and `notes` below.
+
+    Each of `rows` has a value for each of `columns`. A `folded` table is opened by the reader.
+    `marked` has the indices of highlighted rows.
+    """
 
     caption: str
     columns: Sequence[Column]
@@ -51,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Selector:
-    """A list to choose from; the choice sets the plot's parameter."""
+    """A list of `options` with a `label`; the reader's choice sets the plot's `parameter`."""
 
     parameter: str
     label: str
@@ -60,9 +65,10 @@ class Selector:
 
 @dataclass(frozen=True, kw_only=True)
 class Slider:
-    """A cursor over `values`, which are shown as `texts`; `at` is its initial position.
+    """A slider with a `label`; its position sets the plot's `parameter` to one of `values`.
 
-    It also follows the pointer along the plot's y axis.
+    Values are shown as `texts`; `at` is the index of the first one. The slider also follows the
+    pointer along the plot's y axis.
     """
 
     parameter: str
@@ -91,10 +97,11 @@ class Readout:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A plot in the grammar of Vega-Lite, with its data by column.
+    """A plot in the grammar of Vega-Lite, with a `title`, and its `data` by column.
 
-    `text` describes the plot in words, for readers who cannot see it. `spec` has no data,
-    description or width: the page adds them.
+    `text` describes the plot in words, for readers who cannot see it. `spec` is the plot without
+    data, description and width, which the page adds. Readers change its parameters by `controls`;
+    `readout` lists the values that they select. `notes` follow below.
     """
 
     title: str
@@ -108,7 +115,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """Lines to copy, such as a command."""
+    """A `text` to copy, such as a command, with a `caption`."""
 
     caption: str
     text: str
@@ -116,7 +123,10 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of a page with a heading; a folded section is opened by the reader."""
+    """A section of a page: its heading `title`, paragraphs `text`, and `parts` below.
+
+    A `folded` section is opened by the reader.
+    """
 
     title: str
     text: Sequence[str] = ()
@@ -126,7 +136,10 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page: the question, the answer, then sections. `title` is the browser window's title."""
+    """A page: the `question`, the `answer`, then `sections`.
+
+    `title` is that of the browser's window.
+    """
 
     title: str
     question: str

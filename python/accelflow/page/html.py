@@ -1,4 +1,4 @@
-"""A page as HTML: one file with its style, its script, its data and its plotting library."""
+"""Write a page as one HTML file with its style, its script, its data and its plotting library."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _control(control: Selector | Slider, name: str) -> str:
 
 
 def embedded(content: Any) -> str:
-    """Return JSON that cannot end its HTML element early.
+    """Return `content` as JSON that is safe inside an HTML element.
 
     Raises ValueError for a number that is not finite.
     """

@@ -1,4 +1,4 @@
-"""The plotting library that a page carries: Vega-Lite with Vega and its embedder.
+"""The plotting library that each page contains: Vega-Lite with Vega and its embedder.
 
 They are part of the package vl-convert-python, so nothing is downloaded.
 """
@@ -13,7 +13,7 @@ from accelflow.errors import AccelflowError
 
 __all__ = ["VEGA_LITE", "library_javascript", "library_versions"]
 
-#: The newest Vega-Lite in the package.
+#: The version of Vega-Lite that pages use: the newest in the package vl-convert-python.
 VEGA_LITE: Final = "6.4"
 _PACKAGE: Final = "vl-convert-python"
 
@@ -45,9 +45,9 @@ OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
 @cache
 def library_javascript() -> str:
-    """Return the library as one script, which sets `window.vegaEmbed`, with its licence in front.
+    """Return the plotting library as one script, which sets `window.vegaEmbed`, with its licence.
 
-    Raises AccelflowError where the package is missing.
+    Raises AccelflowError if the package vl-convert-python is not installed.
     """
     try:
         import vl_convert  # noqa: PLC0415 (slow to load, and seldom needed)
@@ -61,5 +61,5 @@ def library_javascript() -> str:
 
 
 def library_versions() -> str:
-    """Return the names and versions of the package and of the libraries that it bundles."""
+    """Return as text the versions of vl-convert-python and of the libraries that it bundles."""
     return f"Vega-Lite {VEGA_LITE} (of {_PACKAGE} {version(_PACKAGE)})"

@@ -1,4 +1,4 @@
-"""Plots in the grammar of Vega-Lite, from columns of plain names and numbers.
+"""Specifications of plots in the grammar of Vega-Lite, from columns of plain names and numbers.
 
 Column names are constants and users' texts are only values, so that no text becomes a program.
 """
@@ -10,11 +10,11 @@ from typing import Any, Final
 
 __all__ = ["PALETTE", "Columns", "bars", "dots", "lines", "stacked"]
 
-#: A plot's data by column.
+#: The data of a plot: a sequence of values by name of the column.
 Columns = Mapping[str, Sequence[Any]]
 
-#: Colours that have a contrast of 3 to 1 at least on the light and on the dark page (WCAG 2.2,
-#: 1.4.11), in an order in which neighbours differ for every common kind of colour vision.
+#: Colours with a contrast of at least 3 to 1 on the light and on the dark page (WCAG 2.2, 1.4.11).
+#: They are in an order in which neighbours differ for every common kind of colour vision.
 PALETTE: Final = (
     "#0072b2",
     "#d55e00",
@@ -36,7 +36,10 @@ _WIDE: Final = {"type": "fit-x", "contains": "padding"}
 
 
 def scale(names: Sequence[str], colors: Mapping[str, str]) -> dict[str, Any]:
-    """Return the colours of `names`, in order; names without one take it from the palette."""
+    """Return the colour scale of `names`, in order.
+
+    Names that `colors` lacks take a colour from the palette.
+    """
     unused = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
     chosen = [colors.get(name, unused[place % len(unused)]) for place, name in enumerate(names)]
     return {"domain": list(names), "range": chosen}
@@ -53,11 +56,12 @@ def bars(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     mark: str | None = None,
 ) -> dict[str, Any]:
-    """Draw horizontal bars of the column `value`, one for each of `names` (column `name`).
+    """Return a plot with horizontal bars, one for each of `names` (column `name`).
 
-    `parameters` maps the columns that controls filter by to their initial values.
-    `intervals` draws the columns `low` and `high`, `limit` a dashed line at its column, and `mark`
-    a tick. The text of the column `label` is drawn at the position of the column `end`.
+    A bar's length is in the column `value`. `parameters` maps the columns that controls filter by
+    to their initial values. `intervals` draws the columns `low` and `high`, `limit` a dashed line
+    at its column, and `mark` a tick at its column. The text of the column `label` is drawn at the
+    position of the column `end`.
     """
     y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
     x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
@@ -139,7 +143,11 @@ def stacked(
     parameters: Mapping[str, str | float],
     colors: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Draw horizontal bars of the column `value` for each name, stacked by the column `part`."""
+    """Return a plot with a horizontal bar for each name, stacked by the column `part`.
+
+    The length of each part is in the column `value`. `parameters` maps the columns that controls
+    filter by to their initial values.
+    """
     return {
         **_chosen(parameters),
         "height": _ROW_HEIGHT * len(names),
@@ -170,9 +178,10 @@ def dots(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     parameters: Mapping[str, str | float] | None = None,
 ) -> dict[str, Any]:
-    """Draw dots at the column `value`, coloured by name, on a line for each of `rows`.
+    """Return a plot with dots at the column `value`, coloured by name, in a row for each of `rows`.
 
-    `limit` names the column of a tick.
+    `log` and `share` set the axis: logarithmic, or in per cent. `limit` names the column of a tick.
+    `parameters` maps the columns that controls filter by to their initial values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
     axis: dict[str, Any] = {"format": ".0%"} if share else {}
@@ -216,11 +225,11 @@ def lines(  # noqa: PLR0913 (options, by name)
     steps: bool = False,
     limit: str | None = None,
 ) -> dict[str, Any]:
-    """Draw a line through the columns `x` and `y` for each of `names`, with its colour and dashes.
+    """Return a plot with a line through the columns `x` and `y` for each of `names`.
 
-    `x` and `y` are Vega-Lite encodings without field and type. `cursor` is a parameter: a vertical
-    line marks its value of `y`. `limit` names the column of a dashed line. With `steps`, a value
-    holds until the next one.
+    Lines differ in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type.
+    `cursor` is a parameter: a vertical line marks its value of `y`. `limit` names the column of a
+    dashed line. With `points`, values are marked. With `steps`, a value holds until the next one.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]

@@ -1,4 +1,4 @@
-"""The section of a page that explains how to reproduce it."""
+"""The section "How to repeat it" of a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["command_line", "repeated"]
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the command with these arguments, quoted for a shell.
+    """Return `arguments`, those of this process, as a command quoted for a shell.
 
     The first argument is the program's file.
     """
@@ -26,7 +26,7 @@ def command_line(arguments: Sequence[str]) -> str:
 
 
 def repeated(seeds: str, command: str | None) -> Section:
-    """Make the section "How to repeat it" of a page, with the versions of the software.
+    """Return the section "How to repeat it" of a page, with the versions of the software.
 
     It also has the `command`, if it is known, and `seeds`, a description of the seeds in words.
     """

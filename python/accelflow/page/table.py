@@ -16,9 +16,9 @@ _LONG: Final = 60
 
 
 def table_html(table: Table) -> str:
-    """Return the table with its caption and notes as HTML that needs nothing else.
+    """Return the table with its caption and notes as HTML.
 
-    A page's script makes its headings buttons that sort.
+    It needs no script; that of a page makes the headings buttons that sort.
     """
     head = "".join(_heading(column) for column in table.columns)
     body = "".join(_rows(table))
@@ -67,7 +67,7 @@ def _side(column: Column) -> str:
 
 
 def cell_text(column: Column, value: Cell) -> str:
-    """Return the value as readers see it."""
+    """Return the value of a cell as text in the form of its column."""
     if value is None:
         return "\N{EN DASH}"
     if isinstance(value, str):
