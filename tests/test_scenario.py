@@ -198,7 +198,7 @@ def test_a_scenario_may_begin_with_a_byte_order_mark_and_nest_its_parameters(
         ("a.toml", "requests = 12.5", "requests = 12.5: must be a whole number from 100"),
         ("a.toml", "seed = 1979-05-27", "seed = '1979-05-27': must be a string, a number,"),
         ("a.TOML", "[config]\n'accelerator.pes' = nan", "accelerator.pes = nan: must be a finite"),
-        ("a.json", '{"seed": 1, "seed": 2}', "'seed' is there twice"),
+        ("a.json", '{"seed": 1, "seed": 2}', "the name 'seed' appears twice"),
         ("a.toml", "services = ['UniqID']", "services[0] = 'UniqID': must be CPost"),
         ("a.toml", "[config]\n'core.cout' = 3", "did you mean core.count?"),
         ("a.toml", "requests = [", "Invalid value"),

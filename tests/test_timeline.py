@@ -376,7 +376,7 @@ def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
         watching.write_timeline(SMALL, path, Shown(from_us=-1.0))
     with pytest.raises(AccelflowError, match="did you mean otlp"):
         watching.write_spans_timeline("otpl", [path], path)
-    with pytest.raises(InputError, match="spans have no numbers of requests"):
+    with pytest.raises(InputError, match="spans do not number their requests"):
         watching.write_spans_timeline("otlp", [path], path, Shown(requests=(1,)))
 
 

@@ -44,10 +44,11 @@ __all__ = [
     "table2",
 ]
 
-#: The units of a token.
+#: What one token of a rate limiter pays for: a byte, or an operation of the accelerator.
 UNITS: Final = ("bytes", "operations")
+#: The largest number of seeds of an experiment.
 MAX_REPLICATIONS: Final = 1_000
-#: The clock of the paper's prototype (section 5.1).
+#: The clock of ARCUS's hardware prototype, in MHz (ARCUS, section 5.1).
 CLOCK_MHZ: Final = 250.0
 
 
@@ -55,8 +56,9 @@ CLOCK_MHZ: Final = 250.0
 class RateLimiter:
     """A token bucket that limits one flow, as the registers of ARCUS's hardware hold it.
 
-    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added to a bucket with
-    room for `bucket` tokens. A token is worth one of `unit`. Values are checked on use.
+    Every `interval` cycles of a clock of `clock_mhz`, `refill` tokens are added to a bucket that
+    holds at most `bucket` tokens. A token pays for one byte or one operation (`unit`). The
+    functions that take a limiter check its values.
     """
 
     refill: int
@@ -70,8 +72,9 @@ class RateLimiter:
 class Segment:
     """A message, or a piece of one, released by the rate limiter.
 
-    `message` and `index` count from 0. At `granted_ns` its tokens were spent; at `released_ns` it
-    reaches the accelerator.
+    `message` is the number of the message, and `index` that of the piece within it, both from 0.
+    `last` is true for the last piece, and `size_bytes` is the size of this piece. At `granted_ns`
+    the piece took its tokens; at `released_ns` it reaches the accelerator.
     """
 
     message: int
@@ -83,9 +86,9 @@ class Segment:
 
 
 def table2() -> dict[str, Any]:
-    """Return the paper's Table 2: registers, the paper's rates and ours.
+    """Return ARCUS's Table 2: for each setting of a limiter, the printed rate and our rate.
 
-    An object of schema ``accelflow.arcus.table2/1``.
+    The result is an object of schema ``accelflow.arcus.table2/1``; rates are in Gbit/s.
     """
     rows: list[dict[str, Any]] = json.loads(_native.arcus_table2())
     for row in rows:
@@ -234,10 +237,11 @@ def plan(
     while others run, and one with `until_us` leaves.
 
     Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in `admitted` has its route
-    and registers, the predicted rate, the rate while it was active, and the `verdict`: `kept`,
-    `below`, `too short` or `no promise`. Each flow in `rejected` has the rate that is left.
-    `warnings` tell if the run is too short for a verdict. `simulated_contexts` is the number of
-    contexts that no table had. Raises InputError for values that are not allowed.
+    and registers, the predicted rate, the rate while it was active, and the `verdict` on its
+    promised rate: `kept`, `below` (missed), `too short` (the run is) or `no promise`. Each flow in
+    `rejected` has the rate that is still available. `warnings` tell if the run is too short for a
+    verdict. `simulated_contexts` is the number of contexts that `profiles` did not have. Raises
+    InputError for values that are not allowed.
     """
     with plans_place(request):
         text = plan_json(request)

@@ -46,7 +46,7 @@ UNSTEADY_RATIO: Final = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The uncertainty of a recording's costs.
+    """The uncertainty of a recording's costs, which were measured on `machine` in `rounds`.
 
     `spread_ratio` maps each service to the interquartile range of its operations' total time over
     the rounds, relative to the median. `waited_ratio` is the largest share of a service's time in
@@ -158,10 +158,11 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 
 
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
-    """Return the operations of one invocation of a service on real bytes.
+    """Execute one invocation of a service on real bytes, and return its operations in order.
 
-    Each is (phase, chain, trace, arm, accelerator). Arm 0 is the first execution of a chain; each
-    fork starts another. Raises AccelflowError for an unknown service.
+    Each is a tuple (phase, chain, trace, arm, accelerator); phase, chain and arm are numbers from
+    0. A chain begins with arm 0, and each fork starts another arm. `seed` determines the message.
+    Raises AccelflowError for an unknown service.
     """
     return _native.executed_operations(name, seed)
 

@@ -29,8 +29,11 @@ __all__ = [
     "sizes",
 ]
 
+#: The schema of the results of :func:`area`.
 AREA_SCHEMA: Final = "accelflow.area/1"
+#: The schema of the results of :func:`power`.
 POWER_SCHEMA: Final = "accelflow.power/1"
+#: The schema of the results of :func:`energy`.
 ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
 
@@ -39,7 +42,7 @@ def _printed(section: str, *names: str) -> float:
     return float(sum(printed_figures()[f"accelflow.{section}.{name}"] for name in names))
 
 
-#: The figures of section VI, by key of :func:`area`.
+#: The areas in mm2 and shares that AccelFlow's section VI prints, by key of :func:`area`.
 PAPER_AREA: Final[Mapping[str, float]] = {
     "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
     "accelerators_mm2": _printed("area_mm2", "accelerators"),
@@ -250,12 +253,12 @@ def _invocations(service: str) -> float:
         return float(json.loads(_native.service_walk(service))["accelerators"])
     except AccelflowError as error:
         raise refused(
-            "service", service, f"must be a service whose traces can be walked: {error}"
+            "service", service, f"must be a service whose traces can be followed: {error}"
         ) from error
 
 
 def sizes(config: Mapping[str, float]) -> dict[str, float]:
-    """The inputs of `area` that follow from `config`, parameters of the simulated server by key.
+    """Convert `config`, parameters of the simulated server by key, to inputs of :func:`area`.
 
     Parameters of one accelerator may have either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``.
     The other parameters of a chip do not affect area and maximum power: see :func:`ignored`.

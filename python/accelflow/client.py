@@ -55,10 +55,10 @@ _LONGEST_S: Final = 1e9
 #: The largest number of threads for coroutines.
 _MOST_THREADS: Final = 65_536
 
-#: The encodings of Thrift.
+#: The protocol in which a Thrift client encodes messages.
 Protocol: TypeAlias = Literal["binary", "compact"]
 
-#: The compression of HTTP bodies.
+#: The format in which an HTTP client compresses bodies.
 Codec: TypeAlias = Literal["zstd", "gzip"]
 
 #: Cancels calls from another thread, with `cancel()`; `cancelled` says whether that was called.
@@ -102,7 +102,10 @@ _DEFAULT: Final = CallLimits()
 
 
 class Connections(NamedTuple):
-    """The state of a client's pool: connections, idle connections, and waiting calls."""
+    """The state of a client's connection pool.
+
+    `open` connections exist, of which `idle` serve no call; `waiting` calls wait for one.
+    """
 
     open: int
     idle: int
@@ -328,7 +331,7 @@ class GrpcClient(_Kept[_native.GrpcClient]):
 
 
 class HttpResponse(NamedTuple):
-    """The response of an HTTP server, with any status."""
+    """The response of an HTTP server: any `status`, and the `body` after decompression."""
 
     status: int
     body: bytes

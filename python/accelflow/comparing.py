@@ -39,13 +39,16 @@ __all__ = ["REPORT_LOADS", "at_loads", "check_loads", "compare", "simulate"]
 
 #: Queue policies in Python by the native system whose queues they order.
 Policies = Mapping[str, QueuePolicySource | Iterable[QueuePolicySource]]
-#: The subject of a run: a workload, or a whole scenario.
+#: What a caller wants to simulate: a workload, or a whole scenario.
 Asked = Scenario | str | PathLike[str] | Mapping[str, Any] | HasDocument
 
+#: The largest number of seeds of a comparison.
 MAX_SEEDS: Final = 1_000
-#: The multiples of the load that a page shows.
+#: The multiples of the load whose results a report page shows by default.
 REPORT_LOADS: Final = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
+#: The largest number of multiples of the load in one call.
 MAX_LOADS: Final = 100
+#: The largest multiple of the load.
 MAX_LOAD: Final = 1_000.0
 #: The largest number of intervals for which results have the servers' utilisation.
 _USE_INTERVALS: Final = 120
@@ -61,7 +64,7 @@ class ComparedFields(Fields, total=False):
 
 
 class SimulateOptions(Fields, total=False):
-    """The keyword arguments of :func:`compare`, except `orchestrators`."""
+    """The keyword arguments of :func:`simulate`; :func:`compare` explains each of them."""
 
     seeds: int
     samples: bool | int

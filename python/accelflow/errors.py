@@ -209,7 +209,10 @@ def instance_of(name: str, value: object, types: tuple[type, ...], allowed: str)
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Turn an AccelflowError of an engine that refuses a value into InputError."""
+    """Turn the refusal of a value by native code, an AccelflowError, into InputError.
+
+    Only an error with a `place`, the name of the refused setting, is a refusal.
+    """
     try:
         yield
     except AccelflowError as error:
@@ -220,7 +223,10 @@ def refusals() -> Iterator[None]:
 
 @contextmanager
 def as_input() -> Iterator[None]:
-    """Turn an AccelflowError of checking settings, or of reading their files, into InputError."""
+    """Turn every AccelflowError that the body raises into InputError.
+
+    For code that only checks settings or reads their files.
+    """
     try:
         yield
     except AccelflowError as error:

@@ -38,7 +38,7 @@ def read_text(path: Path) -> str:
 
 
 def why(error: Exception) -> str:
-    """Return the reason of `error` without the file's name, for messages that already have it."""
+    """Return the text of `error` without the file's name, for messages that already have it."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, UnicodeDecodeError):
@@ -103,7 +103,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"'{twice}' is there twice")
+        raise ValueError(f"the name '{twice}' appears twice")
     return found
 
 
@@ -159,9 +159,10 @@ def free_suffix(taken: Callable[[str], bool]) -> str:
 
 
 def holds_another(path: Path, mine: Mapping[str, Any]) -> bool:
-    """Return whether the JSON file `path` exists and does not have all members of `mine`.
+    """Return whether the file `path` exists and holds the results of another request.
 
-    `mine` is what was asked for, as values of JSON. A file that cannot be read holds another.
+    `mine` has the settings of this request, as values of JSON. A file holds another unless it is a
+    JSON object that has all of them with these values.
     """
     if not path.exists():
         return False

@@ -44,7 +44,7 @@ _LONGEST_S: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """Ensemble execution: each accelerator has its own workers and bounded queues.
+    """Settings of execution as an ensemble: each accelerator has its own threads and queues.
 
     Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
     their number by accelerator), an input queue of `queue_entries` and an overflow area of
@@ -91,7 +91,9 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
-    """Handlers run on workers, one at a time each; LdB chooses the worker by `policy`.
+    """Settings of the workers that run handlers; LdB chooses a request's worker by `policy`.
+
+    A worker is a thread that runs one handler at a time.
 
     ``affinity`` chooses the function's own worker, unless its load is more than a quarter above the
     mean. ``function_map`` chooses among the workers whose last `function_map_depth` functions
@@ -168,12 +170,12 @@ class Telemetry:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """A fault to inject into the `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
+    """A fault, injected into steps of a server's `accelerator` (TCP, Encr, Decr, RPC, ...).
 
     The fault affects step number `nth` (from 1), or a random `share` of the steps, drawn with
-    `seed`; a server refuses a fault with both or neither. The step fails as a device does, panics,
-    or is delayed by `delay_s` seconds. After a failure or a panic, a core runs the trace again on
-    the same input.
+    `seed`; a server refuses a fault with both or neither. By `kind`, the step fails as a device
+    does (``fail``), panics (``panic``), or takes `delay_s` seconds longer (``delay``). After a
+    failure or a panic, a core runs the trace again on the same input.
     """
 
     accelerator: str

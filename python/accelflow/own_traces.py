@@ -10,8 +10,8 @@ from accelflow.errors import refused
 
 __all__ = ["ClientTraces", "ServerTraces", "Traces"]
 
-#: Where traces are from: a library, an image that a library linked to, or a file: a trace file, or
-#: the text of traces.
+#: The source of your own traces: a library, a linked image of a library, or the path of a file
+#: with the text of traces or with linked traces.
 Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[str]
 
 
@@ -62,7 +62,7 @@ class ClientTraces:
 def traces_of(
     kind: type[ServerTraces] | type[ClientTraces], traces: ServerTraces | ClientTraces | None
 ) -> None:
-    """Raise InputError unless `traces` is None or of this kind."""
+    """Raise InputError unless `traces` is None or an instance of `kind`."""
     if not isinstance(traces, (kind, NoneType)):
         raise refused("traces", traces, f"must be a {kind.__name__} or None")
 
@@ -75,7 +75,7 @@ def is_file(traces: ServerTraces | None) -> bool:
 def _check(traces: ServerTraces | ClientTraces) -> None:
     library: object = traces.library
     if not isinstance(library, _native.TraceLibrary | _native.TraceImage | str | PathLike):
-        allowed = "must be a Library, an Image, or the path of a file of traces"
+        allowed = "must be a Library or an Image of accelflow.trace, or the path of a file of traces"
         raise refused("library", library, allowed)
     for field in fields(traces):
         name = getattr(traces, field.name)

@@ -33,7 +33,7 @@ __all__ = [
 
 #: Parameters that set the size of one accelerator, as in ``pes.TCP``; 0 is a chip without it.
 SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
-#: In keys, the name of all custom accelerators together.
+#: The name in keys that stands for every custom accelerator, as in ``pes.own``.
 CUSTOM: Final = "own"
 
 
@@ -47,7 +47,7 @@ def accelerators() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One of the values that a parameter may have.
+    """One of the values that a parameter may have: the number `value`, set by its `name`.
 
     `name` is empty if the choice is a plain number. `meaning` is empty if name or number suffice.
     """
@@ -100,9 +100,10 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """An engine or another part of accelflow, with its parameters.
+    """One model of accelflow, such as the simulated server or the area model.
 
-    Keys begin with `engine`, except those of the simulated server.
+    `engine` is its identifier, and `title` its name for people. Keys of its `parameters` begin with
+    the identifier, except those of the simulated server.
     """
 
     engine: str
@@ -116,7 +117,11 @@ def parameters() -> list[Parameter]:
 
 
 def engines(tcp_cost_ns: float) -> list[Engine]:
-    """Return all engines with parameters, and the profile `paper` with TCP at `tcp_cost_ns`."""
+    """Return every model with its parameters.
+
+    The last is the profile `paper`, the costs of operations if one TCP operation takes
+    `tcp_cost_ns` ns of core time.
+    """
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 

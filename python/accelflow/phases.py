@@ -29,7 +29,7 @@ __all__ = [
 
 
 class LogNormalTime(TypedDict):
-    """Times whose logarithm is normally distributed."""
+    """The median of log-normal times, and `sigma`, the standard deviation of their logarithm."""
 
     median_us: float
     sigma: float
@@ -70,7 +70,7 @@ Times: TypeAlias = ConstantTime | LogNormalTimes | QuantileTimes | CountedTimesF
 
 
 class LogNormalBytes(TypedDict):
-    """Sizes whose logarithm is normally distributed."""
+    """The median of log-normal sizes, and `sigma`, the standard deviation of their logarithm."""
 
     median_bytes: float
     sigma: float
@@ -152,21 +152,27 @@ class GivenArrivals(TypedDict, total=False):
 
 
 class RateArrivals(TypedDict, total=False):
-    """Poisson arrivals at a changing rate, given in a `file` or as `rates`."""
+    """Poisson arrivals at a rate that changes at given times.
+
+    The rates are in a CSV `file`, or in `rates` as pairs of a start in us and requests per second.
+    """
 
     process: Required[Literal["rates"]]
     file: str
     rates: Sequence[tuple[float, float] | Sequence[float]]
 
 
-#: When requests arrive.
+#: The process by which requests arrive.
 Arrivals: TypeAlias = (
     PoissonArrivals | ModulatedArrivals | PresetArrivals | GivenArrivals | RateArrivals
 )
 
 
 class OperationCost(TypedDict, total=False):
-    """The core time of an operation: for each message, and for each byte before compression."""
+    """The core time of an operation: `ns` for each message, and `ns_per_byte` before compression.
+
+    `relative_error` is the standard error of this cost, as a share of it.
+    """
 
     ns: float
     ns_per_byte: float
@@ -212,15 +218,19 @@ class MeasuredCosts(TypedDict):
 #: Costs of operations on a core without accelerators.
 Costs: TypeAlias = PaperCosts | RecordedCosts | OperationCosts | MeasuredCosts
 
-#: Facts of payloads on the most common path, by trace and field.
+#: Values of the payload fields that branches test, on the most common path, by trace and field.
 Facts: TypeAlias = Mapping[str, Mapping[str, int]]
 
-#: The probability that a field is 1, by trace and field.
+#: The probability that a payload field that a branch tests is 1, by trace and field.
 Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 class Retry(TypedDict):
-    """Retries of a chain: an attempt's failure probability, the attempts in total, the pause."""
+    """Retries of a chain.
+
+    Each attempt fails with the probability `odds`. There are at most `attempts` in total, with a
+    pause of `backoff_us` before each further one.
+    """
 
     odds: float
     attempts: int

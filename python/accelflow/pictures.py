@@ -15,14 +15,15 @@ from accelflow.files import write_whole
 
 __all__ = ["PLAIN", "STYLE", "plot", "save"]
 
-#: Settings of all pictures: matplotlib's own glyphs, drawn as paths, equal on every machine.
+#: Settings of matplotlib for all pictures: its own font, drawn as paths, so that files are equal on
+#: every machine.
 PLAIN: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",
     "svg.fonttype": "path",
     "svg.hashsalt": "accelflow",
 }
 
-#: The settings of plots.
+#: Settings of matplotlib for plots with axes.
 STYLE: Final[dict[Any, Any]] = {
     **PLAIN,
     "axes.axisbelow": True,

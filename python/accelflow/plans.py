@@ -27,9 +27,9 @@ __all__ = [
     "read_toml",
 ]
 
-#: The accelerator name of flows that go directly to the storage.
+#: The name in a plan, instead of an accelerator, of flows that go directly to the storage.
 STORAGE: Final = "storage"
-#: The schema of tables of profiles.
+#: The schema of results of :func:`accelflow.arcus.profile`.
 PROFILES: Final = "accelflow.arcus.profiles/2"
 
 
@@ -84,7 +84,10 @@ def read_json(path: str | PathLike[str]) -> FromFile:
 
 @contextmanager
 def plans_place(source: object) -> Iterator[None]:
-    """Put the file that `source` was read from before error messages, with line and column."""
+    """Prefix messages of an InputError with the file of `source`, and the value's line and column.
+
+    Errors are unchanged if `source` is not a :class:`FromFile`.
+    """
     try:
         yield
     except InputError as error:

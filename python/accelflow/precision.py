@@ -34,6 +34,7 @@ __all__ = [
 
 #: The measures that allow a precision, with the quantile of each in thousandths; None for the mean.
 MEASURES: Final[Mapping[str, int | None]] = {"mean": None, "p99": 990, "p999": 999}
+#: The default number of seeds of a run with a requested precision.
 REPLICATIONS: Final = 10
 
 #: The responses beyond a percentile in the first run of each seed. With 20 of them, intervals that
@@ -57,7 +58,7 @@ class Precision:
 
     @property
     def field(self) -> str:
-        """The measure's name in results."""
+        """The field of results that has the measure, such as ``p99_us``."""
         return f"{self.measure}_us"
 
     @property
@@ -77,7 +78,10 @@ class Precision:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """The widest relative half width, `ratio`, and the name of its service and system."""
+    """The precision reached: the widest 95 % interval of all services and systems.
+
+    `ratio` is half of its width over the mean, and `name` its service and system.
+    """
 
     ratio: float
     name: str
@@ -105,7 +109,7 @@ def parse_precision(text: str) -> Precision:
 
 
 def first_requests(precision: Precision) -> int:
-    """Return the requests of each service in the first round."""
+    """Return the number of requests of each service in the first, shortest run."""
     thousandths = precision.thousandths
     if thousandths is None:  # a mean
         return _LEAST_REQUESTS

@@ -17,12 +17,14 @@ from accelflow.findings import targets
 
 __all__ = ["DEFINITIONS", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
 
+#: The schema of results of :func:`relief_suite`.
 SCHEMA: Final = "accelflow.relief-suite/1"
 
 #: AccelFlow over RELIEF, the average that the paper prints for Fig. 15.
 PAPER_MEAN_RATIO: Final = targets()["accelflow.relief_suite_throughput.vs_RELIEF"].value
 
-#: Definitions of "maximum throughput": a key of AccelFlow's throughput and one of RELIEF's.
+#: Definitions of "maximum throughput" by name: the results' keys of AccelFlow's throughput and of
+#: RELIEF's, whose ratio is reported.
 DEFINITIONS: Final[Mapping[str, tuple[str, str]]] = {
     "one_at_a_time": ("closed_loop_per_s", "one_at_a_time_per_s"),
     "closed_loop": ("closed_loop_per_s", "closed_loop_per_s"),
@@ -36,7 +38,8 @@ _RELEASE: Final[Mapping[str, Any]] = {
     "order": "fifo",
 }
 
-#: Possible readings of the manager, the place of results, and the order of AccelFlow's queues.
+#: Settings that the paper leaves open, by name: the time of RELIEF's manager, where results are
+#: passed, and the order of AccelFlow's queues.
 READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "release": _RELEASE,
     "text": {**_RELEASE, "manager": {"per_task_us": 1.5}},

@@ -82,7 +82,10 @@ def _entered(scope: _native.Scope) -> Iterator[None]:
 
 
 def current_scope() -> _native.Scope | None:
-    """Return the scope of the request that this coroutine or thread handles, or None."""
+    """Return the scope of the request that this coroutine or thread handles, or None.
+
+    A scope is the request's deadline, trace and tenant, which its calls keep.
+    """
     return _SCOPE.get() or _native.current_scope()
 
 
@@ -101,7 +104,7 @@ class Settled(Generic[_T]):
 
 
 async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _T]) -> Settled[_T]:
-    """Run the handler of the request of `scope` in its own task, and wait for it."""
+    """Run `coroutine`, a handler, as part of the request of `scope`; return its outcome."""
     _SCOPE.set(scope)
     try:
         return Settled(await coroutine, None)

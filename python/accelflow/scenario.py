@@ -56,33 +56,44 @@ __all__ = [
 
 _CHOICES: Final = {name: tuple(known) for name, known in _native.scenario_choices()}
 
+#: The suites that come with accelflow, values of `workload`.
 WORKLOADS: Final = _CHOICES["workload"]
+#: The allowed values of `placement` in a scenario: how services share servers.
 PLACEMENTS: Final = _CHOICES["placement"]
+#: The allowed values of `arrivals` in a scenario: the process by which requests arrive.
 ARRIVALS: Final = _CHOICES["arrivals"]
+#: The allowed values of `rates` in a scenario: how services share the mean rate.
 RATES: Final = _CHOICES["rates"]
+#: The allowed values of `facts` in a scenario: what determines the outcome of branches.
 FACTS: Final = _CHOICES["facts"]
+#: The allowed values of `recorded_times` in a scenario: how times of a recording are used.
 RECORDED_TIMES: Final = _CHOICES["recorded_times"]
+#: The allowed values of `profile` in a scenario: the source of costs.
 PROFILES: Final = _CHOICES["profile"]
+#: The allowed values of `sizes` in a scenario: the source of payload sizes.
 SIZES: Final = _CHOICES["sizes"]
+#: The allowed values of `policy` in a scenario: the order of input queues.
 POLICIES: Final = _CHOICES["policy"]
+#: The allowed values of `remote` in a scenario: the times to wait for other servers.
 REMOTES: Final = _CHOICES["remote"]
 
 #: Longer texts are not shown whole in refusals.
 _SHOWN: Final = 60
 
-#: What TCP costs a core by default: "tens of microseconds" in the paper, at 20 of which a server
-#: cannot hold all eight services at the paper's rate without accelerators.
+#: The default core time of one TCP operation, in ns. The paper says "tens of microseconds"; with 20
+#: of them, a server without accelerators cannot serve all eight services at the paper's rate.
 ASSUMED_TCP_COST_NS: Final = 7_000.0
-#: "We define the SLO to be 5x the service execution time on an unloaded system" (section VII.A.3).
+#: The default SLO, as a multiple of a service's mean response time on an idle server: "We define
+#: the SLO to be 5x the service execution time on an unloaded system" (section VII.A.3).
 PAPER_SLO_FACTOR: Final = 5.0
 
 
-#: A limit on a tenant's traffic: in traces or bytes, or in accelerator time.
+#: A limit on a tenant's traffic: on its traces or bytes (RateLimiter), or its accelerator time.
 Limit: TypeAlias = arcus.RateLimiter | Shaping
 
 
 class HasDocument(Protocol):
-    """An object that represents a document, such as a workload built in Python."""
+    """An object that converts itself to the content of a file, such as a workload in Python."""
 
     def to_document(self) -> Mapping[str, Any]:
         """Return the document: texts, numbers, lists and mappings."""
@@ -100,6 +111,9 @@ class Scenario:
     `orchestrators` and `services` are identifiers. If empty, they are those of
     :func:`accelflow.simulation.orchestrators`, and all services. All of
     :func:`accelflow.simulation.systems` are allowed, also in the paper's spelling.
+
+    `placement` is ``colocated`` (all services on one server) or ``isolated`` (a server for each).
+    `arrivals` is the process by which requests arrive, and `seed` that of everything random.
 
     `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
     this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
@@ -207,7 +221,7 @@ class Scenario:
 
 
 class Fields(TypedDict, total=False):
-    """The fields of :class:`Scenario`, except its workload and orchestrators."""
+    """The fields of :class:`Scenario`, which explains them, except workload and orchestrators."""
 
     services: Sequence[str]
     placement: str

@@ -71,7 +71,7 @@ _LONGEST_S: Final = 1e9
 #: The arguments and the request.
 _MOST_PARAMETERS: Final = 2
 
-#: When a reply is compressed: never, if its request was, or always.
+#: When a server compresses replies: never, only if the request was compressed, or always.
 Compression: TypeAlias = Literal["never", "like_request", "always"]
 
 _LIMITS: Final = Limits()

@@ -29,6 +29,7 @@ from accelflow.workload import load_workload, workload_text, write_workload
 
 __all__ = ["Service", "Workload", "chain", "cpu", "parallel"]
 
+#: The schema of workload files.
 SCHEMA: Final = "accelflow.workload/1"
 
 
@@ -62,7 +63,8 @@ class Service:
     """A service: the path of its requests, and their rate.
 
     `path` is the sequence of phases; the first receives the request, and the last sends the answer.
-    Fields that are None take the workload's `defaults`.
+    The other fields are those of ``[[services]]`` in a workload's file (docs/workloads.md). Fields
+    that are None take the workload's `defaults`.
     """
 
     name: str

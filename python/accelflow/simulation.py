@@ -104,6 +104,7 @@ __all__ = [
     "write_spans",
 ]
 
+#: The largest number of threads of a comparison.
 MAX_THREADS: Final = 4_096
 
 

@@ -58,6 +58,7 @@ _MOST_PROMISED_US: Final = 1e7
 class Shaping:
     """Limits on the rate of a tenant's traffic. Without a rate there is no limit.
 
+    `requests_per_s` and `bytes_per_s` limit requests and their bytes.
     `accelerator_s_per_s` is the processor time per second that the server may spend on the tenant's
     requests, without their handlers. It is one limit for small, large and bursty requests. The time
     of a request is predicted from earlier requests of its size, and corrected afterwards.

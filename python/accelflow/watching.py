@@ -41,7 +41,7 @@ _BURST_RATIO: Final = 1.5
 
 _MOST_US: Final = 1e15
 
-#: Called with the number of requests that have ended, and the total.
+#: A function that is called with the number of completed requests, and their total.
 Progress = Callable[[int, int], object]
 
 
@@ -115,7 +115,9 @@ def write_spans_timeline(
         raise refused("kind", kind, known=KINDS_OF_SPANS)
     if shown.requests:
         raise refused(
-            "requests", shown.requests[0], "must be left out: spans have no numbers of requests"
+            "requests",
+            shown.requests[0],
+            "must be left out, since spans do not number their requests",
         )
     for_us = None if shown.for_us is None else float(shown.for_us)
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
