@@ -38,7 +38,7 @@ def find_chip(place: str) -> Chip:
 
 
 def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
-    """Return the names and parameters of `chips`, in order.
+    """Convert `chips`, in any allowed form, to pairs of a name and parameters, in order.
 
     `chips` is a mapping from names to parameters, or a sequence. Its members are :class:`Chip`,
     files, names of packaged chips (:func:`find_chip`), and pairs of name and parameters. Raises

@@ -10,6 +10,7 @@ from accelflow.parameters import Parameter, configured, parameters
 
 __all__ = ["SCHEMA", "chip_text"]
 
+#: The schema of chip files.
 SCHEMA: Final = "accelflow.chip/1"
 
 _WIDTH: Final = 100
@@ -45,7 +46,7 @@ _SECTIONS: Final[Mapping[str, str]] = {
 
 
 def chip_text(chip: Chip) -> str:
-    """Return the file of `chip`: all parameters, in sections, with comments on their origins.
+    """Return the TOML text of `chip`: all parameters, in sections, with comments on origins.
 
     Raises InputError for a parameter that does not exist and for a value that is not allowed.
     """

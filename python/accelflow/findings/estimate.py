@@ -11,10 +11,11 @@ __all__ = ["Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure over all replications, with half its 95 % confidence interval.
+    """Our value of a figure over all replications (seeds), with its 95 % confidence interval.
 
-    `half_width` is None for a single replication, and 0 for a figure that is computed rather than
-    simulated. `values` are the figures of the single replications, in the order of their seeds.
+    The interval is `mean` plus and minus `half_width`, which is None for a single replication, and
+    0 for a figure that is computed rather than simulated. `values` are the figures of the single
+    replications, in the order of their seeds.
     """
 
     mean: float
@@ -28,7 +29,7 @@ class Estimate:
 
     @property
     def sign(self) -> int | None:
-        """Return 1 above zero, -1 below, 0 for exactly zero, and None if it is not certain.
+        """The sign of the figure: 1, -1, 0 if it is exactly zero, and None if it is not certain.
 
         It is exactly zero if the figure is zero for every seed, and not certain if zero is within
         an interval, or the interval is not known.

@@ -19,10 +19,11 @@ TOLERANCE: Final = 0.25
 class Verdict(StrEnum):
     """The outcome of a comparison with the paper."""
 
-    #: An exact figure that is the paper's to the printed digit.
+    #: Our exact figure equals the paper's in every printed digit.
     AS_PRINTED = "as printed"
-    #: A dynamic figure within :data:`TOLERANCE` of the paper's.
+    #: Our simulated figure is within :data:`TOLERANCE` of the paper's.
     AGREES = "agrees"
+    #: Our figure differs from the paper's by more than that, or could not be computed.
     OFF = "off"
     #: Our figure is too uncertain for a verdict.
     UNDECIDED = "undecided"
@@ -30,10 +31,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Our figure, or None, compared with the paper's.
+    """One figure of a paper beside ours, and how they compare.
 
-    `key`, `unit`, `kind` and `use` are those of the :class:`Target`; `paper` is None for a figure
-    that the paper does not report. A `change` is compared by its difference from 1. `why` is the
+    `key`, `unit`, `kind`, `use` and `ours_per_printed` are those of the :class:`Target`. `paper` is
+    None for a figure that the paper does not report, and `ours` for one that could not be computed.
+    A `change` is a ratio that is compared by its difference from 1. `why` is the
     recorded reason for a difference, shown if the figure is off. `note` is a remark, shown
     otherwise. `experiment` is the source of our figure, and `label` describes it if the key does
     not. `requests` is the length of the longest simulation, 0 for a figure that is computed.
@@ -61,7 +63,7 @@ class Finding:
 
     @classmethod
     def of(cls, target: Target, ours: Estimate | None, **more: Any) -> Finding:
-        """Compare our figure with that of `target`; `more` sets other fields."""
+        """Return the finding that compares `ours` with `target`; `more` sets other fields."""
         about = {
             "kind": target.kind,
             "use": target.use,

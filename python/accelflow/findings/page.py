@@ -69,12 +69,12 @@ def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: li
 
 
 def table(findings: Sequence[Finding]) -> list[str]:
-    """Return the table of `findings`, followed by an empty line."""
+    """Return the Markdown table that compares `findings` with the papers, and an empty line."""
     return markdown_table(COLUMNS, [_cells(finding) for finding in findings])
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """Return the table of `findings` that no paper reports, followed by an empty line."""
+    """Return the Markdown table of figures that no paper reports, followed by an empty line."""
     rows = [[text.replace("*", "\\*") for text in own_cells(finding)] for finding in findings]
     return markdown_table(OWN_COLUMNS, [[f"`{key}`", *others] for key, *others in rows])
 
@@ -92,7 +92,7 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def largest(findings: Sequence[Finding]) -> list[str]:
-    """Return the section on the largest differences."""
+    """Return the lines of the section on the ten largest differences from the papers."""
     known = [finding for finding in findings if finding.difference]
     known.sort(key=lambda finding: (-abs(finding.difference or 0.0), finding.key))
     lines = []
@@ -106,7 +106,7 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the note that explains stars in a table; empty if no value has one."""
+    """Return the lines that explain stars (saturated systems); empty if no figure has one."""
     if not any(finding.saturated for finding in findings):
         return []
     return [
@@ -117,7 +117,7 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the section on our figures by other definitions."""
+    """Return the lines of the section on our figures by other definitions of a measure."""
     rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
         for finding in findings
@@ -133,7 +133,7 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """Return the section of reasons and notes; rows with equal texts share one entry."""
+    """Return the lines of the sections of reasons and notes; rows with equal texts share one."""
     lines = []
     if reasons := reasons_text(findings):
         classes = any(finding.why and finding.why.kind for finding in findings)

@@ -14,9 +14,10 @@ from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "notes", "read_reason", "reasons"]
 
-#: The source of a difference. ``contradiction``: other printed figures rule this one out, as a
-#: proof shows. ``definition``: it depends on what is meant, and ours by other definitions is shown
-#: too. ``not_printed``: it depends on an input that the paper does not give. ``open``: not known.
+#: The classes of reasons why our figure differs from a paper's. ``contradiction``: other printed
+#: figures rule this one out, as a proof shows. ``definition``: it depends on what is meant, and
+#: ours by other definitions is shown too. ``not_printed``: it depends on an input that the paper
+#: does not give. ``open``: not known.
 CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
 
 #: The keys of each class beside :data:`_COMMON`, and whether they are required.
@@ -37,9 +38,9 @@ class Reason:
 
     `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name
     consequences of printed figures, and `measures` name our figures by other definitions. `missing`
-    is the input that the paper does not give. `choices` name open choices whose readings were
-    tried, `implied` proofs of the value at which the row would agree, and `computed` a
-    computation of it. `holds` is that value (``holds_at`` in the file), and `tried` the readings
+    is the input that the paper does not give. `text` explains it. `choices` name open choices whose
+    readings were tried, `implied` proofs of the value at which the row would agree, and `computed`
+    a computation of it. `holds` is that value (``holds_at`` in the file), and `tried` the readings
     without success, both in words; :mod:`accelflow.reproduce.held` has them from committed runs.
     """
 
@@ -103,7 +104,12 @@ def reasons() -> Mapping[str, Reason]:
     found: dict[str, Reason] = {}
     for key, content in tomllib.loads(text).items():
         if key not in targets():
-            raise refused("reasons.toml: key", key, "must be a row of a paper", targets())
+            raise refused(
+                "reasons.toml: key",
+                key,
+                "must be the key of a figure in paper-targets.toml",
+                targets(),
+            )
         found[key] = read_reason(content, f"reasons.toml: {key}")
     return found
 
@@ -124,7 +130,7 @@ def notes() -> Mapping[str, str]:
 
 
 def read_reason(content: object, place: str) -> Reason:
-    """Read a reason at `place`.
+    """Read a reason from `content`, the parsed value at `place` of reasons.toml.
 
     Raises InputError; the message names the place, the value and the allowed values.
     """

@@ -21,7 +21,8 @@ from accelflow.findings.estimate import Estimate
 
 __all__ = ["Figure", "estimate", "half_width", "jackknife"]
 
-#: Computes a figure from the replications with the given indices; None if it does not exist.
+#: A function that computes a figure from the replications with the given indices; None if the
+#: figure cannot be computed from them.
 Figure = Callable[[Sequence[int]], float | None]
 
 #: Relative half widths below this are rounding errors and count as 0.

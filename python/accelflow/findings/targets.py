@@ -25,10 +25,11 @@ __all__ = [
     "uncovered",
 ]
 
-#: The package of data files about the papers.
+#: The Python package that contains the data files on the papers' figures.
 DATA: Final = "accelflow.experiments"
 
-#: ``exact`` figures are arithmetic on stated inputs, ``dynamic`` ones the outcome of a simulation.
+#: The kinds of reported figures: ``exact`` ones are arithmetic on stated inputs, ``dynamic`` ones
+#: the outcome of a simulation.
 KINDS: Final = ("exact", "dynamic")
 
 #: The allowed uses of a dynamic figure: as an input of the models (``input``), to choose their
@@ -60,9 +61,9 @@ _ABOUT: Final = (
 class Reported:
     """A figure as a paper prints it: a number, a range, or a bound.
 
-    A number has equal ends, and a bound has one infinite end. A `strict` bound excludes its finite
-    end ("above"). `cut_off` tells that the paper may have truncated the number instead of rounding
-    it.
+    Its values are from `low` to `high`. A number has equal ends, and a bound one infinite end. A
+    `strict` bound excludes its finite end ("above"). `cut_off` tells that the paper may have
+    truncated the number instead of rounding it.
     """
 
     low: Decimal
@@ -126,7 +127,7 @@ class Reported:
         return low < value if self.strict else low <= value <= high
 
     def splits(self, low: float, high: float, tolerance: float) -> bool:
-        """Return whether this figure allows only a part of the values from `low` to `high`."""
+        """Return whether this figure allows some values from `low` to `high`, but not all."""
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
             return False
@@ -273,7 +274,7 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 
 @cache
 def uncovered() -> Mapping[str, str]:
-    """Return the reasons why figures have no experiment here, by key or section.
+    """Return why we compute nothing for some reported figures: the reasons by key or section.
 
     Raises InputError for a key that no paper reports, and for a reason that is not a sentence.
     """
@@ -281,7 +282,9 @@ def uncovered() -> Mapping[str, str]:
     found: dict[str, str] = tomllib.loads(text)
     for key, reason in found.items():
         if not any(row == key or row.startswith((f"{key}.", f"{key}[")) for row in targets()):
-            allowed = "must be a row or a section of the papers' figures"
+            allowed = (
+                "must be the key of a figure, or the beginning of such keys, in paper-targets.toml"
+            )
             raise refused("uncovered.toml: key", key, allowed, targets())
         if not isinstance(reason, str) or not reason.strip():
             raise refused(f"uncovered.toml: {key}", reason, "must be a sentence")

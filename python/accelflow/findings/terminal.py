@@ -31,7 +31,7 @@ def print_findings(findings: Sequence[Finding], console: Console) -> None:
 
 
 def print_own_figures(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of `findings` that no paper reports."""
+    """Print a table of figures that no paper reports."""
     table = plain_table()
     for column in OWN_COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
@@ -52,12 +52,12 @@ def _details(finding: Finding) -> str:
 
 
 def plain_table() -> Table:
-    """Return a table without lines."""
+    """Return an empty table for the terminal, without lines between cells."""
     return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print without truncation: the console is widened if needed."""
+    """Print `table` without cutting cells: the console is widened if needed."""
     unbounded = console.options.update(width=10_000)
     console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     console.print(table)

@@ -47,7 +47,7 @@ OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubt
 #: Relative half intervals below this are rounding errors and count as 0.
 _ROUNDING: Final = 1e-9
 
-#: Shown where a reason is missing; conspicuous on purpose.
+#: The text in place of a missing reason; conspicuous on purpose.
 NO_REASON: Final = "**NO REASON RECORDED**"
 
 
@@ -108,12 +108,15 @@ def predictions_text(findings: Sequence[Finding]) -> str:
 
 
 def ours_text(finding: Finding) -> str:
-    """Return our figure as text."""
+    """Return our figure as text; ``none`` if it could not be computed."""
     return "none" if finding.ours is None else number(finding.ours.mean)
 
 
 def interval_text(finding: Finding) -> str:
-    """Return half the interval; empty for a figure that is computed or equal for all seeds."""
+    """Return half the 95 % interval as text, with ±.
+
+    Empty for a figure that is computed, or equal for all seeds.
+    """
     return "" if finding.ours is None else _half_text(finding.ours)
 
 
@@ -154,7 +157,7 @@ def verdict_text(finding: Finding) -> str:
 
 
 def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """List the keys of the rows that are off by reason; a missing reason is marked."""
+    """Return, for each reason, the keys of the rows that are off; a missing reason is marked."""
     return _by_text(
         (finding, finding.why.sentence() if finding.why else NO_REASON)
         for finding in findings
@@ -163,7 +166,7 @@ def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return the keys of the rows that have a note and are not off, by note."""
+    """Return, for each note, the keys of the rows that have it and are not off."""
     return _by_text(
         (finding, finding.note)
         for finding in findings

@@ -18,6 +18,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["SCHEMA", "to_json", "to_toml", "write_fit"]
 
+#: The schema of ``fit.json``, the log of a search.
 SCHEMA: Final = "accelflow.fit/3"
 
 

@@ -26,7 +26,7 @@ _TOO_NOISY: Final = 1.5
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """The simulation length of a point.
+    """How long and how often each point of the search is simulated.
 
     `requests` is the number for each service in a simulation. A point begins with `seeds` seeds;
     they are doubled until the standard error of its distance is at most `noise`. It is abandoned if
@@ -45,14 +45,15 @@ class Lengths:
         positive_number("noise", self.noise, 10)
 
     def budget(self, seeds: int) -> Budget:
-        """Return the budget with `seeds` seeds."""
+        """Return the length and number of an experiment's simulations with `seeds` seeds."""
         return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A point of the search: its scenario, its findings, and its distance from the paper.
+    """An evaluated point of the search: its scenario, and its distance from the paper's figures.
 
+    `stage` is the part of the search that proposed it.
     `findings` compare the rows marked `fit` with the paper's, and `rows` are our figures. Figures
     are reductions; a reduction r means a latency ratio of 1 - r. `distance` is the root mean square
     difference between the logarithms of our ratios and the paper's: 0.1 is about a tenth of a
@@ -76,13 +77,16 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates points, each as long as needed, and computes their distances."""
+    """Simulates points with `runner`, each as long as `lengths` asks, and computes distances."""
 
     runner: Runner
     lengths: Lengths
 
     def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
-        """Evaluate a scenario; stop early if it is clearly worse than the distance `best`."""
+        """Simulate a scenario with as many seeds as needed, and compare it with the paper.
+
+        Stop early if its distance is clearly larger than `best`.
+        """
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):
             found = self.with_seeds(scenario, stage, 2 * found.seeds)
@@ -97,7 +101,7 @@ class Judge:
         return not hopeless and at_most_seeds <= _TOO_NOISY * self.lengths.noise
 
     def with_seeds(self, scenario: Scenario, stage: str, seeds: int) -> Evaluation:
-        """Evaluate a scenario with `seeds` seeds."""
+        """Simulate a scenario with `seeds` seeds, and compare it with the paper."""
         (outcome,) = reproduce(
             [load(EXPERIMENT)],
             budget=self.lengths.budget(seeds),

@@ -32,8 +32,9 @@ _NO_DISTANCE: Final = 100.0
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of a search.
+    """The outcome of a search for the parameters nearest to the paper's figures.
 
+    It was asked for at most `asked` points of these `lengths`, with `seed` and the `fixed` values.
     `default` is the default scenario with the `fixed` values, the start of the search.
     `evaluations` are all points in order. `finalists` are the best points with more seeds, among
     them the default if the bounds allow it, and `best` is the best finalist.

@@ -29,8 +29,10 @@ _FIRST_CHOICE = 0.5
 
 @dataclass(frozen=True)
 class Bound:
-    """The allowed values of a parameter: `low` to `high`, or `choices`; `source` is the reason.
+    """The values of a parameter that the search may use: `low` to `high`, or `choices`.
 
+    `name` is the parameter's key, and `source` the reason for the bounds. A `whole` parameter has
+    whole numbers only.
     Choices are names, or numbers where a range makes no sense, such as one that includes 0.
     """
 
@@ -42,7 +44,10 @@ class Bound:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """Map `value` to 0 to 1 on a logarithmic scale, clipped at the ends."""
+        """Return the position of `value` between `low` (0) and `high` (1), logarithmically.
+
+        Values beyond an end are at the end.
+        """
         inside = min(max(value, self.low), self.high)
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
@@ -53,7 +58,7 @@ class Bound:
         return self.low <= value <= self.high
 
     def at(self, place: float) -> float:
-        """Return the number at `place`, from 0 to 1 on a logarithmic scale."""
+        """Return the value at the position `place`: the inverse of :meth:`place`."""
         value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
         return float(round(value)) if self.whole else float(f"{value:.4g}")
 
@@ -100,7 +105,7 @@ def _text(value: Value) -> str:
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
-    """Return the values of `scenario` for the parameters `free`; choices by their names."""
+    """Return the values that `scenario` has for the parameters `free`; choices by their names."""
     fields = scenario.to_dict()
     known = {parameter.key: parameter for parameter in simulation.parameters()}
 
@@ -130,7 +135,10 @@ def scenario_of(values: Mapping[str, Value]) -> Scenario:
 
 @dataclass(frozen=True)
 class Place:
-    """A point proposed by the optimiser: its values, and the optimiser's own object."""
+    """A point that the optimiser proposes: its `values` by parameter.
+
+    `asked` is the point as the package ``cmaes`` represents it.
+    """
 
     values: Mapping[str, Value]
     asked: Any

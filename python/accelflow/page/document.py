@@ -19,16 +19,17 @@ __all__ = [
     "Table",
 ]
 
-#: A value of a table; None is shown as a dash and sorted last.
+#: The value of a cell in a table; None is shown as a dash and sorted last.
 Cell = str | float | int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table.
+    """A column of a table on a page, with the heading `name`.
 
     `form` is ``number`` with `digits` decimals, ``share`` (0 to 1), shown as a percentage, or
-    ``written``, a text that contains a number. `unit` is shown below the heading.
+    ``written``, a text that contains a number, ``text``, or ``code``. `unit` is shown below the
+    heading.
     """
 
     name: str
@@ -39,7 +40,11 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that readers can sort by column. `marked` has the indices of highlighted rows."""
+    """A table that readers can sort by column.
+
+    `notes` are shown below it. A `folded` table is opened by the reader. `marked` has the indices
+    of highlighted rows.
+    """
 
     caption: str
     columns: Sequence[Column]
@@ -51,7 +56,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Selector:
-    """A list to choose from; the choice sets the plot's parameter."""
+    """A drop-down list beside a plot: the chosen option is the value of a plot's `parameter`."""
 
     parameter: str
     label: str
@@ -60,9 +65,9 @@ class Selector:
 
 @dataclass(frozen=True, kw_only=True)
 class Slider:
-    """A cursor over `values`, which are shown as `texts`; `at` is its initial position.
+    """A slider over `values`, shown as `texts`, that sets a plot's `parameter`.
 
-    It also follows the pointer along the plot's y axis.
+    `at` is the index of its initial value. It also follows the pointer along the plot's y axis.
     """
 
     parameter: str
@@ -91,8 +96,9 @@ class Readout:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A plot in the grammar of Vega-Lite, with its data by column.
+    """A plot on a page, as a Vega-Lite specification `spec` and its `data` by column.
 
+    `controls` set parameters of the plot, and `readout` lists the selected values.
     `text` describes the plot in words, for readers who cannot see it. `spec` has no data,
     description or width: the page adds them.
     """
@@ -108,7 +114,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """Lines to copy, such as a command."""
+    """Lines of `text` to copy, such as a command, with a `caption`."""
 
     caption: str
     text: str
@@ -116,7 +122,10 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A section of a page with a heading; a folded section is opened by the reader."""
+    """A section of a page: its heading `title`, paragraphs of `text`, then its `parts`.
+
+    A `folded` section is opened by the reader.
+    """
 
     title: str
     text: Sequence[str] = ()

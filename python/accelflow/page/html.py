@@ -165,7 +165,7 @@ def _control(control: Selector | Slider, name: str) -> str:
 
 
 def embedded(content: Any) -> str:
-    """Return JSON that cannot end its HTML element early.
+    """Return `content` as JSON for a script element of HTML, without text that would end it.
 
     Raises ValueError for a number that is not finite.
     """

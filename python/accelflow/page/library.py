@@ -13,7 +13,7 @@ from accelflow.errors import AccelflowError
 
 __all__ = ["VEGA_LITE", "library_javascript", "library_versions"]
 
-#: The newest Vega-Lite in the package.
+#: The version of Vega-Lite that pages use: the newest in the package vl-convert-python.
 VEGA_LITE: Final = "6.4"
 _PACKAGE: Final = "vl-convert-python"
 

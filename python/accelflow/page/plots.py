@@ -10,7 +10,7 @@ from typing import Any, Final
 
 __all__ = ["PALETTE", "Columns", "bars", "dots", "lines", "stacked"]
 
-#: A plot's data by column.
+#: The data of a plot: a list of values for each column.
 Columns = Mapping[str, Sequence[Any]]
 
 #: Colours that have a contrast of 3 to 1 at least on the light and on the dark page (WCAG 2.2,
@@ -36,7 +36,7 @@ _WIDE: Final = {"type": "fit-x", "contains": "padding"}
 
 
 def scale(names: Sequence[str], colors: Mapping[str, str]) -> dict[str, Any]:
-    """Return the colours of `names`, in order; names without one take it from the palette."""
+    """Return the Vega-Lite colour scale of `names`; those without a colour take the palette's."""
     unused = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
     chosen = [colors.get(name, unused[place % len(unused)]) for place, name in enumerate(names)]
     return {"domain": list(names), "range": chosen}

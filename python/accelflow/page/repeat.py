@@ -15,9 +15,9 @@ __all__ = ["command_line", "repeated"]
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return the command with these arguments, quoted for a shell.
+    """Return the command that `arguments` started, quoted for a shell.
 
-    The first argument is the program's file.
+    The first of them is the path of the program's file, as in :data:`sys.argv`.
     """
     program, *others = arguments
     name = Path(program).name

@@ -67,7 +67,7 @@ def _side(column: Column) -> str:
 
 
 def cell_text(column: Column, value: Cell) -> str:
-    """Return the value as readers see it."""
+    """Return the text of a cell: `value` in the form of its `column`."""
     if value is None:
         return "\N{EN DASH}"
     if isinstance(value, str):
