@@ -193,7 +193,7 @@ def test_what_is_wrong_is_refused() -> None:
     start = "[[choice]]\nname = 'x'\ntitle = 'X'\nquote = 'q'\nplace = 'p'\n"
     one = "[[choice.reading]]\nsettings = { sizes = 'fleet' }\nbasis = 'data'\nwhy = 'w'\n"
     for text, message in (
-        ("", "choice = left out: must be one or more tables"),
+        ("", "choice = left out: must be one or more TOML tables"),
         (start, "choices.toml: x: reading = left out: must be one or more"),
         (start + one, "choices.toml: x: number of readings = 1: must be 2"),
         (start + one + one.replace("data", "guess"), "basis = 'guess': must be text, data"),
@@ -239,7 +239,7 @@ def test_the_best_basis_decides_and_then_the_distance() -> None:
     assert decide(choice, near, [nearer]).breaks == ()
     found = decide(choice, near, [nearer, nearest])
     assert (found.by, found.breaks) == ("nearest", ("nearest is preferred and not set aside",))
-    assert decide(choice, None, [near]).breaks == ("the default is no reading",)
+    assert decide(choice, None, [near]).breaks == ("the default is none of the readings",)
 
 
 def test_a_reading_that_is_set_aside_is_an_exception_if_it_stands() -> None:

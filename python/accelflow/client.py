@@ -56,7 +56,7 @@ _LONGEST_S: Final = 1e9
 #: The largest number of threads for coroutines.
 _MOST_THREADS: Final = 65_536
 
-#: The encodings of Thrift.
+#: The protocol in which a Thrift client encodes messages.
 Protocol: TypeAlias = Literal["binary", "compact"]
 
 #: The compression algorithms of HTTP bodies.

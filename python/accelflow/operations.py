@@ -45,7 +45,7 @@ _LONGEST_S: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class Pools:
-    """Ensemble execution: each accelerator has its own workers and bounded queues.
+    """Settings of execution as an ensemble: each accelerator has its own threads and queues.
 
     Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
     their number by accelerator), an input queue of `queue_entries` and an overflow area of
@@ -92,7 +92,9 @@ class Pools:
 
 @dataclass(frozen=True, kw_only=True)
 class Steering:
-    """Handlers run on workers, one at a time each; LdB chooses the worker by `policy`.
+    """Settings of the workers that run handlers; LdB chooses a request's worker by `policy`.
+
+    A worker is a thread that runs one handler at a time.
 
     ``affinity`` chooses the function's own worker, unless its load is more than a quarter above the
     mean. ``function_map`` chooses among the workers whose last `function_map_depth` functions

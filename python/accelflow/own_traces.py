@@ -78,7 +78,7 @@ def is_file(traces: ServerTraces | None) -> bool:
 def _check(traces: ServerTraces | ClientTraces) -> None:
     library: object = traces.library
     if not isinstance(library, _native.TraceLibrary | _native.TraceImage | str | PathLike):
-        allowed = "must be a Library, an Image, or the path of a file of traces"
+        allowed = "must be a trace Library, a trace Image, or the path of a file of traces"
         raise refused("library", library, allowed)
     for field in fields(traces):
         name = getattr(traces, field.name)

@@ -34,7 +34,7 @@ __all__ = [
 #: Parameters that set the size of one accelerator, as in ``pes.TCP``; with 0, the chip has no such
 #: accelerator.
 SIZES: Final = ("instances", "pes", "input_entries", "output_entries")
-#: In keys, the name of all custom accelerators together.
+#: The name in keys that stands for every custom accelerator, as in ``pes.own``.
 CUSTOM: Final = "own"
 
 
@@ -48,7 +48,7 @@ def accelerators() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One of the values that a parameter may have.
+    """One of the values that a parameter may have: the number `value`, set by its `name`.
 
     `value` is its number in results. `name` is what users write, empty if they write the number.
     `meaning` explains the choice, empty if name or number suffice.
@@ -120,7 +120,11 @@ def parameters() -> list[Parameter]:
 
 
 def engines(tcp_cost_ns: float) -> list[Engine]:
-    """Return all engines with parameters, and the profile `paper` with TCP at `tcp_cost_ns`."""
+    """Return every model with its parameters.
+
+    The last is the profile `paper`, the costs of operations if one TCP operation takes
+    `tcp_cost_ns` ns of core time.
+    """
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
 

@@ -166,7 +166,7 @@ class RateArrivals(TypedDict, total=False):
     rates: Sequence[tuple[float, float] | Sequence[float]]
 
 
-#: When requests arrive.
+#: The process by which requests arrive.
 Arrivals: TypeAlias = (
     PoissonArrivals | ModulatedArrivals | PresetArrivals | GivenArrivals | RateArrivals
 )

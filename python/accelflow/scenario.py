@@ -94,7 +94,7 @@ Limit: TypeAlias = arcus.RateLimiter | Shaping
 
 
 class HasDocument(Protocol):
-    """An object that represents a document, such as a workload built in Python."""
+    """An object that converts itself to the content of a file, such as a workload in Python."""
 
     def to_document(self) -> Mapping[str, Any]:
         """Return the document: texts, numbers, lists and mappings."""
@@ -112,6 +112,9 @@ class Scenario:
     `orchestrators` and `services` are identifiers. If empty, they are those of
     :func:`accelflow.simulation.orchestrators`, and all services. All of
     :func:`accelflow.simulation.systems` are allowed, also in the paper's spelling.
+
+    `placement` is ``colocated`` (all services on one server) or ``isolated`` (a server for each).
+    `arrivals` is the process by which requests arrive, and `seed` that of everything random.
 
     `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
     this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the

@@ -62,7 +62,7 @@ class Finding:
 
     @classmethod
     def of(cls, target: Target, ours: Estimate | None, **more: Any) -> Finding:
-        """Compare our figure with that of `target`; `more` sets other fields."""
+        """Return the finding that compares `ours` with `target`; `more` sets other fields."""
         about = {
             "kind": target.kind,
             "use": target.use,

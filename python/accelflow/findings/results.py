@@ -41,7 +41,7 @@ def to_dict(finding: Finding) -> dict[str, Any]:
 def from_dict(
     found: Mapping[str, Any], target: Target, why: Reason | None, experiment: str
 ) -> Finding:
-    """Make a finding from an object of :func:`to_dict`, compared with today's `target`.
+    """Make a finding from an object of :func:`to_dict`, compared with the current `target`.
 
     Raises KeyError or TypeError for an object that is not a finding.
     """

@@ -289,7 +289,9 @@ def uncovered() -> Mapping[str, str]:
     found: dict[str, str] = tomllib.loads(text)
     for key, reason in found.items():
         if not any(row == key or row.startswith((f"{key}.", f"{key}[")) for row in targets()):
-            allowed = "must be a row or a section of the papers' figures"
+            allowed = (
+                "must be the key of a figure, or the beginning of such keys, in paper-targets.toml"
+            )
             raise refused("uncovered.toml: key", key, allowed, targets())
         if not isinstance(reason, str) or not reason.strip():
             raise refused(f"uncovered.toml: {key}", reason, "must be a sentence")

@@ -117,7 +117,7 @@ def predictions_text(findings: Sequence[Finding]) -> str:
 
 
 def ours_text(finding: Finding) -> str:
-    """Return our figure as text."""
+    """Return our figure as text; ``none`` if it could not be computed."""
     return "none" if finding.ours is None else number(finding.ours.mean)
 
 

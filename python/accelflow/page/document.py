@@ -19,13 +19,13 @@ __all__ = [
     "Table",
 ]
 
-#: A value of a table; None is shown as a dash and sorted last.
+#: The value of a cell in a table; None is shown as a dash and sorted last.
 Cell = str | float | int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table.
+    """A column of a table on a page, with the heading `name`.
 
     `name` is its heading, with `unit` below. `form` is ``text``, ``number`` with `digits` decimals,
     ``share`` (0 to 1), shown as a percentage, ``written``, a text that contains a number, or

@@ -17,7 +17,7 @@ __all__ = ["command_line", "repeated"]
 def command_line(arguments: Sequence[str]) -> str:
     """Return `arguments`, those of this process, as a command quoted for a shell.
 
-    The first argument is the program's file.
+    The first of them is the path of the program's file, as in :data:`sys.argv`.
     """
     program, *others = arguments
     name = Path(program).name

@@ -15,7 +15,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: The kinds of support for a reading, the best first, and their words on the page.
+#: What supports an interpretation of the paper, the best first, with its words on the page.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
@@ -38,8 +38,10 @@ _KEYS: Final = (
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the paper: its settings, their basis (one of BASES), and the reason.
+    """One way to understand a sentence of the paper that allows several.
 
+    `settings` are the values of a scenario that it means, `basis` is what supports it (one of
+    :data:`BASES`), and `why` the reason in words.
     `set_aside` is the reason why it is not the default although the rule prefers it; empty for any
     other reading.
     """
@@ -51,7 +53,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """Return its values for people; all but the first with their keys."""
+        """The name of the reading for people: its values, all but the first with their keys."""
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
@@ -65,8 +67,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice that the paper leaves open, with the sentence that leaves it open.
+    """A choice that the paper leaves open, with its possible `readings`.
 
+    `quote` is the sentence that leaves it open, and `place` is where the paper has it.
     `contrary` is a sentence that speaks against `quote`, and `contrary_place` its place; empty if
     there is none. A choice `on_request` runs only when it is named. A `combined` choice changes
     several others together, and has no default.
@@ -89,7 +92,7 @@ class Choice:
         return max(found, key=lambda reading: len(reading.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
-        """Return the values of `scenario` as text for people."""
+        """Return the values that `scenario` has for this choice, as text for people."""
         found = self.default(scenario)
         if found is not None:
             return found.label
@@ -184,7 +187,7 @@ def parse_choices(text: str) -> tuple[Choice, ...]:
 def _tables(tree: Mapping[str, Any], place: str, key: str) -> list[dict[str, Any]]:
     found = tree.get(key, LEFT_OUT)
     if not isinstance(found, list) or not all(isinstance(table, dict) for table in found):
-        raise refused(f"{place}: {key}", found, f"must be one or more tables [[{key}]]")
+        raise refused(f"{place}: {key}", found, f"must be one or more TOML tables [[{key}]]")
     return found
 
 

@@ -17,7 +17,9 @@ from accelflow.readings.runs import Figure, Readings
 
 __all__ = ["PAGE", "SCHEMA", "to_json", "write_held", "write_readings"]
 
+#: The schema of ``readings.json``, the results under all readings.
 SCHEMA: Final = "accelflow.readings/3"
+#: The schema of files of :func:`write_held`.
 HELD_SCHEMA: Final = "accelflow.held/1"
 
 #: The name of the page in the folder of the results.
@@ -87,8 +89,10 @@ def to_json(found: Readings) -> str:
 
 
 def write_held(found: Sequence[Readings], path: Path) -> None:
-    """Write the figures of rows by choice and reading, which reasons quote, to `path`.
+    """Write our figure of each row under each reading to `path`, as JSON.
 
+    The recorded reasons for differences from the paper (:mod:`accelflow.findings.reasons`) quote
+    these figures.
     Raises InputError if the file cannot be written.
     """
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {}

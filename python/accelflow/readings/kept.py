@@ -47,7 +47,10 @@ def rewrite_readings(folder: Path) -> Readings:
 
 
 def read_readings(path: Path) -> Readings:
-    """Return the readings in the file at `path`. Raises InputError if they do not fit."""
+    """Return the results under all readings from the file at `path`.
+
+    Raises InputError for another file, and if they do not fit the current choices.
+    """
     try:
         tree = parse_json(read_text(path))
     except (OSError, ValueError) as error:

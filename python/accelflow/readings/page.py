@@ -22,7 +22,7 @@ _LEAST: Final = 0.02
 
 
 def markdown(found: Readings) -> str:
-    """Return the page, equal for equal readings."""
+    """Return the page in Markdown; equal readings give equal text."""
     lines = [
         *_heading(found),
         *rule_section(found),
@@ -35,21 +35,22 @@ def markdown(found: Readings) -> str:
 
 
 def name_of(tried: Tried) -> str:
-    """Return a reading's name on the page."""
+    """Return the name of a reading on the page, such as ``remote = short``."""
     return f"{tried.choice.name} = {tried.reading.label}"
 
 
 def short(figure: Figure) -> str:
-    """Return a row's key without the name of the paper."""
+    """Return the key of a figure without the name of the paper."""
     return figure.finding.short_key
 
 
 @dataclass(frozen=True)
 class Swing:
-    """The effect of a choice on a row: log ratios by default and under the other readings.
+    """How far a choice that the paper leaves open moves one of our figures.
 
-    Readings with a saturated system are separate, since their figures grow with the run. A swing is
-    `sure` if a figure differs from the default by more than both intervals.
+    Values are log ratios: logarithms of our figure over the paper's, with the `default` reading and
+    with the `others`. Those with a `saturated` system are separate, since they grow with the length
+    of the run. A swing is `sure` if a figure differs from the default by more than both intervals.
     """
 
     choice: Choice
@@ -60,7 +61,7 @@ class Swing:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the lowest and the highest log ratio, without saturated readings."""
+        """The lowest and the highest log ratio, without readings with a saturated system."""
         every = (self.default, *self.others)
         return min(every), max(every)
 
@@ -72,7 +73,10 @@ class Swing:
 
 
 def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
-    """Return the choices that move a row, the largest first; none without a default log ratio."""
+    """Return how far each choice moves a row, the largest first.
+
+    Empty if the default figure has no ratio to the paper's.
+    """
     default = found.default[experiment][row].log_ratio
     if default is None:
         return []
@@ -192,7 +196,7 @@ def _moves(swing: Swing) -> str:
 
 
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
-    """Return the indices of rows that have a ratio to the paper's figure under some reading."""
+    """Return the indices of an experiment's rows whose figures have a ratio to the paper's."""
     return [
         row
         for row, figure in enumerate(found.default[experiment])

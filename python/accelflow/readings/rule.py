@@ -20,7 +20,8 @@ from accelflow.reproduce.distance import distance, fitted
 
 __all__ = ["NOISE", "Decision", "Judged", "decide", "decisions"]
 
-#: The smallest gain of distance that changes a default.
+#: The least distance from the paper's figures by which another reading must be nearer than the
+#: default to be preferred.
 NOISE: Final = 0.02
 
 #: With at least this share of the fitted rows off, a reading cannot stand.
@@ -29,8 +30,10 @@ _MOST_OFF: Final = 0.5
 
 @dataclass(frozen=True)
 class Judged:
-    """A reading with its distance from the fitted rows.
+    """A reading, and how near its results are to the rows of Fig. 11 marked ``fit``.
 
+    `distance` is the root mean square difference of the logarithms of our latency ratios and the
+    paper's.
     `saturated` are the systems of Fig. 11 that could not keep up, and `off` is the number of the
     `fitted` rows that are off.
     """
@@ -43,12 +46,12 @@ class Judged:
 
     @property
     def stands(self) -> bool:
-        """Whether no system is saturated, and most of the fitted rows are not off."""
+        """Whether it may be the default: no system saturated, and fewer than half the rows off."""
         return not self.saturated and self.off < _MOST_OFF * self.fitted
 
     @property
     def fails(self) -> str:
-        """Why it cannot stand, in words; empty if it can."""
+        """Why it may not be the default, in words; empty if it may."""
         if self.saturated:
             return f"{', '.join(self.saturated)} saturated"
         return "" if self.stands else f"{self.off} of {self.fitted} rows off"
@@ -56,7 +59,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """How the rule decides between the readings of a choice.
+    """How the rule decides between the default and the `others`, all readings of a choice.
 
     `by` is the basis of the decision, or ``nearest`` for the distance from Fig. 11. `default` is
     the reading that the scenario uses, or None if it uses none of them. `exceptions` are readings
@@ -73,7 +76,7 @@ class Decision:
 
 
 def decisions(found: Readings) -> list[Decision]:
-    """Decide every choice that is not on request; empty without the experiment of the fit."""
+    """Apply the rule to every choice that runs by default; empty without results of Fig. 11."""
     names = [definition.name for definition in found.definitions]
     if EXPERIMENT not in names:
         return []
@@ -93,7 +96,7 @@ def _decision(found: Readings, index: int, choice: Choice) -> Decision:
 
 
 def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
-    """Judge a reading by its figures of the experiment of the fit."""
+    """Return how near a reading is to the paper, from its `figures` of Fig. 11."""
     findings = fitted([figure.finding for figure in figures])
     means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
     stuck = [system for finding in findings for system in finding.saturated]
@@ -102,9 +105,11 @@ def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
 
 
 def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
-    """Decide one choice, and find out whether `default` follows the rule."""
+    """Apply the rule to one choice, and find out whether `default` follows it."""
     if default is None:
-        return Decision(choice, None, tuple(others), "", (), ("the default is no reading",))
+        return Decision(
+            choice, None, tuple(others), "", (), ("the default is none of the readings",)
+        )
     preferred = [rival for rival in others if _preferred(rival, default)]
     aside = [rival for rival in preferred if rival.reading.set_aside]
     breaks = tuple(

@@ -19,13 +19,16 @@ __all__ = ["EXPERIMENTS", "REDUCTION", "Figure", "Readings", "Tried", "read_all"
 #: excluded.
 EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
 
-#: The form of a row whose figure is one less a ratio of latencies.
+#: The form of an experiment's row whose figure is a reduction: 1 less a ratio of latencies.
 REDUCTION: Final = "reduction"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Our value of a figure under one reading of the paper, compared with the paper's value."""
+    """Our value of a figure under one reading of the paper, compared with the paper's value.
+
+    A `reduction` is 1 less a ratio of latencies.
+    """
 
     finding: Finding
     reduction: bool
@@ -54,7 +57,7 @@ class Figure:
 
     @property
     def log_ratio(self) -> float | None:
-        """Return the logarithm of ours over the paper's: 0 is equal, 0.69 is twice as much.
+        """The logarithm of our figure over the paper's: 0 is equal, 0.69 is twice as much.
 
         For a reduction, it is that of the latency ratio, one less the reduction. None if one of the
         two has no logarithm, or the paper reports no single number.
@@ -73,19 +76,22 @@ class Figure:
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Return whether the difference exceeds both intervals together."""
+        """Return whether the figures differ by more than both half intervals together."""
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width
 
     def same(self, other: Figure) -> bool:
-        """Return whether both figures come from equal simulations."""
+        """Return whether both figures are equal, bit for bit, with their intervals."""
         return self.finding.ours == other.finding.ours
 
 
 @dataclass(frozen=True)
 class Tried:
-    """The results under one reading other than the default: ``figures[experiment][row]``."""
+    """The results of one reading of `choice` other than the default.
+
+    ``figures[experiment][row]`` is our figure; experiments and rows are numbers from 0.
+    """
 
     choice: Choice
     reading: Reading
@@ -94,7 +100,12 @@ class Tried:
 
 @dataclass(frozen=True)
 class Readings:
-    """The results under all readings of the paper: ``default[experiment][row]`` is a figure."""
+    """The results of the experiments under all readings of the paper.
+
+    `definitions` are the experiments, and `scenario` and `budget` are what all simulations share.
+    ``default[experiment][row]`` is our figure under the default readings; `tried` has those under
+    each other reading.
+    """
 
     definitions: tuple[Definition, ...]
     choices: tuple[Choice, ...]
@@ -104,7 +115,7 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """Return a row's figure under each reading other than the default."""
+        """Return our figure of one row under each reading other than the default."""
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
 

@@ -34,14 +34,14 @@ __all__ = [
     "utilizations",
 ]
 
-#: The share of an accelerator's operations from which a full queue is the bottleneck.
+#: An accelerator whose full queue turns away this share of its operations is the bottleneck.
 DENIED_SHARE: Final = 0.01
-#: The share of the mean latency from which a part other than work is the bottleneck.
+#: A part other than work, such as queueing, is the bottleneck from this share of the mean latency.
 WAITING_SHARE: Final = 0.10
-#: A resource with a lower utilisation does not explain a queue by itself.
+#: The utilisation from which a resource is named as the cause of queueing.
 BUSY_SHARE: Final = 0.50
 
-#: Parts of the response time in reports, and the engine's parts that each adds up.
+#: The parts of the response time in reports; each is the sum of the simulator's parts listed here.
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "application": ("cpu",),
     "accelerators": ("accelerator",),
@@ -65,9 +65,9 @@ BindingKind = Literal["overload", "denials", "orchestration", "queueing", "commu
 class Binding:
     """The bottleneck of a system.
 
-    `resource` is its name. `share` (0 to 1) is its share of the mean latency, the share of
-    operations turned away for the kind `denials`, and None for the kind `overload`. For the kind
-    `queueing`, `used` is the utilisation of the busiest resource.
+    `kind` is the rule that found it, and `resource` its name. `share` (0 to 1) is its share of the
+    mean latency, the share of operations turned away for the kind `denials`, and None for the kind
+    `overload`. For the kind `queueing`, `used` is the utilisation of the busiest resource.
     """
 
     kind: BindingKind
@@ -117,7 +117,7 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """Return the mean latency in us, by the engine's own parts; empty if the results lack them."""
+    """Return the mean latency in us, by the parts of ``spent_us``; empty if results lack them."""
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
     names = dict.fromkeys(name for spent in known for name in spent)

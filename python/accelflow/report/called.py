@@ -7,9 +7,9 @@ __all__ = ["Called"]
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """Requests of a service that other services made; requests from outside are excluded.
+    """Results of a service for the requests that other services made, not clients.
 
-    Latencies are in us, and None if no request completed.
+    `completed` is their number. Latencies are in us, and None if no request completed.
     """
 
     completed: int

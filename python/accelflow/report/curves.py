@@ -20,14 +20,15 @@ ALL_SERVICES: Final = "all services"
 _FEWEST_BEYOND: Final = 10
 _STEP: Final = 0.1
 
-#: Places on the axis, -log10 of the share of requests that take longer: 1 is P90, 2 is P99.
+#: The percentiles of curves, as -log10 of the share of requests that take longer: 1 is P90, 2 is
+#: P99.
 LEVELS: Final = tuple(
     sorted({round(math.log10(2), 4), *(round(step * _STEP, 4) for step in range(61))})
 )
 
 
 def level_text(level: float) -> str:
-    """Return the percentile at a place on the axis, as in ``P99.9``."""
+    """Return the name of the percentile at `level` (:data:`LEVELS`): 3 gives ``P99.9``."""
     percent = 100 * (1 - 10**-level)
     digits = max(0, math.ceil(level) - 2)
     text = f"{percent:.{digits}f}"

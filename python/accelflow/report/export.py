@@ -24,13 +24,16 @@ def to_json(comparison: Comparison) -> str:
 
 
 def write_json(comparison: Comparison, path: Path) -> None:
-    """Write :func:`to_json` to `path`. Raises OSError if the file cannot be written."""
+    """Write the results as JSON to `path`. Raises OSError if the file cannot be written."""
     text = to_json(comparison)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 
 
 def write_parquet(comparison: Comparison, path: Path) -> None:
-    """Write :func:`to_table` to `path`. Raises OSError if the file cannot be written."""
+    """Write the table of :func:`to_table` to `path` as Parquet.
+
+    Raises OSError if the file cannot be written.
+    """
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
     table = to_table(comparison)

@@ -25,7 +25,7 @@ class Named(Generic[_Part]):
     of columns and not use its table.
     """
 
-    #: The word for a part in the error for an unknown name.
+    #: What a part is called in the error for an unknown name, such as ``service``.
     part: ClassVar[str]
 
     def parts(self) -> dict[str, _Part]:

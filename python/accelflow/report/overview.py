@@ -138,7 +138,7 @@ def _within(system: SystemResult) -> str:
 
 
 def latency_text(value_us: float | None) -> str:
-    """Format a latency, with one decimal below a millisecond."""
+    """Return a latency as text in us, with one decimal below a millisecond; None gives ``-``."""
     if value_us is None:
         return "-"
     return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"

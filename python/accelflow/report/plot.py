@@ -17,8 +17,9 @@ from accelflow.errors import refused
 from accelflow.pictures import STYLE, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
-#: Okabe and Ito's palette, distinct for every common kind of colour vision; AccelFlow's vermilion
-#: also stands out in grey, between lighter neighbours.
+#: The colour of each system in pictures, from Okabe and Ito's palette, which is distinct for every
+#: common kind of colour vision; AccelFlow's vermilion also stands out in grey, between lighter
+#: neighbours.
 COLORS: Final = {
     "non_acc": "#999999",
     "cpu_centric": "#56B4E9",
@@ -38,7 +39,7 @@ COLORS: Final = {
 #: The letters of services' names that fit side by side below a picture.
 _LABELS: Final = 90
 
-#: Okabe and Ito's palette once more, for bars and lines other than systems.
+#: Colours of bars and lines other than systems: Okabe and Ito's palette.
 PALETTE: Final = (
     "#0072B2",
     "#56B4E9",
@@ -50,7 +51,7 @@ PALETTE: Final = (
     "#999999",
 )
 
-#: The colours of systems in Python.
+#: The colours of systems whose policies are in Python, in order.
 IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
 
 #: The hatching of bars by chip.
@@ -64,7 +65,7 @@ _FEWEST_BEYOND: Final = 10
 
 
 class Picture(Figure):
-    """A figure that notebooks show, even without pyplot."""
+    """A figure of matplotlib that notebooks show, even without pyplot."""
 
     def __init__(self, **settings: Any) -> None:
         """Make an empty figure with the width of a page."""
@@ -100,7 +101,7 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Draw the comparison at the width of a page."""
+    """Draw P99 and mean latency of each service and system as bars, as wide as a page."""
     picture = Picture()
     axes = picture.add_subplot()
     axes.set_yscale("log")

@@ -24,7 +24,7 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
 
 
 class Interval(NamedTuple):
-    """A 95 % confidence interval of a mean over seeds, by Student's t."""
+    """A 95 % confidence interval of a mean over seeds, from `low` to `high`, by Student's t."""
 
     low: float
     high: float
@@ -36,14 +36,18 @@ class Interval(NamedTuple):
 
 
 def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
-    """Raise InputError if a name is repeated."""
+    """Raise InputError if one of the `names` at `place` is repeated; `what` is their kind."""
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise refused(f"{place}: {what}", repeated, "must not be repeated")
 
 
 class Reader:
-    """A mapping and its place in the file, for errors that name the place."""
+    """An object of a results file, whose values are checked when they are read.
+
+    Methods take the key of a value, and raise InputError with the value's place in the file if it
+    is missing or not of the type that they return.
+    """
 
     def __init__(self, value: object, place: str) -> None:
         """Read `value`, which is at `place`. Raises InputError if it is not an object."""
@@ -62,15 +66,15 @@ class Reader:
         return value
 
     def has(self, key: str) -> bool:
-        """Return whether the object has `key`, maybe as null."""
+        """Return whether the object has `key`; its value may be null."""
         return key in self.value
 
     def holds(self, key: str) -> bool:
-        """Return whether the object has `key`, and not as null."""
+        """Return whether the object has `key` with a value other than null."""
         return self.value.get(key) is not None
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of strings."""
+        """Return the list of strings at `key`."""
         values = self.get(key, list)
         if not all(isinstance(value, str) for value in values):
             raise refused(f"{self.place}.{key}", values, "must be a list of strings")
@@ -81,7 +85,7 @@ class Reader:
         return None if self.value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:
-        """Return a finite number that is not negative."""
+        """Return the number at `key`, which must be finite and not negative."""
         whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
@@ -89,40 +93,42 @@ class Reader:
         return float(value)
 
     def number_or_none(self, key: str) -> float | None:
-        """Return a number, or None where it is null."""
+        """Return the number at `key`, or None if it is null."""
         return None if self.value.get(key, 0) is None else self.number(key)
 
     def count(self, key: str) -> int:
-        """Return a whole number that is not negative."""
+        """Return the whole number at `key`, which must not be negative."""
         value = self.get(key, int)
         if value < 0:
             raise refused(f"{self.place}.{key}", value, "must not be negative")
         return value
 
     def counts(self, key: str) -> tuple[int, ...]:
-        """Return a list of counts."""
+        """Return the list at `key` of whole numbers that are not negative."""
         return tuple(Reader({key: value}, self.place).count(key) for value in self.get(key, list))
 
     def numbers(self, key: str) -> tuple[float, ...]:
-        """Return a list of finite numbers that are not negative."""
+        """Return the list at `key` of finite numbers that are not negative."""
         return tuple(Reader({key: value}, self.place).number(key) for value in self.get(key, list))
 
     def interval(self, key: str) -> Interval:
-        """Return two finite numbers in order."""
+        """Return the confidence interval at `key`, a list of its lower and its upper end."""
         ends = self.get(key, list)
         numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
         if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
-            raise refused(f"{self.place}.{key}", ends, "must be two numbers in order")
+            raise refused(
+                f"{self.place}.{key}", ends, "must be a list of two numbers, the lower one first"
+            )
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:
-        """Return the object at `key`, or an empty one."""
+        """Return the object at `key`, or an empty one if there is none."""
         return Reader(self.value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[Reader, str], _Wanted]
     ) -> _Wanted:
-        """Return what `read` makes of the value at `key`, or `absent` if there is none."""
+        """Return the value at `key`, read by the method `read`, or `absent` if there is none."""
         return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -130,18 +136,18 @@ class Reader:
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
-        """Return what `read` makes of each member of the object at `key`."""
+        """Return the members of the object at `key`, each read by the method `read`."""
         inner = Reader(self.mapping(key), f"{self.place}.{key}")
         return {name: read(inner, name) for name in inner.value}
 
     def each_if_any(
         self, key: str, read: Callable[[Reader, str], _Wanted]
     ) -> Mapping[str, _Wanted]:
-        """As :meth:`each`; empty if the object is missing or null."""
+        """Return the members as :meth:`each` does; none if the object is missing or null."""
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:
-        """Return the objects of a list that is not empty."""
+        """Return the objects in the list at `key`, which must not be empty."""
         values = self.get(key, list)
         if not values:
             raise refused(f"{self.place}.{key}", values, "must have at least one entry")

@@ -36,6 +36,7 @@ __all__ = [
     "system_id",
 ]
 
+#: The schema of the results of a comparison.
 SCHEMA = "accelflow.compare/1"
 
 #: Orchestrators in the order of the paper's figures, with the names that the paper prints.
@@ -60,17 +61,21 @@ ORCHESTRATORS: Mapping[str, str] = {
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
-    Latencies are in us, and None if no request completed. `spent_us` has the parts of the mean
-    latency along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
-    communication, remote and queueing. `saturated` names the resource that could not keep up, if
-    there was one; the latencies then depend on the length of the run. `data` has bytes, counts and
-    shares (0 to 1) of the server's networks, caches, memory and address translation. Of
-    `slo_requests`, `slo_missed` were answered after `slo_us` or never. `timed_out` counts requests
-    without a latency, which were terminated because a message did not arrive in time. Of the
-    operations with `deadlines`, `deadlines_missed` ended late. `manager_utilization` and
-    `dma_utilization` are shares of the manager's and the A-DMA engines' time; `accelerator_denied`
-    is the share of the operations of each kind that a full queue turned away. Older files lack some
-    of these; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
+    `offered_rps` is the rate of arriving requests, and `throughput_rps` that of completed ones.
+    Latencies are in us, and None if no request completed. Utilisations are from 0 to 1, of
+    accelerators by name. `fallbacks` counts operations that a core executed in place of an
+    accelerator, by reason. `called` has the results of requests from other services. `spent_us` has
+    the parts of the mean latency along the path that ended last: cpu, accelerator, dispatcher,
+    manager, cores, communication, remote and queueing. `saturated` names the resource that could
+    not keep up, if there was one; the latencies then depend on the length of the run. `data` has
+    bytes, counts and shares (0 to 1) of the server's networks, caches, memory and address
+    translation. Of `slo_requests`, `slo_missed` were answered after `slo_us` or never. `timed_out`
+    counts requests without a latency, which were terminated because a message did not arrive in
+    time. Of the operations with `deadlines`, `deadlines_missed` ended late. `manager_utilization`
+    and `dma_utilization` are shares of the manager's and the A-DMA engines' time;
+    `accelerator_denied` is the share of the operations of each kind that a full queue turned away.
+    Older files lack some of these; `spent_us` is then empty, `data` and `slo_us` are None, and
+    numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
@@ -177,7 +182,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
-        """Return the comparison with this system alone."""
+        """Return a comparison that has only this system."""
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
@@ -243,7 +248,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The uncertainty of the operations' costs, if they were measured in rounds.
+    """The uncertainty of the operations' costs, measured on `date` in several `rounds`.
 
     `spread_ratio` is, for each service, the interquartile range over the rounds of the summed cost
     of its operations, as a share of the median. `doubts` are reasons to measure again.
@@ -257,13 +262,14 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(Viewed, Named[SystemResult]):
-    """One workload under several orchestrators, by identifier.
+    """The results of one workload under several orchestrators, by identifier.
 
-    `calibration` is None if costs were not measured in rounds. `source` is the checked object that
-    the comparison was read from. `seeds` are those of the simulations, of which `seed` is the
-    first. `samples` has a row for each request, if they were asked for (:func:`accelflow.compare`),
-    as a table of pyarrow. `use` has the servers' utilisation over time, and `loads` the comparison
-    at multiples of its load, if they were asked for.
+    `profile` is the source of costs. `requests` is the number of each service, of which the first
+    `warmup_requests` are not counted. `calibration` is None if costs were not measured in rounds.
+    `source` is the checked object that the comparison was read from. `seeds` are those of the
+    simulations, of which `seed` is the first. `samples` has a row for each request, if they were
+    asked for (:func:`accelflow.compare`), as a table of pyarrow. `use` has the servers' utilisation
+    over time, and `loads` the comparison at multiples of its load, if they were asked for.
     """
 
     part: ClassVar[str] = "system"
@@ -357,7 +363,7 @@ class Comparison(Viewed, Named[SystemResult]):
 
 
 def system_id(system: Mapping[str, Any]) -> str:
-    """Return the name of `system`, an object of the schema, in a comparison."""
+    """Return the identifier that a comparison gives `system`, a member of its results in JSON."""
     return _id(str(system["orchestrator"]), system.get("chip"))
 
 

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampled", "samples_table"]
 
-#: The samples of one service under one system, as the engine gives them: the system's place in the
-#: results, the service, and columns of 8-byte values by name. `request` has whole numbers, the
-#: others microseconds.
+#: Single requests of one service under one system, as the simulator gives them: the system's place
+#: in the results, the service, and columns of 8-byte values by name. `request` has whole numbers,
+#: the others microseconds.
 Sampled = tuple[int, str, list[tuple[str, bytes]]]
 
 

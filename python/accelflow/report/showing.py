@@ -52,7 +52,7 @@ def _figure(comparison: Comparison, kind: str) -> Figure:
     return figure(comparison, kind)
 
 
-#: The views that the package installs.
+#: The functions that show results, as the package installs them.
 VIEWS: Final = Views(
     service=_service,
     system=_system,

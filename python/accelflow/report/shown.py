@@ -22,10 +22,10 @@ _SATURATED: Final = "* The system cannot keep up: its latency grows with the len
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """A table of results.
+    """A short table of results for a terminal or a notebook: a `title`, `headings` and `rows`.
 
-    Each row begins with a name. `notes` are shown below it. `details` is a longer table, folded in
-    HTML.
+    Each row begins with the name of a system or service. `notes` are shown below it. `details` is a
+    longer table, folded in HTML.
     """
 
     title: Sequence[str]

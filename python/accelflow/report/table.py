@@ -67,7 +67,7 @@ def _print_services(comparison: Comparison, console: Console) -> None:
 
 
 def services_table(comparison: Comparison) -> Table:
-    """Build a block of rows for each service: one row for each orchestrator.
+    """Build a table with a block of rows for each service: one row for each orchestrator.
 
     The columns about the server are omitted if all services share one.
     """
@@ -106,7 +106,7 @@ def _chip_cell(system: SystemResult) -> list[str]:
 
 
 def server_table(comparison: Comparison) -> Table | None:
-    """Build a row for each orchestrator with the utilisation of the shared server.
+    """Build a table of the shared server: its utilisation under each orchestrator.
 
     None if each service has its own server.
     """

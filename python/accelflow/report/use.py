@@ -26,7 +26,10 @@ class ServerUse:
 
 
 def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple[ServerUse, ...]:
-    """Convert the engine's data; `systems` are the identifiers in the order of the results."""
+    """Convert the simulator's data on utilisation over time.
+
+    `systems` are the systems' identifiers in the order of the results.
+    """
     return tuple(
         ServerUse(
             system=systems[row["system"]],

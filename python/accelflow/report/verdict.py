@@ -20,7 +20,7 @@ _RIVALS: Final = 2
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return the answer: the subject's gain and its bottleneck, for each chip in turn.
+    """Return the answer in words: what the subject gains, and its bottleneck, for each chip.
 
     The subject is AccelFlow, or the system with the lowest P99 if AccelFlow did not take part.
     Reductions are means over the services, as in the paper. With several seeds each reduction has

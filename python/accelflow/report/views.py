@@ -20,7 +20,7 @@ __all__ = ["Viewed", "Views", "install", "installed"]
 
 
 class Summary(Protocol):
-    """A summary of results."""
+    """A summary of results that can be shown as text or as HTML."""
 
     def to_text(self) -> str:
         """Return the summary for a terminal."""
@@ -31,7 +31,7 @@ class Summary(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """The functions that show results."""
+    """The functions that show results as text, tables, pages and figures."""
 
     #: Return the text of a service's results.
     service: Callable[[Any], str]
@@ -51,12 +51,12 @@ _VIEWS: list[Views] = []
 
 
 def install(views: Views) -> None:
-    """Use `views` for all results."""
+    """Make `views` the functions that show all results."""
     _VIEWS[:] = [views]
 
 
 def installed() -> Views:
-    """Return the installed views."""
+    """Return the functions that show results, as given to :func:`install`."""
     return _VIEWS[0]
 
 
@@ -64,7 +64,7 @@ class Viewed:
     """The common methods of results of several services: a table, a page and a figure."""
 
     def whole(self) -> Any:
-        """Return the comparison to show."""
+        """Return the comparison that has all results to show."""
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

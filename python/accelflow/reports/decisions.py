@@ -16,7 +16,7 @@ _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year
 
 
 def decided(decision: Mapping[str, Any]) -> str:
-    """Return the sentence on which alternative to take."""
+    """Return a sentence that names the alternative with the most throughput within its SLO."""
     within = (
         " within the latency SLO" if any(row["slo"] for row in decision["alternatives"]) else ""
     )

@@ -17,8 +17,9 @@ __all__ = ["size_page"]
 _NAMES: Final = {"simulated": "simulated", "closed_form": "closed form"}
 _COLORS: Final = {ORCHESTRATORS[name]: color for name, color in SYSTEM_COLORS.items()}
 
-#: A point of a sweep: the system, which answer it is of, the share of all rates that one server
-#: has, and the largest of its services' P99s, as a share of the SLO.
+#: A point of a curve of latency against load: the system; ``simulated`` or ``closed form``; the
+#: share of all rates that one server has; and the largest P99 of its services, as a share of the
+#: SLO.
 Point = tuple[str, str, float, float]
 
 
