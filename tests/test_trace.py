@@ -157,7 +157,7 @@ def test_endless_nesting_is_refused() -> None:
         (lambda: trans("XML", "str"), "unknown_format", "must be str"),
         (lambda: trans("str", "string"), "same_format", "must differ"),
         (lambda: branch("hit = 1", "Dcmp"), "bad_condition", "character 5"),
-        (lambda: Trace().build(None), "empty_trace", "is empty"),
+        (lambda: Trace().build(None), "empty_trace", "must be at least 1"),
         (lambda: Trace().build(branch("hit", "Ser")), "bad_start", "must begin with"),
         (lambda: Trace().build(["TCP", "LdB", "Ser"]), "after_ldb", "Ser cannot follow"),
         (lambda: Trace().build(["Ser", "TCP", "Dser"]), "after_send", "sends a message"),
@@ -180,7 +180,7 @@ def test_endless_nesting_is_refused() -> None:
         (
             lambda: Trace().build(["TCP", trans("JSON", "str"), trans("BSON", "str"), "Dser"]),
             "transform_mismatch",
-            "do not match",
+            "it must begin with the format",
         ),
         (lambda: Trace().register("empty"), "not_built", "before registering it"),
         (lambda: LIBRARY.get("T13"), "unknown_trace", "must be T1, T2, T3"),
@@ -236,7 +236,7 @@ def test_a_pair_outside_table_1_warns_once() -> None:
         trace.register("odd")
     (warning,) = trace.warnings
     assert [str(item.message) for item in caught] == [warning]
-    assert warning.startswith("Dcmp feeding Cmp is outside")
+    assert warning.startswith("Cmp follows Dcmp, which is not a pair")
     assert caught[0].filename == __file__
 
 
