@@ -207,7 +207,7 @@ def test_services_without_a_finite_answer_are_refused(
             "all_offloads_per_s = { min = 1, max = 2 }\n",
             "all_offloads_per_s = {'min': 1, 'max': 2}: must be a number: it cannot be a range",
         ),
-        ('rides_on = "other"\n', "kernel.rides_on = 'other': must be left out: no kernel can"),
+        ('rides_on = "other"\n', "kernel.rides_on = 'other': must be left out: there is no other"),
     ],
 )
 def test_fields_of_a_kernel_are_refused_in_words(tmp_path: Path, line: str, message: str) -> None:

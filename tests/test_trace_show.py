@@ -92,7 +92,7 @@ def test_json_of_show_agrees_with_the_image(name: str) -> None:
 def test_show_prints_t6_in_full() -> None:
     text = accelflow("show", "T6").stdout
     assert text == show(view_registered(LIBRARY, "T6"))
-    assert "Dcmp feeding Cmp is outside" in text
+    assert "Cmp follows Dcmp, which is not a pair" in text
     assert text.splitlines()[0] == "T6: Receive response to a read to the DB"
     names = {line.split()[2] for line in text.split("can reach\n")[1].splitlines()[:6]}
     assert names == {"T6", "T6.1", "T6.2", "T7", "T6_error", "T7_error"}
@@ -109,7 +109,7 @@ def test_show_of_a_file_gives_back_the_graph(stored: Path) -> None:
         assert theirs == plain
     text = accelflow("show", "T6", "--file", stored).stdout
     assert "Source, disassembled\n  T6:\n      TCP" in text
-    assert "Dcmp feeding Cmp is outside" in text
+    assert "Cmp follows Dcmp, which is not a pair" in text
 
 
 def test_show_in_a_terminal_without_the_characters() -> None:
