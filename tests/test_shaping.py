@@ -97,7 +97,7 @@ def test_a_tenant_can_be_shaped_in_accelerator_time() -> None:
         (Shaping(requests_per_s=5), "shaping: requests_per_s = 5: must be None: the simulated"),
         (
             Shaping(accelerator_s_per_s=400, burst_accelerator_s=1e-9),
-            "with a bucket of 1: must be above 0",
+            "with a bucket of 1 tokens: must be above 0",
         ),
     ],
 )

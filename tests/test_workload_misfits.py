@@ -86,4 +86,6 @@ def test_a_custom_accelerator_without_a_cost_is_refused(tmp_path: Path) -> None:
     place.write_text(text.replace(facts, "", 1))
     with pytest.raises(InputError) as refused:
         simulation.check(simulation.Scenario(workload=place, orchestrators=["accelflow"]))
-    assert "kinds.Thumb = left out: must be stated, as a service uses it" in str(refused.value)
+    assert "kinds.Thumb = left out: must be stated, as a service uses this accelerator" in str(
+        refused.value
+    )
