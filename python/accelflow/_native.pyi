@@ -707,7 +707,7 @@ class Request:
         Values are bytes where the name ends in ``-bin``. Names are lower case.
         """
     def get(self, name: str) -> str | bytes | None:
-        """Return the first value of a name of the metadata; None if there is none."""
+        """Return the first value of the metadata called `name`; None if the request has none."""
     def time_left_s(self) -> float | None:
         """Return the seconds until the client's deadline; None without one (only gRPC has them)."""
 

@@ -91,8 +91,8 @@ def calibrated(
 ) -> tuple[str, str]:
     """Return the text of this machine's recording, and a sentence on its origin.
 
-    If there is none yet, or with `anew`, the machine is measured (some seconds) and the recording
-    saved. `progress` is called with the number of measured invocations and the total.
+    The machine is measured (some seconds) and the recording saved if no recording is kept yet, or
+    with `anew`. `progress` is called with the number of measured invocations and the total.
     """
     kept = kept_recording()
     if not anew:

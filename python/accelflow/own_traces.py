@@ -65,7 +65,7 @@ class ClientTraces:
 def traces_of(
     kind: type[ServerTraces] | type[ClientTraces], traces: ServerTraces | ClientTraces | None
 ) -> None:
-    """Raise InputError unless `traces` is None or of the class `kind`."""
+    """Raise InputError if `traces` is neither a `kind` nor None."""
     if not isinstance(traces, (kind, NoneType)):
         raise refused("traces", traces, f"must be a {kind.__name__} or None")
 

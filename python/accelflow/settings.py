@@ -183,7 +183,7 @@ class Timeouts:
                     raise refused(name, value, "must be above 0 and at most 1000000000 seconds")
 
     def resolved(self) -> Self:
-        """Return these timeouts with a number for `write_timeout_s` instead of None."""
+        """Return a copy in which `message_timeout_s` replaces a `write_timeout_s` of None."""
         own = self.write_timeout_s
         return replace(self, write_timeout_s=self.message_timeout_s if own is None else own)
 

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 pub enum Steering {
     /// The core with the fewest requests in progress or waiting.
     LeastLoaded,
-    /// Of the cores that have just run the same function, the one with the fewest requests; if
-    /// there is none, of all cores.
+    /// The core with the fewest requests among those that the function map has for the request's
+    /// function; among all cores, if it has none.
     Affinity,
 }
 

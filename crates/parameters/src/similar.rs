@@ -12,9 +12,9 @@ const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 /// Returns the names of `known` that a user may have meant by `name`, the most likely first.
 ///
 /// Names have parts, such as `accelerator.pes`. A name is similar if it ends in the same part as
-/// `name` or begins with all of it. If there is none, names are similar that add a unit, such as
-/// `rate_rps` to `rate`, or whose parts are spelt nearly the same. Case is ignored, and `-` and
-/// blanks count as `_`.
+/// `name` or begins with all of it. Without such names, a name is similar if it adds a unit, as
+/// `rate_rps` does to `rate`, or if its parts are spelt nearly the same. Case is ignored, and `-`
+/// and blanks count as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let whole = plain(name);
     let (head, last) = parts(&whole);

@@ -169,7 +169,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The context of the request that this thread handles; `None` if there is none.
+    /// Returns the context of the request that this thread handles; `None` outside a request.
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),

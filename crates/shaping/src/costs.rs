@@ -11,9 +11,9 @@ const CLASSES: usize = 65;
 /// Predicts the accelerator time of a request from its size, by a moving mean of measured times for
 /// each power of two of the size.
 ///
-/// A size class without measurements is predicted from the nearest smaller class, scaled in
-/// proportion to the size. If there is none, the nearest larger class is used unchanged, since part
-/// of the time is the same for all sizes.
+/// A size class without measurements is predicted from the nearest smaller class that has some,
+/// scaled in proportion to the size. The smallest classes are predicted from the nearest larger
+/// class with measurements, unchanged, since part of the time is the same for all sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTable {
     /// In picoseconds.

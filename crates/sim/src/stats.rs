@@ -14,8 +14,8 @@ pub enum Fallback {
     EnqueueDenied,
     /// The input queue and the overflow area of the next accelerator were full.
     OverflowFull,
-    /// The core would end the operation sooner than the accelerator (the parameter
-    /// `accelerator.fallback`).
+    /// An idle core would end the operation before the accelerator does (parameter
+    /// `accelerator.fallback` = `sooner`).
     CoreSooner,
     /// An exception stopped the accelerator, which could not continue.
     Exception,

@@ -204,7 +204,7 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
 def file_once(
     *names: str, text: str, metavar: str = "FILE", kind: click.Path[Path] = _FILE
 ) -> Callable[[Any], Any]:
-    """Return an option for a file that may be given only once; without it, the value is None.
+    """Return an option that takes the path of a file, at most once. Its default is None.
 
     `names` are those of the option, and `text` is its help.
     """

@@ -56,7 +56,7 @@ class Design(Look):
 class Front:
     """The results of a search.
 
-    `best` is the cheapest design that keeps the limits, None if there is none. `front` has the
+    `best` is the cheapest design that keeps the limits; None if no design does. `front` has the
     designs that no other beats in both cost and distance to the limits, cheapest first. `tried` has
     all designs in the order of their trial. `ended` is False if the time limit expired first.
     """

@@ -20,7 +20,7 @@ pub struct Waterfall {
     pub arrived: Time,
     /// The time of its response.
     pub responded: Time,
-    /// Whether the response is an error, or there is none.
+    /// Whether the request failed: its response is an error, or it ended without a response.
     pub error: bool,
     /// The pieces until the response, in the order of their beginnings.
     pub segments: Vec<Segment>,

@@ -51,7 +51,7 @@ pub enum Happening {
     Answered(Awaited),
     /// The request has ended, with or without a response.
     Responded {
-        /// Whether the response is an error, or there is none.
+        /// Whether the request failed: its response is an error, or it ended without a response.
         error: bool,
         /// Index of the chain of the current phase that has sent the response; `None` if no chain
         /// has.

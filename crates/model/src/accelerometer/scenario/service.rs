@@ -110,8 +110,8 @@ pub enum Queueing {
 pub enum Selection {
     /// All offloads.
     All,
-    /// As many as the kernel's `offloads`, out of this total number. alpha is scaled by the ratio,
-    /// as in the paper's Fig. 20.
+    /// The kernel's `offloads` per second, out of this total per second. alpha is multiplied by the
+    /// ratio of the two (Accelerometer, Fig. 20).
     OutOf(OffloadsPerSecond),
     /// Those whose size makes the offload raise the host's throughput.
     Lucrative(Scaling),

@@ -366,7 +366,7 @@ impl Driver<'_> {
     }
 }
 
-/// Waits until `end`; for ever if there is none.
+/// Waits until `end`; `None` waits for ever.
 async fn until(end: Option<Instant>) {
     match end {
         Some(end) => sleep_until(end.into()).await,

@@ -36,7 +36,7 @@ const STACK_BYTES: usize = 2 * 1024 * 1024;
 pub(crate) struct Workers {
     /// The number of threads that all connections share.
     most: usize,
-    /// The number of tenants; 0 if there is none.
+    /// The number of tenants; 0 for a server without tenants.
     tenants: usize,
     scope: Arc<ThreadScope>,
     state: Mutex<State>,

@@ -113,7 +113,8 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// The first text under `name`; `None` for names that end in `-bin`, and if there is none.
+    /// Returns the first text value of `name`; `None` if `name` has no value, or ends in `-bin`,
+    /// whose values are bytes.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Text(text) => Some(text),

@@ -171,9 +171,9 @@ pub enum FallBackWhen {
     /// (section IV.A).
     #[default]
     Full,
-    /// The core takes over if they are full, or if it is idle and would end the next operation
-    /// sooner than the accelerator, which has a queue. This is one of the "adaptive control-flow
-    /// decisions based on real-time system load" of section IX.
+    /// The core takes over if both are full. An idle core also takes over if it would end the next
+    /// operation before the accelerator does, whose queue is not empty. Section IX proposes such
+    /// "adaptive control-flow decisions based on real-time system load".
     Sooner,
 }
 
