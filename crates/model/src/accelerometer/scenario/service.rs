@@ -113,7 +113,7 @@ pub enum Selection {
     /// The kernel's `offloads` per second, out of this total per second. alpha is multiplied by the
     /// ratio of the two (Accelerometer, Fig. 20).
     OutOf(OffloadsPerSecond),
-    /// Those whose size makes the offload raise the host's throughput.
+    /// The offloads whose size makes them raise the host's throughput.
     Lucrative(Scaling),
 }
 
