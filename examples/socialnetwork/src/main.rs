@@ -21,7 +21,7 @@ mod subject;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use accelflow_parameters::system_text;
+use accelflow_parameters::{Refusal, system_text};
 use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
@@ -102,7 +102,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("socialnetwork: error: {}", system_text(&error));
-            ExitCode::FAILURE
+            match error.is::<Refusal>() {
+                true => ExitCode::from(2), // as clap does for options
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }

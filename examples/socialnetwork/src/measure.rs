@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use accelflow_parameters::Refusal;
 use clap::Args;
 
 use crate::cluster::{Cluster, Process};
@@ -112,12 +113,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-fn chosen(names: &[String]) -> Result<Vec<Kind>, String> {
+fn chosen(names: &[String]) -> Result<Vec<Kind>, Refusal> {
     let find = |name: &String| {
         let known = EIGHT.into_iter().find(|kind| kind.name() == name);
         known.ok_or_else(|| {
             let known = EIGHT.map(Kind::name).join(", ");
-            format!("--service = {name}: must be one of {known}")
+            Refusal::new("--service", name, format!("must be one of {known}"))
         })
     };
     match names {

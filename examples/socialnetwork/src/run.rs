@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use accelflow_parameters::Refusal;
 use clap::Args;
 
 use crate::cluster::Cluster;
@@ -34,23 +35,24 @@ pub(crate) struct Options {
     seed: u64,
 }
 
-pub(crate) fn check(name: &str, value: f64, most: f64) -> Result<(), String> {
+pub(crate) fn check(name: &str, value: f64, most: f64) -> Result<(), Refusal> {
     match value > 0.0 && value <= most {
         true => Ok(()),
-        false => Err(format!(
-            "--{name} = {value}: must be above 0 and at most {most}"
-        )),
+        false => {
+            let allowed = format!("must be above 0 and at most {most}");
+            Err(Refusal::number(format!("--{name}"), value, allowed))
+        }
     }
 }
 
-fn check_options(options: &Options) -> Result<(), String> {
+fn check_options(options: &Options) -> Result<(), Refusal> {
     check("rate", options.rate, 100_000.0)?;
     check("service-rate", options.service_rate, 100_000.0)?;
     check("seconds", options.seconds, 3_600.0)?;
     check("warm-up-seconds", options.warm_up_seconds, 3_600.0)?;
     if !(1..=graph::MAX_POSTS).contains(&options.posts) {
-        let (posts, most) = (options.posts, graph::MAX_POSTS);
-        return Err(format!("--posts = {posts}: must be from 1 to {most}"));
+        let allowed = format!("must be from 1 to {}", graph::MAX_POSTS);
+        return Err(Refusal::new("--posts", options.posts, allowed));
     }
     Ok(())
 }

@@ -68,6 +68,6 @@ fn bad_options_are_one_clear_line() {
             return;
         };
         assert_eq!(String::from_utf8_lossy(&output.stderr), expected);
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(2));
     }
 }
