@@ -374,8 +374,8 @@ impl Writer<'_> {
             workload["traces"] = json!([{"source": text}]);
         }
         if self.rates.per_request.is_none() {
-            let done = "no rate is written: give one where the workload is simulated";
-            let what = "rates, which need two requests at different times";
+            let done = "the workload has no rate: set rate_rps when it is simulated";
+            let what = "request rates, which need two requests at different times";
             self.findings.say(Sure::Dropped, what, 1, done);
         }
         let traces = self.uses.into_iter().map(|(trace, used)| {
