@@ -20,7 +20,7 @@ topics! {
         => "no response waits for them (`detached`)";
 
     KIND = Guessed "spans without a kind"
-        => "the kind is derived from the services of parent and children, database attributes, or the name";
+        => "the kind is derived from parent and children, database attributes, or the name";
     PROTOCOL = Guessed "calls without attributes of RPC or HTTP" => "they are taken as RPC";
     STORE = Guessed "calls that only their names show to be of a cache or a database"
         => "taken to be what the name says";
@@ -37,14 +37,16 @@ topics! {
         => "they are shifted into the parent";
     LONGER = Guessed "server spans longer than their client spans"
         => "the client span's duration is the wait";
-    EARLY = Guessed "calls that begin before their parent" => "the beginning is moved to that of the parent";
+    EARLY = Guessed "calls that begin before their parent"
+        => "the beginning is moved to that of the parent";
     ASYNC = Guessed "async children: calls that end after their parent"
         => "no response waits for them (`detached`)";
     LATE_ASYNC = Guessed "async children: calls that begin after their parent's end"
         => "no response waits for them (`detached`); they are placed before the answer";
     PARTLY = Guessed "calls that overlap only partly with calls before them"
         => "a call counts as parallel if more than half of it overlaps, else as later";
-    MISSING = Guessed "missing parents of server spans" => "they are taken as requests from outside";
+    MISSING = Guessed "missing parents of server spans"
+        => "they are taken as requests from outside";
     CIRCLE = Guessed "calls in a circle: services that would call themselves"
         => "the observed time is a wait instead of a simulated call";
     RATES = Guessed "rates too low for a workload" => "set to 0.001 requests per second";
@@ -61,7 +63,8 @@ topics! {
         => "left out; a larger `window_spans` keeps traces open for longer";
     HUGE = Dropped "spans of a trace that has more than `window_spans`" => "left out";
     MANY_CALLS = Dropped "requests with more than 256 calls" => "left out of the paths";
-    WIDE = Dropped "more than 64 calls in parallel" => "the calls beyond 64 are left out of the path";
+    WIDE = Dropped "more than 64 calls in parallel"
+        => "the calls beyond 64 are left out of the path";
     LONG = Dropped "requests with more than 400 steps" => "left out of the paths";
     SERVICES = Dropped "requests of services beyond the first 1000" => "left out";
     STANDS = Guessed "called operations with less common sequences of calls (shapes)"
