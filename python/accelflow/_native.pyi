@@ -213,8 +213,9 @@ def accelerometer_break_even(
 def relief_suite(request: str) -> str:
     """Simulate RELIEF's applications and return their maximum throughput as JSON.
 
-    `request` (JSON) names the applications and the systems (FCFS, RELIEF and AccelFlow). Raises
-    AccelflowError for an unknown application and if the simulation fails.
+    They run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the numbers of task
+    graphs and the platform's options. Raises AccelflowError for an unknown application and if the
+    simulation fails.
     """
 
 def area_model(changes: str) -> str:
@@ -247,8 +248,8 @@ def cerebros_services() -> str:
 def cerebros_simulate(request: str) -> str:
     """Simulate requests to a service of the Cerebros paper under one design, and return JSON.
 
-    `request` (JSON) names both. Raises AccelflowError for an unknown name and if the simulation
-    fails.
+    `request` (JSON) names the service and the design, and sets the load and the parameters. Raises
+    AccelflowError for an unknown name and if the simulation fails.
     """
 
 def cerebros_designs(request: str) -> str:
@@ -371,7 +372,7 @@ class Client:
         progress: Callable[[int, int], object] | None = None,
         until_s: float | None = None,
     ) -> list[tuple[float, float, bool]]:
-        """Generate load: call `method` (`Service.method`) at given times, on `callers` threads.
+        """Call `method` (`Service.method`) at given times on `callers` threads, to generate load.
 
         Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
         start, or as soon as a thread is free. Returns for each call (its delay after the due time,
@@ -842,7 +843,7 @@ class Server:
         settings: Any,
         error_log: Callable[[str, str, str, str, str, bool], None],
     ) -> Server:
-        """Create a server: read the interface and the files of `settings` (of `accelflow.server`).
+        """Create a server from an interface file and `settings` (of `accelflow.server`).
 
         `error_log` is called for each error with its id, code, function, client and text, and
         whether the request is at fault. Raises AccelflowError for a file that cannot be used and
@@ -882,7 +883,7 @@ class Server:
         traces that do not fit, and if the traces are not from a file.
         """
     def start(self, host: str, port: int) -> int:
-        """Start to listen on `host` (an IP address or a name) and `port`, and return the port.
+        """Start the server on `host` (an IP address or a name) and `port`, and return the port.
 
         Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there,
         and once it was started or stopped.
@@ -921,7 +922,7 @@ class Server:
         into it. Raises AccelflowError if there were no requests.
         """
     def stop(self, grace_s: float) -> int:
-        """Stop the server: wait up to `grace_s` seconds for requests in progress, then close.
+        """Stop the server after at most `grace_s` seconds, in which requests in progress may end.
 
         Returns the number of connections that were closed before their requests had ended.
         """
@@ -1147,7 +1148,7 @@ def arcus_experiment(name: str, seed: int, replications: int | None, threads: in
     """
 
 def arcus_plan_refusal(request: str) -> str | None:
-    """Check a plan (JSON): return why it is refused, as JSON, or None if it is allowed.
+    """Check a plan (JSON), and return why it is refused, as JSON; None if it is allowed.
 
     The JSON has the message, and the path of keys to the value.
     """

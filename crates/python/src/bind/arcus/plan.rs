@@ -25,7 +25,7 @@ fn json_text(result: &impl Serialize) -> PyResult<String> {
     Ok(value.to_string())
 }
 
-/// Checks a plan (JSON): return why it is refused, as JSON, or None if it is allowed.
+/// Checks a plan (JSON), and returns why it is refused, as JSON; None if it is allowed.
 ///
 /// The JSON has the message, and the path of keys to the value.
 #[pyfunction]

@@ -250,7 +250,7 @@ impl PyClient {
         }
     }
 
-    /// Generate load: call `method` (`Service.method`) at given times, on `callers` threads.
+    /// Calls `method` (`Service.method`) at given times on `callers` threads, to generate load.
     ///
     /// Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
     /// start, or as soon as a thread is free. Returns for each call (its delay after the due time,

@@ -219,7 +219,7 @@ impl PyLimits {
 
 #[pymethods]
 impl PyServer {
-    /// Creates a server: read the interface and the files of `settings` (of `accelflow.server`).
+    /// Creates a server from an interface file and `settings` (of `accelflow.server`).
     ///
     /// `error_log` is called for each error with its id, code, function, client and text, and
     /// whether the request is at fault. Raises AccelflowError for a file that cannot be used and
@@ -329,7 +329,7 @@ impl PyServer {
         })
     }
 
-    /// Starts to listen on `host` (an IP address or a name) and `port`, and returns the port.
+    /// Starts the server on `host` (an IP address or a name) and `port`, and returns the port.
     ///
     /// Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there,
     /// and once it was started or stopped.
@@ -438,7 +438,7 @@ impl PyServer {
         })
     }
 
-    /// Stops the server: wait up to `grace_s` seconds for requests in progress, then close.
+    /// Stops the server after at most `grace_s` seconds, in which requests in progress may end.
     ///
     /// Returns the number of connections that were closed before their requests had ended.
     fn stop(&self, py: Python<'_>, grace_s: f64) -> PyResult<usize> {

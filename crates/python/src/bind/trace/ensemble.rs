@@ -358,7 +358,7 @@ impl PyHandle {
         self.sleep(py, until, |slice| {
             self.handle.wait_by(self.notification, slice).then_some(())
         })?
-        .ok_or_else(|| PyTimeoutError::new_err("the trace has not ended in time"))?;
+        .ok_or_else(|| PyTimeoutError::new_err("the trace has not ended within timeout_s"))?;
         self.result(py)
     }
 
@@ -376,7 +376,9 @@ impl PyHandle {
         match found {
             Some(Some(arrival)) => Ok(Some(PyArrival::of(&arrival).map_err(refused)?)),
             Some(None) => Ok(None),
-            None => Err(PyTimeoutError::new_err("no execution has ended in time")),
+            None => Err(PyTimeoutError::new_err(
+                "no execution of the trace has ended within timeout_s",
+            )),
         }
     }
 
@@ -417,7 +419,8 @@ impl PyHandle {
         attempt: impl Fn(Option<Instant>) -> Option<T> + Sync,
     ) -> PyResult<Option<T>> {
         if body::is_running() {
-            let message = "a body cannot wait for a trace, which may need the thread that runs it";
+            let message =
+                "an accelerator's body cannot wait for a trace, which may need its thread";
             return Err(Failure::new("within_body", message).into());
         }
         loop {

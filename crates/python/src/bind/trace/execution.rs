@@ -104,7 +104,8 @@ impl PyExecutor {
     ) -> PyResult<PyRun> {
         let message = message(&Schema::social_network(), payload, call)?;
         if body::is_running() {
-            let message = "a body cannot run traces on the executor that runs it";
+            let message =
+                "an accelerator's body cannot run a trace on the executor that runs the body";
             return Err(Failure::new("within_body", message).of(name).into());
         }
         let done = py.detach(|| {

@@ -63,8 +63,8 @@ impl Arguments {
 
 /// Simulates requests to a service of the Cerebros paper under one design, and returns JSON.
 ///
-/// `request` (JSON) names both. Raises AccelflowError for an unknown name and if the simulation
-/// fails.
+/// `request` (JSON) names the service and the design, and sets the load and the parameters. Raises
+/// AccelflowError for an unknown name and if the simulation fails.
 #[pyfunction]
 pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Arguments = serde_json::from_str(request).map_err(failure)?;

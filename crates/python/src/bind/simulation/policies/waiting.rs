@@ -70,7 +70,9 @@ impl PyWaiting {
         let found = place.and_then(|place| self.entry(py, place));
         found.ok_or_else(|| {
             let allowed = format!("must be below {length}, the number of entries");
-            PyIndexError::new_err(Refusal::new("index of waiting", index, allowed).to_string())
+            PyIndexError::new_err(
+                Refusal::new("index of a waiting entry", index, allowed).to_string(),
+            )
         })
     }
 
