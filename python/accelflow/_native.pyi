@@ -480,7 +480,7 @@ class HttpClient:
         """
     @staticmethod
     def json(value: Any) -> bytes:
-        """Return the JSON text of a value.
+        """Return the JSON text of a value, as bytes.
 
         Raises TypeError and ValueError for a value that JSON cannot represent.
         """
@@ -524,7 +524,7 @@ class TraceNode:
         """The declaration of the custom accelerator that is called, in the language of traces."""
     @property
     def condition(self) -> str | None:
-        """The condition of a branch, in normal form."""
+        """The condition of a branch, as text in its normal form."""
     @property
     def likely(self) -> bool | None:
         """Which outcome of a branch its author expects, True or False; None if not stated."""
@@ -533,10 +533,10 @@ class TraceNode:
         """The true and the false arm of a branch, or the arms of a fork or join."""
     @property
     def src(self) -> str | None:
-        """The format before a transformation."""
+        """The payload's format before a transformation."""
     @property
     def dst(self) -> str | None:
-        """The format after a transformation."""
+        """The payload's format after a transformation."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
@@ -576,7 +576,7 @@ def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
     """Return a fork: the traces in `arms` run in parallel, each to its own end."""
 
 def trace_join(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Return a join: the traces in `arms` run in parallel, then the next node runs."""
+    """Return a join: the traces in `arms` run in parallel, and the next node runs after all."""
 
 def trace_tail(name: str) -> TraceNode:
     """Return the end of a trace after which the trace called `name` runs."""
@@ -588,7 +588,7 @@ def trace_listing(nodes: Sequence[TraceNode]) -> str:
     """Return the source text of `nodes`, in the language of traces."""
 
 def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
-    """Return warnings about the trace `nodes`. Raises TraceError if it is invalid."""
+    """Return warnings about the trace `nodes`. Raises TraceError if they are not a valid trace."""
 
 def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
     """Return the paper's traces T1 to T12: name, description in Table II, and source of each."""
@@ -685,9 +685,9 @@ class TraceImage:
         """The 64-bit words of the memory, in the order of their addresses."""
     @property
     def names(self) -> list[str]:
-        """The name of each word, in the order of addresses: a trace's, or NAME.1, NAME.2 ...
+        """The name of each word, in the order of addresses.
 
-        for later parts.
+        It is that of a trace, or NAME.1, NAME.2 and so on for the later words of a long trace.
         """
     @property
     def traces(self) -> list[str]:
@@ -738,13 +738,13 @@ class TraceInstruction:
 
     @property
     def position(self) -> int:
-        """The index of its first nibble (4 bits) in the word, 0 to 15."""
+        """The index of the instruction's first nibble (4 bits) in the word, 0 to 15."""
     @property
     def nibbles(self) -> str:
-        """Its nibbles in hexadecimal."""
+        """The instruction's nibbles (4 bits each) in hexadecimal."""
     @property
     def operation(self) -> str:
-        """Its name: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
+        """The instruction: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
 
         `trans` changes the payload's format, `scatter` starts the arms of a join, and `continue`
         loads the next word of a long trace.
@@ -985,8 +985,8 @@ class TraceExecutor:
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`, to its end.
 
-        Without `call`, `payload` is packets from the demo's client. With `call`, the kind of
-        message, it is the JSON to send or, for a cache's response, the packets received. Raises
+        Without `call`, `payload` is the packets of a request. With `call`, the kind of message to
+        send, it is the JSON to send or, for a cache's response, the packets received. Raises
         TraceError, with the number of the step, for the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
@@ -1020,7 +1020,10 @@ class TraceEnsemble:
         """
     @property
     def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
-        """The event counters of each accelerator, by its name. Raises TraceError once closed."""
+        """The event counters of each accelerator, as (accelerator, [(counter, count), ...]).
+
+        Raises TraceError once closed.
+        """
     @property
     def small(self) -> int:
         """The number of traces that calling threads ran themselves, for small payloads.
@@ -1062,7 +1065,7 @@ class TraceRun:
 
     @property
     def arrivals(self) -> list[TraceArrival]:
-        """The ends of its executions, in order: one for the trace, and one more for each fork."""
+        """The ends of the executions, in order: one for the trace, and one more for each fork."""
     @property
     def visits(self) -> list[tuple[str, str]]:
         """The steps that were executed, in the form of `TraceImage.walk`."""
@@ -1082,13 +1085,14 @@ class TraceArrival:
         """The name of the trace that ended."""
     @property
     def arm(self) -> int:
-        """The number of the execution: 0 for the first, then one for each that a fork started."""
+        """The number of the execution: 0 for the trace itself, 1 and up for those that forks start.
+        """
     @property
     def data(self) -> bytes:
         """The payload: application data, or the packets if the execution ended with sending."""
     @property
     def format(self) -> str:
-        """The name of the data's format."""
+        """The name of the payload's format."""
     @property
     def core(self) -> int | None:
         """The index of the core that LdB chose; None if LdB did not run."""
@@ -1148,7 +1152,7 @@ def arcus_experiment(name: str, seed: int, replications: int | None, threads: in
     """
 
 def arcus_plan_refusal(request: str) -> str | None:
-    """Check a plan (JSON), and return why it is refused, as JSON; None if it is allowed.
+    """Check an ARCUS plan (JSON), and return why it is refused, as JSON; None if it is allowed.
 
     The JSON has the message, and the path of keys to the value.
     """
@@ -1163,15 +1167,15 @@ def arcus_plan(request: str, profiles: str | None = None) -> str:
 def arcus_profile(
     request: str, sizes: Sequence[int], paths: Sequence[str], most: int, threads: int
 ) -> str:
-    """Measure the capacity of a plan's platform for combinations of flows, and return it as JSON.
+    """Measure the capacities of an ARCUS platform for combinations of flows, and return JSON.
 
-    The combinations are those of up to `most` flows: of the plan `request` (JSON), and of messages
-    of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`. Raises AccelflowError for a value
-    that is not allowed.
+    The platform is that of the plan `request` (JSON). The combinations are those of up to `most`
+    flows: of the plan, and of messages of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`.
+    Raises AccelflowError for a value that is not allowed.
     """
 
 def arcus_plan_schema() -> str:
-    """Return the JSON Schema of plan files, as text."""
+    """Return the JSON Schema of ARCUS plan files, as text."""
 
 def version() -> str:
     """Return the version of accelflow."""
@@ -1206,16 +1210,17 @@ def scenario_payloads(
     """
 
 def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
-    """Check that `runs` simulations of a scenario with different seeds may keep samples in memory.
+    """Check that `runs` simulations of a scenario may keep `samples` requests in memory.
 
-    Each returns up to `samples` requests of each service and system. Raises AccelflowError if these
-    are too many.
+    Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
+    Raises AccelflowError if these are too many.
     """
 
 def scenario_hash(document: str, recording: str | None = None) -> str:
-    """Return a scenario's hash: 64 hexadecimal digits, equal for scenarios with equal results.
+    """Return a scenario's hash, 64 hexadecimal digits.
 
-    Raises AccelflowError as `scenario_check` does.
+    Scenarios with equal hashes have equal results in the same version of accelflow. Raises
+    AccelflowError as `scenario_check` does.
     """
 
 def scenario_run(
@@ -1369,11 +1374,11 @@ class WaitingEntry:
         """The index in the queue, from 0, by the time at which entries became ready."""
 
 def scenario_spans(document: str, recording: str | None, path: Path) -> int:
-    """Simulate a scenario and write its requests as spans to `path`; return their number.
+    """Simulate a scenario (JSON), and write its requests as spans to `path`.
 
-    The file has a line of OTLP JSON for each request. Use `accelflow.simulation.write_spans`.
-    Raises AccelflowError for a scenario of several systems, and if the simulation or the file
-    fails.
+    Returns the number of requests. The file has a line of OTLP JSON for each request. Use
+    `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
+    if the simulation or the file fails.
     """
 
 def scenario_timeline(
@@ -1470,10 +1475,11 @@ def service_names(workload: str) -> list[str]:
     """
 
 def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
-    """Return, by service, how many messages of a request wait longer than `timeout_us`, on average.
+    """Return how many messages of a request time out, on average, by service.
 
-    `remote` names the waits, as the field `remote` of a scenario does. Raises AccelflowError for an
-    unknown workload or unknown waits.
+    These are the messages that wait longer than `timeout_us` for a remote side. `remote` names the
+    distribution of waits, as the field `remote` of a scenario does. Raises AccelflowError for an
+    unknown workload or remote.
     """
 
 def workload_names() -> list[tuple[str, float, float | None]]:
@@ -1493,7 +1499,7 @@ def workload_read(text: str, name: str) -> str:
 def workload_load(
     text: str, name: str, folder: str | PathLike[str], modules: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Read a workload and the files that it names; return its whole content (JSON) and warnings.
+    """Return a workload (JSON) with the content of the files that it names, and warnings.
 
     `text` is the content of the file `name`; other files are relative to `folder`. `modules` has
     the text of the traces of each Python module that the workload names. Raises AccelflowError as
@@ -1524,10 +1530,10 @@ def arrivals_dwell_us(kind: str) -> float | None:
     """
 
 def orchestrator_names() -> list[tuple[str, str]]:
-    """Return the systems that are compared by default: (identifier, name in the paper)."""
+    """Return the systems that are compared by default, as (identifier, name in the paper)."""
 
 def system_names() -> list[tuple[str, str]]:
-    """Return all systems that can be simulated: (identifier, name in the paper)."""
+    """Return all systems that can be simulated, as (identifier, name in the paper)."""
 
 def machine_name() -> str:
     """Return the names of this machine's processor and operating system."""
@@ -1538,7 +1544,7 @@ def record_services(
     workload: str = "socialnetwork",
     names: list[str] = ...,
 ) -> str:
-    """Execute services on real bytes, measure each operation, and return a recording as JSON.
+    """Run services on real bytes, and return a recording with the cost of each operation, as JSON.
 
     `workload` is a suite's name or the content of a workload's file (JSON); `names` are the
     services, all if empty. `date` is written into the recording. `progress` is called with the
@@ -1575,7 +1581,7 @@ def confidence_interval(observations: list[float]) -> tuple[float, float] | None
     """
 
 def check_recording(text: str) -> None:
-    """Check that `text` is a recording; raise AccelflowError if it is not."""
+    """Raise AccelflowError unless `text` is a recording."""
 
 def recording_lacks(text: str) -> list[str]:
     """Return what a recording lacks to simulate its distributions of times, a sentence each.

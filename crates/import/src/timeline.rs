@@ -38,7 +38,7 @@ pub struct SpansOptions {
 pub struct Drawn {
     /// The number of shown requests: distributed traces.
     pub requests: u64,
-    /// The number of their spans.
+    /// The number of spans of the shown requests.
     pub spans: u64,
 }
 

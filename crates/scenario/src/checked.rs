@@ -22,7 +22,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Returns the scenario as the user gave it.
+    /// Returns the scenario before defaults were filled in.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }

@@ -18,8 +18,8 @@ pub struct ChipFile {
     pub name: Option<String>,
     /// A description of the chip for readers, if the file has one.
     pub description: Option<String>,
-    /// The parameters that the file sets, as numbers in their units, by key as results spell it.
-    /// All others have their defaults.
+    /// The server parameters that the file sets, as numbers in their units, by key. All others have
+    /// their defaults.
     pub config: BTreeMap<String, f64>,
 }
 

@@ -46,7 +46,7 @@ pub struct ServiceDemand {
     /// The number of messages that the service receives for one request, including the request
     /// itself.
     pub received: usize,
-    /// For each phase of traces, its chains that the request waits for. They start together, and
+    /// For each phase of traces, the chains that the request waits for. They start together, and
     /// the phase ends with the last of them.
     pub phases: Vec<Vec<ChainDemand>>,
     /// The mean recorded core time besides operations and application logic when a core executes
@@ -62,11 +62,11 @@ pub struct ServiceDemand {
 /// The tax operations that one request needs of one accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
-    /// The number of operations.
+    /// The number of operations of one accelerator for one request.
     pub count: u32,
-    /// The time that they would take on a core, in ns, in total.
+    /// The total time of these operations if a core executes them, in ns.
     pub core_ns: f64,
-    /// The time that they take on the accelerator, in ns, in total.
+    /// The total time of these operations on the accelerator, in ns.
     pub accelerator_ns: f64,
 }
 
@@ -79,9 +79,9 @@ pub struct ChainDemand {
     /// The sum of the chain's median waits for remote sides, in ns. Waits for simulated services
     /// are not included.
     pub remote_ns: f64,
-    /// The time that its operations would take on a core, in ns.
+    /// The total time of the chain's operations if a core executes them, in ns.
     pub core_ns: f64,
-    /// The time that its operations take on accelerators, in ns.
+    /// The total time of the chain's operations on accelerators, in ns.
     pub accelerator_ns: f64,
 }
 

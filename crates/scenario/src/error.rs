@@ -20,7 +20,7 @@ pub enum ScenarioError {
     /// The recording cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The simulator, or another part that it needs, has failed.
+    /// The simulator or another engine has failed.
     #[error(transparent)]
     Engine(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -108,7 +108,7 @@ pub enum Costs {
     Measured,
     /// The recording that the scenario contains.
     Recording,
-    /// The workload's file: its own recordings, or costs of its operations.
+    /// Recordings or costs of operations in the workload's file.
     Own,
 }
 

@@ -48,7 +48,8 @@ pub struct Resolved {
     pub facts: FactSource,
     /// The number of requests of each service; with `by_rate`, of a service with the mean rate.
     pub requests: u64,
-    /// The number of these requests that come first and are not counted in results.
+    /// The number of requests of each service that come first and are not counted in results; with
+    /// `by_rate`, of a service with the mean rate.
     pub warmup_requests: u64,
     /// Whether the number of requests of each service is in proportion to its rate, so that all
     /// services run for the same simulated time.
@@ -79,8 +80,8 @@ pub struct Resolved {
     pub chips: Vec<ResolvedChip>,
     /// The SLO of each service that has one of its own, as a response time in us.
     pub slo_us: BTreeMap<String, f64>,
-    /// The SLO of all other services, as a multiple of their mean response time on an idle server;
-    /// `None` for no SLO.
+    /// The SLO of services that `slo_us` does not name, as a multiple of their mean response time
+    /// on an idle server; `None` for no SLO.
     pub slo_factor: Option<f64>,
     /// The tenant of each service whose tenant is not 0.
     pub tenants: BTreeMap<String, u16>,

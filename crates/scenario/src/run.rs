@@ -19,7 +19,7 @@ pub struct ScenarioResult {
     pub systems: Vec<SystemResult>,
     /// The names of the compared chips; empty if there is only one chip.
     pub chips: Vec<String>,
-    /// The operation costs that the simulation used, with their units and sources.
+    /// The operation costs that the simulation used, each with unit and source.
     pub profile_parameters: Vec<ProfileParameter>,
     /// The pairs of accelerators that are linked statically in the system Cohort, such as
     /// `TCP>Decr`.

@@ -30,8 +30,8 @@ pub const SCHEMA: &str = "accelflow.scenario/1";
 pub struct Scenario {
     /// The name and version of the scenario format.
     pub schema: SchemaName,
-    /// The services to simulate: a suite by name, or a workload's file (in a scenario's file) or
-    /// its content.
+    /// The services to simulate: the name of a built-in suite, or a workload's file (in a
+    /// scenario's file) or content.
     pub workload: Source,
     /// The systems to compare, by identifier or in the paper's spelling. Empty: the paper's five
     /// and Ideal.
@@ -102,7 +102,8 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Remote>>")]
     pub remote: Option<Remote>,
-    /// The payload sizes. Null: those of the workload, else fleet; socialnetwork has its own.
+    /// The distributions of payload sizes. Null: those of the workload, else fleet; the suite
+    /// socialnetwork has its own.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<SizePreset>>")]
     pub sizes: Option<SizePreset>,
@@ -111,8 +112,8 @@ pub struct Scenario {
     /// Chips to compare, in the order of the results. Empty: one chip, which config describes.
     #[schemars(length(max = MAX_CHIPS))]
     pub chips: Vec<NamedChip>,
-    /// The SLO by service: the time from a request to its response, in us. Services that are not
-    /// named have that of the workload, if it states one.
+    /// The SLO by service: the largest acceptable time from a request to its response, in us.
+    /// Services that are not named have that of the workload, if it states one.
     pub slo_us: BTreeMap<String, f64>,
     /// The scheduling policy of the accelerators' input queues. Null: that of config, else fifo.
     #[serde(with = "choice::open")]

@@ -13,12 +13,12 @@ use super::waterfall::Waterfall;
 pub struct Band {
     /// The lower and the upper percentile, each from 0 to 100.
     pub percentiles: (f64, f64),
-    /// The number of these requests.
+    /// The number of requests in the band.
     pub requests: u64,
     /// The mean response time of the followed requests.
     pub response: Time,
-    /// The numbers of those requests that were followed through the server, the fastest first; at
-    /// most 1,000, spread evenly over the band.
+    /// The numbers of the band's requests that were followed through the server, the fastest first;
+    /// at most 1,000, spread evenly over the band.
     pub followed: Vec<u64>,
 }
 
@@ -30,7 +30,8 @@ pub struct BandTime {
     pub at: Resource,
     /// The part of the response time that this time belongs to.
     pub part: Part,
-    /// Whether requests wait for the resource in this time; otherwise it works on them.
+    /// Whether this is time in which requests wait for the resource; otherwise the resource works
+    /// on them.
     pub waits: bool,
     /// The mean time of a request around the median.
     pub median: Time,

@@ -36,7 +36,8 @@ pub struct Burst {
     /// The service's mean arrival rate just before requests around the median, and just before slow
     /// requests, in requests per second.
     pub rates_rps: [f64; 2],
-    /// The numbers of arrivals from which these two rates were computed.
+    /// The numbers of the service's requests that arrived just before requests around the median,
+    /// and just before slow requests.
     pub arrivals: [u64; 2],
     /// The service's mean arrival rate over the whole run, in requests per second.
     pub mean_rps: f64,

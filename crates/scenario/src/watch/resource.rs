@@ -6,7 +6,7 @@ use accelflow_trace::Accel;
 /// A part of a simulated server that works on requests or that requests wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
-    /// The core with this index, with its run queue.
+    /// The core with this index and its run queue.
     Core(usize),
     /// The input queue of this accelerator instance.
     Input(UnitName),

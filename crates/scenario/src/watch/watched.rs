@@ -24,7 +24,7 @@ pub enum Which {
     Percentile(f64),
 }
 
-/// One followed request: where its time went.
+/// A followed request, and where its time went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// The identifier of the simulated system.

@@ -14,16 +14,16 @@ pub struct Waterfall {
     pub service: usize,
     /// The request's number, counted from 0 within its service.
     pub request: u64,
-    /// The index of the server that served it.
+    /// The index of the server that served the request.
     pub server: usize,
-    /// The time of its arrival, from the start of the simulation.
+    /// The time of the request's arrival, from the start of the simulation.
     pub arrived: Time,
-    /// The time of its response, from the start of the simulation.
+    /// The time of the response, from the start of the simulation.
     pub responded: Time,
     /// Whether the response was an error, or there was none.
     pub error: bool,
-    /// The pieces of its time until the response, in the order of their starts. Pieces of parallel
-    /// traces overlap.
+    /// The pieces of the request's time until the response, in the order of their starts. Pieces of
+    /// parallel traces overlap.
     pub segments: Vec<Segment>,
 }
 

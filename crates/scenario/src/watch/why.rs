@@ -32,15 +32,16 @@ pub struct Why {
     pub percentile: f64,
     /// The requests around the median, and the slow requests around the percentile.
     pub bands: [Band; 2],
-    /// The mean time of these requests at each resource, in the order of the increase from median
-    /// to slow requests, the largest first.
+    /// The mean time at each resource of requests around the median and of slow requests; the
+    /// largest increase comes first.
     pub times: Vec<BandTime>,
-    /// For each resource that these requests waited for, the services that occupied it meanwhile.
+    /// For each resource that the compared requests waited for, the services that occupied it
+    /// meanwhile.
     pub blames: Vec<Blame>,
-    /// The time before each request's arrival in which arrivals were counted: the mean response
-    /// time of the slow requests.
+    /// The length of the window before each compared request in which arrivals are counted: the
+    /// mean response time of the slow requests.
     pub window: Time,
-    /// The arrival rate of each service in these times.
+    /// The arrival rate of each service in these windows of time before the compared requests.
     pub bursts: Vec<Burst>,
     services: Vec<String>,
 }

@@ -25,7 +25,7 @@ fn json_text(result: &impl Serialize) -> PyResult<String> {
     Ok(value.to_string())
 }
 
-/// Checks a plan (JSON), and returns why it is refused, as JSON; None if it is allowed.
+/// Checks an ARCUS plan (JSON), and returns why it is refused, as JSON; None if it is allowed.
 ///
 /// The JSON has the message, and the path of keys to the value.
 #[pyfunction]
@@ -60,11 +60,11 @@ pub(crate) fn arcus_plan(
     json_text(&result.map_err(failure)?)
 }
 
-/// Measures the capacity of a plan's platform for combinations of flows, and returns it as JSON.
+/// Measures the capacities of an ARCUS platform for combinations of flows, and returns JSON.
 ///
-/// The combinations are those of up to `most` flows: of the plan `request` (JSON), and of messages
-/// of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`. Raises AccelflowError for a value
-/// that is not allowed.
+/// The platform is that of the plan `request` (JSON). The combinations are those of up to `most`
+/// flows: of the plan, and of messages of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`.
+/// Raises AccelflowError for a value that is not allowed.
 #[pyfunction]
 pub(crate) fn arcus_profile(
     py: Python<'_>,
@@ -90,7 +90,7 @@ pub(crate) fn arcus_profile(
     json_text(&table.map_err(failure)?)
 }
 
-/// The JSON Schema of plan files, as text.
+/// Returns the JSON Schema of ARCUS plan files, as text.
 #[pyfunction]
 pub(crate) fn arcus_plan_schema() -> String {
     plan::plan_schema()

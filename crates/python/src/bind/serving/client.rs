@@ -476,8 +476,9 @@ impl PyHttpClient {
         Ok((response.status, PyBytes::new(py, &response.body)))
     }
 
-    /// The JSON text of a value. Raises TypeError and ValueError for values that JSON does not
-    /// have.
+    /// Returns the JSON text of a value, as bytes.
+    ///
+    /// Raises TypeError and ValueError for a value that JSON cannot represent.
     #[staticmethod]
     fn json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &convert::from_python(value)?))

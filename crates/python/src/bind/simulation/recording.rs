@@ -14,7 +14,7 @@ use crate::bind::simulation::progress::Progress;
 use crate::errors::failure;
 use crate::refused::refused;
 
-/// Checks that `text` is a recording; raise AccelflowError if it is not.
+/// Raises AccelflowError unless `text` is a recording.
 #[pyfunction]
 pub(crate) fn check_recording(text: &str) -> PyResult<()> {
     let recording = Recording::from_json(text).map_err(failure)?;
@@ -44,7 +44,7 @@ pub(crate) fn machine_name() -> String {
     machine()
 }
 
-/// Executes services on real bytes, measure each operation, and returns a recording as JSON.
+/// Runs services on real bytes, and returns a recording with the cost of each operation, as JSON.
 ///
 /// `workload` is a suite's name or the content of a workload's file (JSON); `names` are the
 /// services, all if empty. `date` is written into the recording. `progress` is called with the

@@ -54,10 +54,10 @@ pub(crate) fn scenario_check(document: &str, recording: Option<String>) -> PyRes
     serde_json::to_string(checked.resolved()).map_err(failure)
 }
 
-/// Checks that `runs` simulations of a scenario with different seeds may keep samples in memory.
+/// Checks that `runs` simulations of a scenario may keep `samples` requests in memory.
 ///
-/// Each returns up to `samples` requests of each service and system. Raises AccelflowError if these
-/// are too many.
+/// Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
+/// Raises AccelflowError if these are too many.
 #[pyfunction]
 pub(crate) fn scenario_check_samples(
     document: &str,
@@ -69,9 +69,10 @@ pub(crate) fn scenario_check_samples(
     checked.check_samples(samples, runs).map_err(refused)
 }
 
-/// Returns a scenario's hash: 64 hexadecimal digits, equal for scenarios with equal results.
+/// Returns a scenario's hash, 64 hexadecimal digits.
 ///
-/// Raises AccelflowError as `scenario_check` does.
+/// Scenarios with equal hashes have equal results in the same version of accelflow. Raises
+/// AccelflowError as `scenario_check` does.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResult<String> {
@@ -140,11 +141,11 @@ pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyR
     serde_json::to_string(&demands).map_err(failure)
 }
 
-/// Simulates a scenario and writes its requests as spans to `path`; return their number.
+/// Simulates a scenario (JSON), and writes its requests as spans to `path`.
 ///
-/// The file has a line of OTLP JSON for each request. Use `accelflow.simulation.write_spans`.
-/// Raises AccelflowError for a scenario of several systems, and if the simulation or the file
-/// fails.
+/// Returns the number of requests. The file has a line of OTLP JSON for each request. Use
+/// `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
+/// if the simulation or the file fails.
 #[pyfunction]
 #[pyo3(signature = (document, recording, path))]
 pub(crate) fn scenario_spans(
@@ -190,13 +191,13 @@ pub(crate) fn arrivals_dwell_us(kind: &str) -> PyResult<Option<f64>> {
     Ok(dwell.map(Time::as_us_f64))
 }
 
-/// Returns the systems that are compared by default: (identifier, name in the paper).
+/// Returns the systems that are compared by default, as (identifier, name in the paper).
 #[pyfunction]
 pub(crate) fn orchestrator_names() -> Vec<(&'static str, &'static str)> {
     names(&ORCHESTRATORS)
 }
 
-/// Returns all systems that can be simulated: (identifier, name in the paper).
+/// Returns all systems that can be simulated, as (identifier, name in the paper).
 #[pyfunction]
 pub(crate) fn system_names() -> Vec<(&'static str, &'static str)> {
     names(&SYSTEMS)

@@ -36,10 +36,11 @@ pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
     accelflow_scenario::service_names(workload).map_err(refused)
 }
 
-/// Return, by service, how many messages of a request wait longer than `timeout_us`, on average.
+/// Returns how many messages of a request time out, on average, by service.
 ///
-/// `remote` names the waits, as the field `remote` of a scenario does. Raises AccelflowError for an
-/// unknown workload or unknown waits.
+/// These are the messages that wait longer than `timeout_us` for a remote side. `remote` names the
+/// distribution of waits, as the field `remote` of a scenario does. Raises AccelflowError for an
+/// unknown workload or remote.
 #[pyfunction]
 pub(crate) fn timeouts_by_service(
     workload: &str,

@@ -22,7 +22,7 @@ pub(crate) fn workload_read(py: Python<'_>, text: &str, name: &str) -> PyResult<
     })
 }
 
-/// Reads a workload and the files that it names; return its whole content (JSON) and warnings.
+/// Returns a workload (JSON) with the content of the files that it names, and warnings.
 ///
 /// `text` is the content of the file `name`; other files are relative to `folder`. `modules` has
 /// the text of the traces of each Python module that the workload names. Raises AccelflowError as

@@ -237,7 +237,9 @@ impl PyEnsemble {
         })
     }
 
-    /// The event counters of each accelerator, by its name. Raises TraceError once closed.
+    /// The event counters of each accelerator, as (accelerator, [(counter, count), ...]).
+    ///
+    /// Raises TraceError once closed.
     #[getter]
     fn counters(&self) -> PyResult<Vec<(&'static str, Counted)>> {
         let counters = self.open()?.counters();

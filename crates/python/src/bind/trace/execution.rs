@@ -90,8 +90,8 @@ impl PyExecutor {
 
     /// Runs the trace `name` of `image` on `payload`, to its end.
     ///
-    /// Without `call`, `payload` is packets from the demo's client. With `call`, the kind of
-    /// message, it is the JSON to send or, for a cache's response, the packets received. Raises
+    /// Without `call`, `payload` is the packets of a request. With `call`, the kind of message to
+    /// send, it is the JSON to send or, for a cache's response, the packets received. Raises
     /// TraceError, with the number of the step, for the first step that fails.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
@@ -245,7 +245,7 @@ impl PyArrival {
 
 #[pymethods]
 impl PyRun {
-    /// The ends of its executions, in order: one for the trace, and one more for each fork.
+    /// The ends of the executions, in order: one for the trace, and one more for each fork.
     #[getter]
     fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
         let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(PyArrival::of).collect();
@@ -296,11 +296,11 @@ impl PyRun {
 pub(crate) struct PyArrival {
     /// The name of the trace that ended.
     trace: String,
-    /// The number of the execution: 0 for the first, then one for each that a fork started.
+    /// The number of the execution: 0 for the trace itself, 1 and up for those that forks start.
     arm: usize,
     /// The payload: application data, or the packets if the execution ended with sending.
     data: Vec<u8>,
-    /// The name of the data's format.
+    /// The name of the payload's format.
     format: &'static str,
     /// The index of the core that LdB chose; None if LdB did not run.
     core: Option<usize>,

@@ -62,8 +62,9 @@ impl PyImage {
         self.inner.words().iter().map(|word| word.0).collect()
     }
 
-    /// The name of each word, in the order of addresses: a trace's, or NAME.1, NAME.2 ... for later
-    /// parts.
+    /// The name of each word, in the order of addresses.
+    ///
+    /// It is that of a trace, or NAME.1, NAME.2 and so on for the later words of a long trace.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.inner.names().to_vec()
@@ -233,19 +234,19 @@ pub(crate) struct PyInstruction {
 
 #[pymethods]
 impl PyInstruction {
-    /// The index of its first nibble (4 bits) in the word, 0 to 15.
+    /// The index of the instruction's first nibble (4 bits) in the word, 0 to 15.
     #[getter]
     fn position(&self) -> usize {
         self.position
     }
 
-    /// Its nibbles in hexadecimal.
+    /// The instruction's nibbles (4 bits each) in hexadecimal.
     #[getter]
     fn nibbles(&self) -> &str {
         &self.nibbles
     }
 
-    /// Its name: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
+    /// The instruction: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
     ///
     /// `trans` changes the payload's format, `scatter` starts the arms of a join, and `continue`
     /// loads the next word of a long trace.

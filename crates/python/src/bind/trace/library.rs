@@ -280,7 +280,7 @@ impl PyRegistered {
     }
 }
 
-/// Warnings about `nodes` as a trace. Raises TraceError if they are not a valid trace.
+/// Returns warnings about the trace `nodes`. Raises TraceError if they are not a valid trace.
 #[pyfunction]
 pub(crate) fn trace_check(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<Vec<String>> {
     let warnings = check_trace(&unwrap(&nodes)?).map_err(Failure::from)?;

@@ -137,7 +137,7 @@ impl PyNode {
         }
     }
 
-    /// The condition of a branch, in its normal form.
+    /// The condition of a branch, as text in its normal form.
     #[getter]
     fn condition(&self) -> Option<String> {
         match &self.inner {
@@ -161,7 +161,7 @@ impl PyNode {
         arms(&self.inner).into_iter().map(|arm| wrap(arm)).collect()
     }
 
-    /// The format before a transformation.
+    /// The payload's format before a transformation.
     #[getter]
     fn src(&self) -> Option<&'static str> {
         match self.inner {
@@ -170,7 +170,7 @@ impl PyNode {
         }
     }
 
-    /// The format after a transformation.
+    /// The payload's format after a transformation.
     #[getter]
     fn dst(&self) -> Option<&'static str> {
         match self.inner {
@@ -270,7 +270,7 @@ pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> 
     parallel(arms, source::fork)
 }
 
-/// Returns a join: the traces in `arms` run in parallel, then the next node runs.
+/// Returns a join: the traces in `arms` run in parallel, and the next node runs after all.
 #[pyfunction]
 pub(crate) fn trace_join(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::join)
