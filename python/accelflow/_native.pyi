@@ -129,7 +129,7 @@ _Costs = tuple[_Values, _Values, _Values, _Values, _Values]
 _Design = tuple[str, str, bool | None, int]
 
 def accelerometer_choices() -> list[tuple[str, list[str]]]:
-    """Return the settings of a kernel that are chosen by name, each with the allowed names."""
+    """Return the settings of an offloaded kernel that have named values, each with the names."""
 
 def accelerometer_evaluate(request: str) -> str:
     """Compute the speedup of a service with offloaded kernels, by the Accelerometer model.
@@ -985,9 +985,10 @@ class TraceExecutor:
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`, to its end.
 
-        Without `call`, `payload` is the packets of a request. With `call`, the kind of message to
-        send, it is the JSON to send or, for a cache's response, the packets received. Raises
-        TraceError, with the number of the step, for the first step that fails.
+        Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
+        `call`, the kind of message to send, it is the JSON to send or, for a cache's response, the
+        packets received. Raises TraceError, with the number of the step, for the first step that
+        fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Set the software of the custom accelerator that the node `kind` calls.
@@ -1085,8 +1086,7 @@ class TraceArrival:
         """The name of the trace that ended."""
     @property
     def arm(self) -> int:
-        """The number of the execution: 0 for the trace itself, 1 and up for those that forks start.
-        """
+        """The number of the execution: 0 for the trace itself, 1 and up for those of forks."""
     @property
     def data(self) -> bytes:
         """The payload: application data, or the packets if the execution ended with sending."""

@@ -15,7 +15,7 @@ impl Checked {
     /// their defaults.
     ///
     /// # Errors
-    /// None in practice: [`ScenarioError`] if a number could not be written as JSON.
+    /// None in practice: all numbers are finite, so JSON can express them.
     pub fn canonical_json(&self) -> Result<String, ScenarioError> {
         let common = &self.resolved.config;
         let changed = |chip: &ResolvedChip| ResolvedChip {
@@ -39,7 +39,7 @@ impl Checked {
     /// without this crate. The speed of the hash does not matter for texts as short as a scenario.
     ///
     /// # Errors
-    /// None in practice: [`ScenarioError`] if a number could not be written as JSON.
+    /// None in practice: all numbers are finite, so JSON can express them.
     pub fn hash(&self) -> Result<String, ScenarioError> {
         Ok(sha256(self.canonical_json()?.as_bytes()))
     }

@@ -202,7 +202,7 @@ impl Wire<'_, '_> {
             }
             _ => {
                 return Err(self.wrong(format!(
-                    "a field has the wire type {kind}, must be 0, 1, 2 or 5"
+                    "a field has the wire type {kind}: must be 0, 1, 2 or 5"
                 )));
             }
         };

@@ -369,7 +369,7 @@ impl Writer<'_> {
         if !self.own.is_empty() {
             let text = text(&self.own, &self.entries).map_err(|error| {
                 let allowed = format!("must be traces that can be written: {error}");
-                Refusal::new("own traces", self.own.len(), allowed)
+                Refusal::new("additional traces", self.own.len(), allowed)
             })?;
             workload["traces"] = json!([{"source": text}]);
         }

@@ -29,8 +29,7 @@ pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<
     py.detach(|| simulate::simulate(request)).map_err(failure)
 }
 
-/// Returns the settings of an offloaded kernel that are chosen by name, each with the allowed
-/// names.
+/// Returns the settings of an offloaded kernel that have named values, each with the names.
 #[pyfunction]
 pub(crate) fn accelerometer_choices() -> Vec<(&'static str, Vec<&'static str>)> {
     fn names<T>(known: &[(&'static str, T)]) -> Vec<&'static str> {

@@ -121,7 +121,7 @@ impl Load {
     fn due(&self, end: Option<Duration>) -> Result<Vec<Duration>, String> {
         if self.arguments.is_empty() || self.callers == 0 {
             return Err(format!(
-                "arguments ({}) and callers ({}): must be at least one each",
+                "arguments ({}) and callers ({}): must be at least 1 each",
                 self.arguments.len(),
                 self.callers
             ));

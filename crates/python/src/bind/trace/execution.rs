@@ -90,9 +90,10 @@ impl PyExecutor {
 
     /// Runs the trace `name` of `image` on `payload`, to its end.
     ///
-    /// Without `call`, `payload` is the packets of a request. With `call`, the kind of message to
-    /// send, it is the JSON to send or, for a cache's response, the packets received. Raises
-    /// TraceError, with the number of the step, for the first step that fails.
+    /// Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
+    /// `call`, the kind of message to send, it is the JSON to send or, for a cache's response, the
+    /// packets received. Raises TraceError, with the number of the step, for the first step that
+    /// fails.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -296,7 +297,7 @@ impl PyRun {
 pub(crate) struct PyArrival {
     /// The name of the trace that ended.
     trace: String,
-    /// The number of the execution: 0 for the trace itself, 1 and up for those that forks start.
+    /// The number of the execution: 0 for the trace itself, 1 and up for those of forks.
     arm: usize,
     /// The payload: application data, or the packets if the execution ended with sending.
     data: Vec<u8>,
