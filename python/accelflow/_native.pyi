@@ -759,7 +759,7 @@ class TraceInstruction:
     def target(self) -> int | None:
         """Where a jump, a failed branch or the second execution of a fork continues.
 
-        The index of a nibble of the word, at most 16, the end of the word.
+        This is the index of a nibble of the word, or 16 for the end of the word.
         """
     @property
     def address(self) -> int | None:
@@ -1419,9 +1419,9 @@ def scenario_watch(
 ) -> str:
     """Simulate a scenario (JSON) and return where the time of one request went, as JSON.
 
-    It is the request of `service` with the number `request` or, if that is None, the one whose
-    response time is the given percentile. Use `accelflow.watching.watch`. Raises AccelflowError for
-    what is not allowed or cannot be simulated.
+    `request` is the request's number in `service`; if it is None, the request is the one whose
+    response time is at `percentile` (0 to 100) of the service's. Use `accelflow.watching.watch`.
+    Raises AccelflowError for what is not allowed or cannot be simulated.
     """
 
 def scenario_why(

@@ -57,7 +57,7 @@ pub enum ImportError {
     },
     /// The import would need a guess or leave something out, which [`crate::Options::strict`]
     /// forbids.
-    #[error("strict = true: must be left out for {what} ({place}), without it: {done}")]
+    #[error("strict = true: must be left out for {what} ({place}); without strict: {done}")]
     Strict {
         /// The file and the distributed trace.
         place: String,

@@ -164,9 +164,9 @@ impl<W: Write> SpanWriter<W> {
         self.write_if_over(service, request)
     }
 
-    /// Records the response to a request. `error` is `None` for an ordinary response. For an error
-    /// it is `Some` with the index, in its phase, of the chain that failed, or `Some(None)` if that
-    /// is not known.
+    /// Records the response to a request. `error` is `None` for an ordinary response,
+    /// `Some(Some(index))` if the chain with this index in its phase failed, and `Some(None)` for
+    /// an error of an unknown chain.
     ///
     /// # Errors
     /// The error of writing to the output.

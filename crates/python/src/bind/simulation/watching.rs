@@ -86,9 +86,9 @@ pub(crate) fn spans_timeline(
 
 /// Simulates a scenario (JSON) and returns where the time of one request went, as JSON.
 ///
-/// It is the request of `service` with the number `request` or, if that is None, the one whose
-/// response time is the given percentile. Use `accelflow.watching.watch`. Raises AccelflowError for
-/// what is not allowed or cannot be simulated.
+/// `request` is the request's number in `service`; if it is None, the request is the one whose
+/// response time is at `percentile` (0 to 100) of the service's. Use `accelflow.watching.watch`.
+/// Raises AccelflowError for what is not allowed or cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, request, percentile, progress=None))]
 pub(crate) fn scenario_watch(

@@ -287,7 +287,7 @@ impl PyInstruction {
 
     /// Where a jump, a failed branch or the second execution of a fork continues.
     ///
-    /// The index of a nibble of the word, at most 16, the end of the word.
+    /// This is the index of a nibble of the word, or 16 for the end of the word.
     #[getter]
     fn target(&self) -> Option<usize> {
         match self.inner {
