@@ -1072,7 +1072,7 @@ class TraceRun:
         """The steps that were executed, in the form of `TraceImage.walk`."""
     @property
     def steps(self) -> list[tuple[str, int, str, int, int]]:
-        """The accelerator calls: (trace, execution, accelerator, bytes read, bytes written)."""
+        """The calls: (trace, execution number, accelerator, bytes read, bytes written)."""
     @property
     def sent(self) -> list[tuple[str, bytes]]:
         """The messages that were sent: (name of the trace, packets)."""

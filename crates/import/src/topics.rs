@@ -32,7 +32,7 @@ topics! {
         => "the duration of the server span is the wait, without the network";
     NEGATIVE = Guessed "spans with a negative duration" => "the duration is taken as 0";
     SKEW = Guessed "clock skew: server spans outside of their client spans"
-        => "nothing is shifted where a client span gives the time; durations are used, not clocks";
+        => "nothing is shifted: the durations of spans are used, not their clocks";
     SHIFTED = Guessed "clock skew: calls without a client span that lie outside of their parents"
         => "they are shifted into the parent";
     LONGER = Guessed "server spans longer than their client spans"

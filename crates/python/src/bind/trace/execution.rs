@@ -260,7 +260,7 @@ impl PyRun {
         visits.map(|visit| describe(visit, &self.kinds)).collect()
     }
 
-    /// The accelerator calls: (trace, execution, accelerator, bytes read, bytes written).
+    /// The calls: (trace, execution number, accelerator, bytes read, bytes written).
     #[getter]
     fn steps(&self) -> Vec<(String, usize, String, usize, usize)> {
         let steps = self.outcome.steps.iter();
