@@ -57,7 +57,7 @@ def test_the_command_reaches_its_precision_and_says_how(tmp_path: Path):
         (("--precision", "p99:2%", "--samples", "x"), "--samples = 'x': must be left out"),
         (("--report", "r.html", "--samples", "x"), "'x': must be left out with --report"),
         (("--warmup", "many"), "--warmup = 'many': must be a number of requests, or mser5"),
-        (("--warmup", "20000"), "warmup = 20000: must be less than requests, 20000"),
+        (("--warmup", "20000"), "warmup = 20000: must be less than the number of requests (20000)"),
         (("--samples", "no/such/folder.parquet"), "must be in a folder that exists"),
         (("--samples", "s.parquet", "--requests", "9000000"), "samples = all: must be at most"),
     ],

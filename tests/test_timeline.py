@@ -222,7 +222,7 @@ def test_servers_of_isolated_services_have_groups_of_their_own(tmp_path: Path) -
         (["--timeline-slowest", "0"], "--timeline-slowest = 0: must be a whole number from 1"),
         (["--timeline-for", "-1"], "--timeline-for = -1.0: must be more than 0"),
         (["--timeline-service", "CPosst"], "did you mean CPost"),
-        (["--timeline-request", "99999999"], "must have a request"),
+        (["--timeline-request", "99999999"], "must have at least one request"),
     ],
 )
 def test_timelines_that_cannot_be_drawn_are_refused_and_not_written(
@@ -341,7 +341,7 @@ def test_spans_that_cannot_be_shown_are_refused(
     command = ["timeline", "spans", str(spans), "--out", str(path)]
     for options, message in (
         (["--service", "shopp"], "did you mean shop"),
-        (["--from", "1000"], "must have a request in the window"),
+        (["--from", "1000"], "must have at least one request in the time window"),
         (["--kind", "jaeger"], str(spans)),
     ):
         assert run([*command, *options]) == 2

@@ -129,20 +129,21 @@ _Costs = tuple[_Values, _Values, _Values, _Values, _Values]
 _Design = tuple[str, str, bool | None, int]
 
 def accelerometer_choices() -> list[tuple[str, list[str]]]:
-    """Return the settings of a kernel that are chosen by name, each with the allowed names."""
+    """Return the settings of an offloaded kernel that have named values, each with the names."""
 
 def accelerometer_evaluate(request: str) -> str:
-    """Compute the gain of offloading the kernels of a service, by Accelerometer's equations.
+    """Compute the speedup of a service with offloaded kernels, by the Accelerometer model.
 
-    `request` and the outcome are JSON. Raises AccelflowError for a value that is out of range or
-    missing.
+    `request` and the returned result are JSON; the result has confidence intervals and
+    sensitivities if the request asks for them. Raises AccelflowError for a value that is out of
+    range or missing.
     """
 
 def accelerometer_simulate(request: str) -> str:
-    """Simulate the offloads of a service's kernels.
+    """Simulate a service that offloads kernels to accelerators.
 
-    `request` and the measurements are JSON. Raises AccelflowError for a value that is out of range
-    or missing.
+    `request` and the returned measurements are JSON. Raises AccelflowError for a value that is out
+    of range or missing.
     """
 
 def accelerometer_sweep(
@@ -155,32 +156,37 @@ def accelerometer_sweep(
     speedup: npt.NDArray[np.float64],
     latency_reduction: npt.NDArray[np.float64],
 ) -> None:
-    """Fill `speedup` and `latency_reduction` with the ratios of each point.
+    """Compute the speedup and the latency reduction of many design points.
 
-    `design` is threading, placement, whether the driver waits, and the thread switches in the
-    latency of Sync-OS; `costs` are setup, transfer, queue and thread switch in cycles, and the
-    acceleration. Points are numbered from `first` on. Raises AccelflowError for a value out of
-    range; the message names the column and the number of its point.
+    Fills the arrays `speedup` and `latency_reduction` with one ratio for each point. `design` is
+    (threading, placement, whether the driver waits for the accelerator, number of thread switches
+    in the latency of Sync-OS). `costs` are, in cycles, the setup, the transfer, the queueing and a
+    thread switch, and as a ratio the acceleration. `host` is the host's cycles per second,
+    `kernel_share` the fraction of them in the kernel, `offloads` the offloads per second. Points
+    are numbered from `first` in messages. Raises AccelflowError for a value out of range; the
+    message names the column and the point.
     """
 
 def erlang_c(servers: int, offered: float) -> float:
-    """Return the probability that an arrival at an M/M/k queue of `servers` waits (Erlang's C).
+    """Return the probability that an arrival at an M/M/k queue has to wait (Erlang's C formula).
 
-    `offered` is the load in erlangs, below `servers`.
+    The queue has `servers` servers; `offered` is the load in erlangs, below `servers`.
     """
 
 def measure_bodies(rounds: int, calls: int) -> str:
-    """Measure the software bodies, offloads to them and thread switches on this machine.
+    """Measure the accelerators' software implementations and thread switches on this machine.
 
-    Returns JSON: `bodies` by name, each with `setup_ns`, `transfer_ns` (a value for each of the
-    `rounds`) and `sizes`, and `thread_switch_ns`. A value is the median of `calls`. Raises
+    There are `rounds` rounds, each of `calls` calls; a value is the median of its round. Returns
+    JSON: `bodies` by accelerator, each with `setup_ns` and `transfer_ns` (the costs of an offload,
+    one value per round) and `sizes` (times by size of the input); and `thread_switch_ns`. Raises
     AccelflowError for a count of 0, and if the process may use only one core.
     """
 
 def crc32c(data: bytes, tables: bool) -> int:
-    """Return the CRC-32C of `data`.
+    """Return the CRC-32C checksum (Castagnoli) of `data`.
 
-    The processor's instruction computes it if there is one; with `tables`, only tables do.
+    The processor's instruction computes it if there is one. If `tables` is true, software with
+    lookup tables always does.
     """
 
 def accelerometer_break_even(
@@ -194,62 +200,79 @@ def accelerometer_break_even(
     from_bytes: npt.NDArray[np.float64],
     to_bytes: npt.NDArray[np.float64],
 ) -> None:
-    """Fill `from_bytes` and `to_bytes` with the sizes in bytes between which an offload pays."""
+    """Compute the range of offload sizes, in bytes, that pay off, for many design points.
+
+    Fills the arrays `from_bytes` and `to_bytes` with the smallest and largest such size of each
+    point. `in_latency` asks for sizes that reduce latency, instead of sizes that increase
+    throughput. The kernel takes `cycles_per_byte` times size to the power of `complexity` cycles on
+    the host; moving it takes `transfer_per_byte` cycles per byte in addition. `design`, `costs` and
+    `first` are those of `accelerometer_sweep`. Raises AccelflowError for a value out of range; the
+    message names the column and the point.
+    """
 
 def relief_suite(request: str) -> str:
-    """Return the maximum throughput of RELIEF's applications; request and outcome are JSON.
+    """Simulate RELIEF's applications and return their maximum throughput as JSON.
 
-    Raises AccelflowError for an unknown application and if the simulation fails.
+    They run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the numbers of task
+    graphs and the platform's options. Raises AccelflowError for an unknown application and if the
+    simulation fails.
     """
 
 def area_model(changes: str) -> str:
-    """Return the areas of AccelFlow, section VI. `changes` (JSON) replaces inputs by name.
+    """Return the chip areas of AccelFlow (section VI) in mm2, as JSON.
 
-    Raises AccelflowError for an unknown input and a value out of range.
+    `changes` (JSON) replaces inputs of the model by name. Raises AccelflowError for an unknown
+    input and a value out of range.
     """
 
 def power_model(area_changes: str, power_changes: str) -> str:
-    """Return the maximum powers of AccelFlow, section VII.B.5; the changes are JSON.
+    """Return the maximum powers of AccelFlow (section VII.B.5) in W, as JSON.
 
-    Raises AccelflowError for an unknown input and a value out of range.
+    `area_changes` and `power_changes` (JSON) replace inputs of the models of area and power by
+    name. Raises AccelflowError for an unknown input and a value out of range.
     """
 
 def energy_model(request: str) -> str:
-    """Return the energy in joules of a system's work in a window; `request` and outcome are JSON.
+    """Return the energy that a system uses in a time window, in joules, as JSON.
 
+    `request` (JSON) has the system, the length of the window and what was active for how long.
     Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
     """
 
 def cerebros_names() -> tuple[list[str], list[str]]:
-    """Return the names of the services and of the designs, in the paper's order."""
+    """Return the names of the services and of the designs of Cerebros, in the paper's order."""
 
 def cerebros_services() -> str:
-    """Return the services of the Cerebros paper, as JSON."""
+    """Return the Cerebros paper's services as JSON: functions, messages, schemas, working sets."""
 
 def cerebros_simulate(request: str) -> str:
-    """Serve requests of one service under one design; both are JSON.
+    """Simulate requests to a service of the Cerebros paper under one design, and return JSON.
 
-    Raises AccelflowError for an unknown name and if the simulation fails.
+    `request` (JSON) names the service and the design, and sets the load and the parameters. Raises
+    AccelflowError for an unknown name and if the simulation fails.
     """
 
 def cerebros_designs(request: str) -> str:
-    """Return the RPC layer's cycles under each design, as JSON; `request` (JSON) sets parameters.
+    """Return the RPC layer's cycles per request under each Cerebros design, as JSON.
 
-    Raises AccelflowError for a value out of range.
+    `request` (JSON) replaces parameters of the analytic model. Raises AccelflowError for a value
+    out of range.
     """
 
 class AccelflowError(Exception):
     """A failure that the user can act on.
 
-    If it refuses a value, `place` is the name of the setting; otherwise None.
+    If a value is not allowed, `place` is the name of the setting or field that has it; otherwise it
+    is None.
     """
 
     place: str | None
 
 class DeclaredError(AccelflowError):
-    """An exception that the interface declares for a function.
+    """An exception that the service's interface declares for a function.
 
-    Its arguments are the name of its field in `throws`, and the dict of its members.
+    Its arguments are the name of the exception's field in the function's `throws` clause, and the
+    dict of its members.
     """
 
 class CallError(AccelflowError):
@@ -265,7 +288,7 @@ class CallError(AccelflowError):
     """The text of the status, if the service has sent one."""
 
 class TraceError(AccelflowError):
-    """A trace that cannot be built, registered, linked, read from a file or continued."""
+    """A trace that cannot be built, registered, linked, read from a file or executed to its end."""
 
     reason: str
     """A stable name of the reason, such as bad_condition or never_ends."""
@@ -278,18 +301,21 @@ class TraceError(AccelflowError):
 
 @final
 class Cancel:
-    """Ends calls from another thread."""
+    """A handle that cancels calls from another thread."""
 
     def __new__(cls) -> Cancel: ...
     def cancel(self) -> None:
-        """End all calls that have this handle, and later calls with it."""
+        """Cancel all calls that were given this handle, and later calls with it."""
     @property
     def cancelled(self) -> bool:
         """Whether `cancel` was called."""
 
 @final
 class Client:
-    """A client of the functions that a `.thrift` file declares; calls run the traces T9 and T10."""
+    """A client of the functions that a Thrift file (`.thrift`) declares.
+
+    A call executes the traces T9, which sends the request, and T10, which receives the response.
+    """
 
     def __new__(
         cls,
@@ -303,7 +329,13 @@ class Client:
         idempotent: list[str],
         bounds: dict[str, Any],
     ) -> Client:
-        """Read the interface and, for TLS, the certificates. Raises AccelflowError."""
+        """Create a client of the service at `address` (HOST:PORT).
+
+        Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the
+        functions that may be called again after a failure; `bounds` limits times, retries and
+        connections. Raises AccelflowError for a file that cannot be used and for a setting that is
+        not allowed.
+        """
     def call(
         self,
         method: str,
@@ -314,19 +346,22 @@ class Client:
         idempotent: bool = False,
         scope: Scope | None = None,
     ) -> Any:
-        """Call `Service.method` with its arguments and return its value.
+        """Call the function `method` (`Service.method`) with its arguments and return its value.
 
-        Raises DeclaredError and CallError.
+        Raises DeclaredError for an exception that the interface declares, and CallError for a
+        failed call.
         """
     def set_traces(self, traces: Any) -> int:
-        """Use `accelflow.own_traces.ClientTraces` for further calls; None: the built-in traces.
+        """Use other traces for further calls: an `accelflow.own_traces.ClientTraces`.
 
-        Returns the number of replacements so far. Raises AccelflowError for traces that do not fit.
+        None restores the built-in traces. Returns how often traces have been replaced so far.
+        Raises AccelflowError for traces that do not fit the client's calls.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them.
+        """Read the trace file again and use its traces for further calls.
 
-        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        Returns how often traces have been replaced so far. Raises AccelflowError for traces that do
+        not fit the client's calls, and if the traces are not from a file.
         """
     def drive(
         self,
@@ -337,21 +372,25 @@ class Client:
         progress: Callable[[int, int], object] | None = None,
         until_s: float | None = None,
     ) -> list[tuple[float, float, bool]]:
-        """Call `Service.method` when calls are due, on at most `callers` threads.
+        """Call `method` (`Service.method`) at given times on `callers` threads, to generate load.
 
-        Returns (lateness, response time from the due time, success) of each call, in us. Calls that
-        have not begun `until_s` seconds after the start are neither made nor returned.
+        Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
+        start, or as soon as a thread is free. Returns for each call (its delay after the due time,
+        the time from the due time to its end, whether it succeeded), with times in us. `progress`
+        is called regularly with the number of finished calls and the total number; an exception
+        that it raises ends the load. Calls that have not begun `until_s` seconds after the start
+        are neither made nor returned.
         """
     def connections(self) -> tuple[int, int, int]:
-        """Return the numbers of open connections, idle connections, and waiting calls."""
+        """Return the numbers of (open connections, idle connections, calls that wait for one)."""
     def metrics(self) -> str:
-        """Return the metrics in the text format of Prometheus."""
+        """Return the client's metrics in Prometheus' text format."""
 
 @final
 class GrpcClient:
-    """A client of the methods that a `.proto` file declares, over HTTP/2.
+    """A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
 
-    Calls run the traces T9 and T10.
+    A call executes the traces T9, which sends the request, and T10, which receives the response.
     """
 
     def __new__(
@@ -364,7 +403,12 @@ class GrpcClient:
         idempotent: list[str],
         bounds: dict[str, Any],
     ) -> GrpcClient:
-        """Read the interface and, for TLS, the certificates. Raises AccelflowError."""
+        """Create a client of the service at `address` (HOST:PORT).
+
+        Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the methods
+        that may be called again after a failure; `bounds` limits times, retries and connections.
+        Raises AccelflowError for a file that cannot be used and for a setting that is not allowed.
+        """
     def call(
         self,
         method: str,
@@ -376,25 +420,33 @@ class GrpcClient:
         idempotent: bool = False,
         scope: Scope | None = None,
     ) -> Any:
-        """Call `Service.Method` with its request and return its response. Raises CallError."""
-    def set_traces(self, traces: Any) -> int:
-        """Use `accelflow.own_traces.ClientTraces` for further calls; None: the built-in traces.
+        """Call `method` (`Service.Method`) with the dict `request` and return the response's dict.
 
-        Returns the number of replacements so far. Raises AccelflowError for traces that do not fit.
+        Raises CallError for a failed call.
+        """
+    def set_traces(self, traces: Any) -> int:
+        """Use other traces for further calls: an `accelflow.own_traces.ClientTraces`.
+
+        None restores the built-in traces. Returns how often traces have been replaced so far.
+        Raises AccelflowError for traces that do not fit the client's calls.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them.
+        """Read the trace file again and use its traces for further calls.
 
-        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        Returns how often traces have been replaced so far. Raises AccelflowError for traces that do
+        not fit the client's calls, and if the traces are not from a file.
         """
     def connections(self) -> tuple[int, int, int]:
-        """Return the numbers of open connections, idle connections, and waiting calls."""
+        """Return the numbers of (open connections, idle connections, calls that wait for one)."""
     def metrics(self) -> str:
-        """Return the metrics in the text format of Prometheus."""
+        """Return the client's metrics in Prometheus' text format."""
 
 @final
 class HttpClient:
-    """A client of one HTTP/1.1 server; requests run the traces T11 and T12."""
+    """A client of one HTTP/1.1 server.
+
+    A request executes the traces T11, which sends it, and T12, which receives the response.
+    """
 
     def __new__(
         cls,
@@ -404,7 +456,12 @@ class HttpClient:
         codec: str,
         bounds: dict[str, Any],
     ) -> HttpClient:
-        """Read, for TLS, the certificates. Raises AccelflowError."""
+        """Create a client of the server at `address` (HOST:PORT).
+
+        Reads the certificates if `tls` is given. `codec` is the compression of bodies (zstd, snappy
+        or gzip); `bounds` limits times, retries and connections. Raises AccelflowError for a file
+        that cannot be used and for a setting that is not allowed.
+        """
     def request(
         self,
         method: str,
@@ -417,59 +474,69 @@ class HttpClient:
         idempotent: bool = False,
         scope: Scope | None = None,
     ) -> tuple[int, bytes]:
-        """Send a request and return status and body of the response. Raises CallError."""
+        """Send an HTTP request and return the status code and the body of the response.
+
+        Raises CallError for a failed call.
+        """
     @staticmethod
     def json(value: Any) -> bytes:
-        """Return the JSON text of a value.
+        """Return the JSON text of a value, as bytes.
 
         Raises TypeError and ValueError for a value that JSON cannot represent.
         """
     def set_traces(self, traces: Any) -> int:
-        """Use `accelflow.own_traces.ClientTraces` for further calls; None: the built-in traces.
+        """Use other traces for further calls: an `accelflow.own_traces.ClientTraces`.
 
-        Returns the number of replacements so far. Raises AccelflowError for traces that do not fit.
+        None restores the built-in traces. Returns how often traces have been replaced so far.
+        Raises AccelflowError for traces that do not fit the client's calls.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them.
+        """Read the trace file again and use its traces for further calls.
 
-        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        Returns how often traces have been replaced so far. Raises AccelflowError for traces that do
+        not fit the client's calls, and if the traces are not from a file.
         """
     def connections(self) -> tuple[int, int, int]:
-        """Return the numbers of open connections, idle connections, and waiting calls."""
+        """Return the numbers of (open connections, idle connections, calls that wait for one)."""
     def metrics(self) -> str:
-        """Return the metrics in the text format of Prometheus."""
+        """Return the client's metrics in Prometheus' text format."""
 
 @final
 class TraceNode:
-    """One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
+    """One element of a trace's source: a call, a branch, a fork, a tail, ... Immutable.
 
-    Attributes that a kind of node lacks are None, or an empty list for `arms`.
+    The functions of `accelflow.trace` create nodes. An attribute that does not apply to a kind of
+    node is None, or an empty list for `arms`.
     """
 
     @property
     def kind(self) -> str:
-        """accelerator, branch, trans, fork, join, meet, tail, continue or notify."""
+        """The kind of node: accelerator, branch, trans, fork, join, meet, tail, continue or notify.
+
+        `trans` is a change of the payload's format, `meet` the point where the arms of a join meet,
+        `continue` the load of the next word of a long trace.
+        """
     @property
     def name(self) -> str | None:
         """The accelerator that is called, or the trace or part that a tail or continue leads to."""
     @property
     def declaration(self) -> str | None:
-        """The declaration of a custom accelerator."""
+        """The declaration of the custom accelerator that is called, in the language of traces."""
     @property
     def condition(self) -> str | None:
-        """The condition of a branch, in normal form."""
+        """The condition of a branch, as text in its normal form."""
     @property
     def likely(self) -> bool | None:
-        """The expected outcome of a branch, if its author stated one."""
+        """Which outcome of a branch its author expects, True or False; None if not stated."""
     @property
     def arms(self) -> list[list[TraceNode]]:
         """The true and the false arm of a branch, or the arms of a fork or join."""
     @property
     def src(self) -> str | None:
-        """The format before a transformation."""
+        """The payload's format before a transformation."""
     @property
     def dst(self) -> str | None:
-        """The format after a transformation."""
+        """The payload's format after a transformation."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self, /) -> int: ...
 
@@ -479,12 +546,13 @@ def trace_accel(name: str) -> TraceNode:
 def trace_kind(name: str, directions: str, yields: Sequence[tuple[str, str]]) -> TraceNode:
     """Declare a custom accelerator, and return a call of it.
 
-    The accelerator processes messages of `directions` (both, receives or sends) and yields facts,
-    each a name and a type (number or text). Raises TraceError for an invalid declaration.
+    The accelerator processes messages of `directions` (both, receives or sends). It yields facts,
+    which branches can test, each a name and a type (number or text). Raises TraceError for an
+    invalid declaration.
     """
 
 def trace_declarations(nodes: Sequence[TraceNode]) -> str:
-    """Return the declarations of the custom accelerators that `nodes` call, a line each."""
+    """Return the declarations of the custom accelerators that `nodes` call, one per line."""
 
 def trace_branch(
     condition: str,
@@ -492,134 +560,147 @@ def trace_branch(
     on_false: Sequence[TraceNode],
     likely: bool | None = None,
 ) -> TraceNode:
-    """Return a branch on `condition`.
+    """Return a branch: if `condition` holds for the payload, `on_true` runs, otherwise `on_false`.
 
-    Raises TraceError, with the position of the offending character, for a condition that does not
-    parse or type-check.
+    `likely` is the outcome that the author expects. Raises TraceError, with the position of the
+    offending character, for a condition that does not parse or type-check.
     """
 
 def trace_trans(src: str, dst: str) -> TraceNode:
-    """Return a change of format. Raises TraceError for an unknown format and for two equal ones."""
+    """Return a transformation of the payload from the format `src` to the format `dst`.
+
+    Raises TraceError for an unknown format and for two equal ones.
+    """
 
 def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Return a fork: `arms` run in parallel, each to its own end."""
+    """Return a fork: the traces in `arms` run in parallel, each to its own end."""
 
 def trace_join(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Return a join: `arms` run in parallel, and the next node runs once all have reached it."""
+    """Return a join: the traces in `arms` run in parallel, and the next node runs after all."""
 
 def trace_tail(name: str) -> TraceNode:
-    """Return the end of a trace that is followed by the trace called `name`."""
+    """Return the end of a trace after which the trace called `name` runs."""
 
 def trace_notify() -> TraceNode:
-    """Return the end of a trace, where the core is notified."""
+    """Return the end of a trace that notifies the core."""
 
 def trace_listing(nodes: Sequence[TraceNode]) -> str:
-    """Return the source text of `nodes`, indented."""
+    """Return the source text of `nodes`, in the language of traces."""
 
 def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
-    """Return warnings about the trace `nodes`. Raises TraceError if it is invalid."""
+    """Return warnings about the trace `nodes`. Raises TraceError if they are not a valid trace."""
 
 def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
-    """Name, description by Table II, and source of each template of the paper."""
+    """Return the paper's traces T1 to T12: name, description in Table II, and source of each."""
 
 @final
 class RegisteredTrace:
-    """A trace of a library."""
+    """A trace that is registered in a `TraceLibrary`."""
 
     @property
     def name(self) -> str:
-        """The name."""
+        """The trace's name."""
     @property
     def nodes(self) -> list[TraceNode]:
-        """The source as registered."""
+        """The trace's source, as it was registered."""
     @property
     def warnings(self) -> list[str]:
-        """Warnings about the trace."""
+        """Warnings about the trace, one sentence each."""
     @property
     def parts(self) -> list[tuple[str, list[TraceNode]]]:
-        """The names and nodes of the pieces that fit a word each, the entry first."""
+        """The parts of the trace, each of which fits a 64-bit word, in order: (name, nodes)."""
 
 @final
 class TraceLibrary:
-    """Named traces that may refer to one another in any order of registration.
+    """A collection of named traces, which may refer to one another.
 
-    Safe to use from several threads.
+    A trace may be registered before the traces that its tails name. Safe to use from several
+    threads.
     """
 
     def __new__(cls, *, templates: bool = True) -> TraceLibrary:
-        """A library with or without the templates of the paper."""
+        """Create a library, with the paper's traces T1 to T12 if `templates` is true."""
     def register(
         self, name: str, nodes: Sequence[TraceNode], *, replace: bool = False
     ) -> list[str]:
-        """Check `nodes`, add them as `name` and return warnings about them.
+        """Register the trace `nodes` as `name`, and return warnings about it.
 
-        The same trace may be registered twice. Raises TraceError for an impossible trace and, if
-        not `replace`, for a name that another trace has; the library is then as it was.
+        An equal trace may be registered again. Raises TraceError for an invalid trace and, unless
+        `replace` is true, for a name that another trace has; the library is then unchanged.
         """
     def of_service(self, name: str) -> TraceLibrary:
-        """Return the library as the service `name` sees it.
+        """Return a view of the library with the rights of the service `name`.
 
         The service may run its own traces and those without an owner, and replace and remove only
-        its own. Raises TraceError for an invalid name, and for another service's view.
+        its own. Raises TraceError for an invalid name, and if this view belongs to another service.
         """
     @property
     def service_name(self) -> str | None:
-        """The service whose view of the library this is; None for the operator's."""
+        """The service with whose rights the library is viewed; None for the operator's view."""
     def owner(self, name: str) -> str | None:
         """Return the service that a trace belongs to; None if all may use it.
 
         Raises TraceError if there is no such trace.
         """
     def remove(self, name: str) -> bool:
-        """Remove the trace called `name`, and return whether it was there.
+        """Remove the trace called `name`, and return whether it was registered.
 
-        Raises TraceError for a trace that is not the service's. Linked images keep it.
+        Trace memories that are already linked keep it. Raises TraceError for a trace that the
+        service does not own.
         """
     def names(self) -> list[str]:
         """Return the names of all traces, in the order of registration."""
     def get(self, name: str) -> RegisteredTrace:
         """Return the trace `name`. Raises TraceError, with the known names, for an unknown one."""
     def link(self) -> TraceImage:
-        """Lay all traces out in a trace memory.
+        """Link all traces into a trace memory.
 
-        Raises TraceError for a dangling tail, a chain that never ends, too many conditions or a
-        full memory.
+        Raises TraceError for a tail to a trace that is not registered, a chain that never ends, too
+        many conditions or a full memory.
         """
     def link_from(self, name: str) -> TraceImage:
-        """Lay out the trace called `name` and those that its tails lead to.
+        """Link the trace called `name`, and the traces that its tails lead to, into a trace memory.
 
-        Raises TraceError as link does, but only for errors in these traces.
+        Raises TraceError as `link` does, but only for errors of these traces.
         """
     def __contains__(self, key: str, /) -> bool: ...
     def __len__(self, /) -> int: ...
 
 @final
 class TraceImage:
-    """A linked trace memory: words, their names and the predicates that they test. Immutable.
+    """A linked trace memory (ATM): the words of traces, and the conditions that they test.
 
-    Every image that exists obeys the rules of the language, so all its traces end.
+    Immutable.
+
+    Every image obeys the rules of the language, so all its traces end.
     """
 
     @staticmethod
     def from_bytes(data: bytes) -> TraceImage:
-        """Return the image in the bytes of a trace file. Raises TraceError for any other bytes."""
+        """Read an image from the bytes of a trace file. Raises TraceError for any other bytes."""
     def to_bytes(self) -> bytes:
         """Return the image as the bytes of a trace file."""
     @property
     def words(self) -> list[int]:
-        """All words, by address, as integers of 64 bits."""
+        """The 64-bit words of the memory, in the order of their addresses."""
     @property
     def names(self) -> list[str]:
-        """The name of each word: a trace's, or NAME.1, NAME.2 ... for the later parts of one."""
+        """The name of each word, in the order of addresses.
+
+        It is that of a trace, or NAME.1, NAME.2 and so on for the later words of a long trace.
+        """
     @property
     def traces(self) -> list[str]:
-        """The names of all traces, by address."""
+        """The names of all traces, in the order of their addresses."""
     @property
     def predicates(self) -> list[str]:
-        """The conditions that words name by index."""
+        """The conditions of branches, in the order of the indices by which words refer to them."""
     @property
     def fields(self) -> list[str]:
-        """The facts that the predicates read, by index: fields, bytes, bits, texts."""
+        """The facts of payloads that the conditions read, in the order of their indices.
+
+        A fact is a field, a byte, a bit or the comparison of a text.
+        """
     @property
     def kinds(self) -> list[str]:
         """The declarations of the custom accelerators that words call, by number."""
@@ -629,82 +710,88 @@ class TraceImage:
         Raises TraceError, which lists the names, for an unknown one.
         """
     def decode(self, address: int) -> list[TraceInstruction]:
-        """Return the instructions of the word at `address`, from its first nibble to its last.
+        """Return the instructions of the word at `address`, in order.
 
-        Each of the trailing zero nibbles is one `end`. Raises IndexError outside the memory.
+        A nibble is 4 bits of the word. Each of the trailing zero nibbles is one `end`. Raises
+        IndexError for an address outside the memory.
         """
     def disassemble(self) -> list[tuple[str, list[TraceNode]]]:
-        """Return the names and sources of all words; linking these gives the same image."""
+        """Return the name and the source of each word; linking these gives the same image."""
     def walk(
         self, name: str, facts: Mapping[str, int], *, max_visits: int = 100_000
     ) -> list[tuple[str, str]]:
-        """Return the steps of the trace `name`, with tails, for a payload with the fields `facts`.
+        """Return the steps of the trace `name` and its successors for a payload with `facts`.
 
-        Steps are pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
-        ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter', ''), then
-        ('wait', '') where an arm reaches it and ('join', '') for the last arm. Arms follow one
-        another. Raises TraceError, with the number of the step, for a missing field, and after
-        `max_visits` visits: each fork doubles the work after it, so a trace may be very long.
+        `facts` are integers by name. Steps are pairs such as ('enter', 'T1'), ('receive', 'TCP'),
+        ('call', 'Decr'), ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter',
+        ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
+        of a fork or join follow one another. Raises TraceError, with the number of the step, for a
+        fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
+        a trace may be very long.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self, /) -> int: ...
 
 @final
 class TraceInstruction:
-    """One instruction of a word. Attributes that it lacks are None."""
+    """One instruction of a word of trace memory. Attributes that it lacks are None."""
 
     @property
     def position(self) -> int:
-        """The index of its first nibble in the word, 0 to 15."""
+        """The index of the instruction's first nibble (4 bits) in the word, 0 to 15."""
     @property
     def nibbles(self) -> str:
-        """Its nibbles in hexadecimal."""
+        """The instruction's nibbles (4 bits each) in hexadecimal."""
     @property
     def operation(self) -> str:
-        """end, call, branch, trans, fork, scatter, join, tail, jump or continue."""
+        """The instruction: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
+
+        `trans` changes the payload's format, `scatter` starts the arms of a join, and `continue`
+        loads the next word of a long trace.
+        """
     @property
     def name(self) -> str | None:
         """The accelerator of a call, or both formats of a transformation, as in JSON>str."""
     @property
     def predicate(self) -> int | None:
-        """The index of the predicate that a branch tests."""
+        """The index of the condition that a branch tests."""
     @property
     def target(self) -> int | None:
-        """The position where a jump, a failed branch or the second execution of a fork continues.
+        """Where a jump, a failed branch or the second execution of a fork continues.
 
-        It is at most 16, the end of the word.
+        This is the index of a nibble of the word, or 16 for the end of the word.
         """
     @property
     def address(self) -> int | None:
-        """The address that a tail or a continue loads."""
+        """The trace-memory address of the word that a tail or a continue loads."""
 
 @final
 class Request:
-    """The function, client, deadline and metadata of the request that a handler serves."""
+    """The request that a handler serves: its function, client, deadline and metadata."""
 
     @property
     def service(self) -> str:
-        """The service that declares the function."""
+        """The name of the service that declares the function."""
     @property
     def method(self) -> str:
-        """The function."""
+        """The name of the called function."""
     @property
     def peer(self) -> str:
-        """Address and port of the client."""
+        """The client's address and port."""
     @property
     def peer_identities(self) -> list[str]:
         """The DNS names and URIs in the client's verified certificate.
 
-        Empty unless the server has `client_ca`.
+        Empty unless the server has the setting `client_ca`.
         """
     @property
     def abandoned(self) -> bool:
-        """Whether the client is known to have abandoned the request; only gRPC reports it."""
+        """Whether the client is known to have stopped waiting; only gRPC reports it."""
     @property
     def metadata(self) -> list[tuple[str, str | bytes]]:
-        """The client's metadata, in pairs of name and value; only gRPC has it.
+        """The metadata of a gRPC call, as pairs of name and value; empty for other protocols.
 
-        Values are bytes where the name ends in ``-bin``. Names are lower case.
+        Names are lower case. Values are bytes where the name ends in ``-bin``.
         """
     def get(self, name: str) -> str | bytes | None:
         """Return the first value of the metadata called `name`; None if the request has none."""
@@ -713,7 +800,7 @@ class Request:
 
 @final
 class Scope:
-    """Deadline and trace of a request, for other threads that work for it."""
+    """The deadline and trace context of a request, for other threads that work on it."""
 
     @property
     def abandoned(self) -> bool:
@@ -723,27 +810,31 @@ class Scope:
         """Return the seconds until the request's deadline; None without one."""
 
 def current_scope() -> Scope | None:
-    """Return the scope of this thread's request; None if that has neither deadline nor trace."""
+    """Return the deadline and trace context of the request that this thread serves.
+
+    None if it serves none, or one with neither.
+    """
 
 @final
 class Promise:
-    """The pending answer of a coroutine.
+    """The pending response of a request whose handler is a coroutine.
 
-    It is given once; if it is dropped, the request is answered with an error.
+    Only the first answer counts. If the promise is dropped without one, the request is answered
+    with an error.
     """
 
     def keep(self, value: Any) -> None:
-        """Answer the request with a value."""
+        """Answer the request with the value that the coroutine returned."""
     def fail(self, raised: BaseException) -> None:
-        """Answer the request with an exception."""
+        """Answer the request with the exception that the coroutine raised."""
     def when_abandoned(self, tell: Callable[[], object]) -> None:
-        """Register `tell` to be called once, from any thread, when the request is abandoned."""
+        """Call `tell` once, from any thread, when the client stops waiting for the answer."""
 
 @final
 class Server:
-    """A server of the functions that a `.thrift` file declares.
+    """A server of the functions that a Thrift (`.thrift`) or gRPC (`.proto`) file declares.
 
-    Requests run T1, the handler, and T2 or T3.
+    A request executes the trace T1, its handler, and then T2 or T3.
     """
 
     def __new__(
@@ -752,10 +843,11 @@ class Server:
         settings: Any,
         error_log: Callable[[str, str, str, str, str, bool], None],
     ) -> Server:
-        """Read the interface and the files of `settings`, those of `accelflow.server`.
+        """Create a server from an interface file and `settings` (of `accelflow.server`).
 
-        `error_log` is called with each error's id, code, function, peer and text, and whether the
-        request is at fault. Raises AccelflowError.
+        `error_log` is called for each error with its id, code, function, client and text, and
+        whether the request is at fault. Raises AccelflowError for a file that cannot be used and
+        for a setting that is not allowed.
         """
     def handle(
         self,
@@ -764,65 +856,82 @@ class Server:
         takes_request: bool,
         begin: Callable[[Coroutine[Any, Any, Any], Promise], object],
     ) -> None:
-        """Set the handler of `Service.method`.
+        """Set the handler of the function `name` (`Service.method`).
 
-        It is given the dict of arguments, and the request if it takes that, and returns the value
-        or a coroutine; `begin` is given each coroutine and the promise of its value. Raises
-        AccelflowError for a function that the interface lacks, and once the server was started.
+        The handler is called with the dict of arguments and, if `takes_request`, with the request.
+        It returns the value or a coroutine; `begin` is called with each coroutine and the promise
+        of its value. Raises AccelflowError for a function that the interface lacks, and once the
+        server was started.
         """
     def due_within(self, name: str, within_s: float) -> None:
-        """Set the time within which calls of `Service.method` are to be answered.
+        """Set the time in seconds in which calls of `name` (`Service.method`) should be answered.
 
-        Raises AccelflowError for a function that the interface lacks, and a time out of its range.
+        Raises AccelflowError for a function that the interface lacks, a time out of range, and once
+        the server was started.
         """
     def set_traces(self, traces: Any) -> int:
-        """Serve with `accelflow.own_traces.ServerTraces` from now on; None: the built-in traces.
+        """Serve requests with other traces from now on: an `accelflow.own_traces.ServerTraces`.
 
-        Returns the number of replacements since the start. Raises AccelflowError for traces that do
-        not fit.
+        None restores the built-in traces. Returns how often traces have been replaced since the
+        start. Raises AccelflowError for traces that do not fit; the server then keeps its current
+        traces.
         """
     def reload_traces(self) -> int:
-        """Read the file of the traces again, and replace them.
+        """Read the trace file again and serve requests with its traces from now on.
 
-        Raises AccelflowError as `set_traces`, and if the traces are not from a file.
+        Returns how often traces have been replaced since the start. Raises AccelflowError for
+        traces that do not fit, and if the traces are not from a file.
         """
     def start(self, host: str, port: int) -> int:
-        """Listen on `host`, an IP address or a name, and return the port.
+        """Start the server on `host` (an IP address or a name) and `port`, and return the port.
 
-        Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there.
+        Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there,
+        and once it was started or stopped.
         """
     def admin_port(self) -> int | None:
-        """Return the operators' port; None without one."""
+        """Return the port of the operators' interface; None without one or while stopped."""
     def reshape(self, tenant: str, shaping: object) -> None:
-        """Replace the shaping of a tenant's traffic. Raises AccelflowError."""
-    def set_slo(self, tenant: str, slo: object) -> None:
-        """Request an SLO for a tenant. Raises AccelflowError if it is refused."""
-    def remove_slo(self, tenant: str) -> bool:
-        """Remove a tenant's SLO; return whether it had one. Raises AccelflowError."""
-    def slo_page(self) -> str:
-        """Return the tenants' SLOs, use and results, and the remaining capacity, as JSON.
+        """Replace the limits on a tenant's traffic (`accelflow.server.Shaping`).
 
-        Raises AccelflowError without a control plane, or if the server is not running.
+        Raises AccelflowError for an unknown tenant or a value that is not allowed, and unless the
+        server is running.
+        """
+    def set_slo(self, tenant: str, slo: object) -> None:
+        """Request a service-level objective for a tenant from the control plane.
+
+        Raises AccelflowError if the SLO is refused or not allowed, for an unknown tenant, and
+        unless the server is running with a control plane.
+        """
+    def remove_slo(self, tenant: str) -> bool:
+        """Remove a tenant's service-level objective, and return whether it had one.
+
+        Raises AccelflowError for an unknown tenant, and unless the server is running with a control
+        plane.
+        """
+    def slo_page(self) -> str:
+        """Return the tenants' SLOs, their use and results, and the remaining capacity, as JSON.
+
+        Raises AccelflowError unless the server is running with a control plane.
         """
     def metrics(self) -> str:
         """Return the metrics in Prometheus' text format; empty unless the server is running."""
     def recording(self, services: dict[str, str], date: str) -> str:
-        """Return a recording of the latest requests, as JSON.
+        """Return a recording (JSON): operations of the latest requests, their sizes and costs.
 
-        `services` maps `Service.method` to the name in the recording. Raises AccelflowError if
-        there were none.
+        `services` maps `Service.method` to the service's name in the recording; `date` is written
+        into it. Raises AccelflowError if there were no requests.
         """
     def stop(self, grace_s: float) -> int:
-        """Stop listening, and wait up to `grace_s` for requests in progress.
+        """Stop the server after at most `grace_s` seconds, in which requests in progress may end.
 
         Returns the number of connections that were closed before their requests had ended.
         """
 
 @final
 class TraceConnection:
-    """One end of a connection: its interface, its keys, and its sequence numbers.
+    """One end of a network connection: its interface, TLS keys, and TLS and TCP sequence numbers.
 
-    Runs continue it, one after the other.
+    Each run of a trace continues it where the last one ended.
     """
 
     def __new__(
@@ -839,159 +948,178 @@ class TraceConnection:
         peer: str | None = None,
         cores: int = 36,
     ) -> TraceConnection:
-        """A connection whose messages are of a `.thrift` interface.
+        """Create a connection for messages that a Thrift file (`.thrift`) declares.
 
-        With secrets it has TLS 1.3: those are its application traffic secrets, as SSLKEYLOGFILE has
-        them, `read_record` and `write_record` the numbers of the next records. With addresses,
-        payloads are packets of IPv4; without, the bytes that a socket gives. Raises TraceError for
-        what cannot be used.
+        `read_secret` and `write_secret`, the application traffic secrets as SSLKEYLOGFILE has them,
+        make it use TLS 1.3 with the cipher suite `suite`; `read_record` and `write_record` are then
+        the numbers of the next records. With the addresses `local` and `peer`, payloads are IPv4
+        packets; without, the bytes that a socket gives. LdB balances over `cores` cores. Raises
+        TraceError for an interface, secret or address that cannot be used.
         """
     def run(
         self, image: TraceImage, name: str, payload: bytes, *, call: Sequence[str] | None = None
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`, over this connection.
 
-        Raises TraceError; what the run read and wrote then counts for nothing, unless it had sent
-        something.
+        `call` is that of `TraceExecutor.run`. Raises TraceError if a step fails; the connection is
+        then unchanged, unless the run had sent a message.
         """
     @property
     def records(self) -> tuple[int, int] | None:
-        """The numbers of the next records, read and written; None without TLS."""
+        """The numbers of the next TLS records to read and to write; None without TLS."""
 
 @final
 class TraceExecutor:
-    """Runs traces on bytes, inline on the calling thread, with the software bodies.
+    """Runs traces on bytes, on the calling thread.
 
-    Threads run them at the same time.
+    Software does the operations of the accelerators. Several threads may use it at the same time.
     """
 
     def __new__(cls, *, cores: int) -> TraceExecutor:
-        """An executor whose LdB balances over `cores` cores. Raises TraceError for 0 cores."""
+        """Create an executor whose LdB balances over `cores` cores.
+
+        Raises TraceError for 0 cores.
+        """
     def run(
         self, image: TraceImage, name: str, payload: bytes, *, call: Sequence[str] | None = None
     ) -> TraceRun:
-        """Run the trace `name` of `image` on `payload`.
+        """Run the trace `name` of `image` on `payload`, to its end.
 
-        Without `call`, `payload` is packets from the demo's client. With `call`, a kind of message,
-        it is the JSON to send, or for a cache's response the packets received. Raises TraceError,
-        with the number of the step, for the first step that fails.
+        Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
+        `call`, the kind of message to send, it is the JSON to send or, for a cache's response, the
+        packets received. Raises TraceError, with the number of the step, for the first step that
+        fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
-        """Register `body` for the custom accelerator that `kind` calls, in the whole process.
+        """Set the software of the custom accelerator that the node `kind` calls.
 
-        `body` is a function of the payload and a
-        dict of the facts. It returns the new payload, or None to keep it, or a pair of that and a
-        dict of the facts that `kind` yields. Raises TraceError for a node that calls no custom
-        accelerator.
+        It holds for all executors and ensembles of the process. `body` is a function of the payload
+        and a dict of the facts. It returns the new payload or None to keep it, or a pair of that
+        and a dict of the facts that `kind` yields. If it raises an exception, the run fails.
+        Replaces earlier software of that accelerator. Raises TraceError for a node that calls no
+        custom accelerator.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:
-        """The number of runs that reached their end, and of those that failed, by reason."""
+        """The number of runs that reached their end, and the number of failed runs by reason."""
 
 @final
 class TraceEnsemble:
-    """The ensemble: accelerators with queues and workers of their own."""
+    """The accelerators in software: queues and worker threads that run traces."""
 
     def __new__(cls, settings: object, *, cores: int) -> TraceEnsemble:
-        """Start the workers, with an LdB that balances over `cores` cores.
+        """Start the worker threads, with an LdB that balances over `cores` cores.
 
-        `settings` has the members of `accelflow.trace.Ensemble`. Raises TraceError.
+        `settings` has the attributes of `accelflow.trace.Ensemble`. Raises TraceError for a setting
+        that is not allowed, and if a thread cannot start.
         """
     def enqueue(self, image: TraceImage, name: str, payload: bytes, terms: object) -> TraceHandle:
-        """Begin the trace `name` of `image` on `payload`, and return at once.
+        """Start the trace `name` of `image` on `payload`, and return a handle of the run at once.
 
-        Raises TraceError if there is no room.
+        `terms` has the run's tenant, priority and deadline, and what the payload is. Raises
+        TraceError if the queues or the tenant's limit leave no room for it.
         """
     @property
     def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
-        """The counters of each accelerator, by name. Raises TraceError once closed."""
+        """The event counters of each accelerator, as (accelerator, [(counter, count), ...]).
+
+        Raises TraceError once closed.
+        """
     @property
     def small(self) -> int:
-        """Traces that calling threads ran, since their payloads were small.
+        """The number of traces that calling threads ran themselves, for small payloads.
 
         Raises TraceError once closed.
         """
     def close(self) -> None:
-        """Finish the runs and stop the workers."""
+        """Wait for runs in progress, and stop the worker threads.
+
+        Runs that wait for a message from outside fail.
+        """
 
 @final
 class TraceHandle:
-    """A trace that runs in the ensemble."""
+    """A run of a trace in the software ensemble."""
 
     def done(self) -> bool:
-        """Whether the run has ended."""
+        """Return whether the run has ended."""
     def wait(self, timeout_s: float | None = None) -> TraceRun:
-        """Wait for the end of the run, and return its record.
+        """Wait for the end of the run, for at most `timeout_s` seconds, and return its record.
 
-        Raises TraceError if it ended early, and TimeoutError after `timeout_s`.
+        Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
-        """Return the next execution that ends before the run does; None after the run has ended.
+        """Wait for the next execution, such as an arm of a fork, that ends before the run does.
 
-        Raises TimeoutError after `timeout_s`.
+        Returns None once the run has ended. Raises TimeoutError if none ends within `timeout_s`
+        seconds.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when the run ends, or now if it has ended."""
+        """Call `callback()` when the run ends, or at once if it has ended.
+
+        Its exceptions are reported as those of a destructor are, and have no other effect.
+        """
 
 @final
 class TraceRun:
-    """The outcome of a run."""
+    """The record of a finished run of a trace."""
 
     @property
     def arrivals(self) -> list[TraceArrival]:
-        """The end of each execution, in order: one, and one more for each fork."""
+        """The ends of the executions, in order: one for the trace, and one more for each fork."""
     @property
     def visits(self) -> list[tuple[str, str]]:
-        """Everything that was visited, in the form of `TraceImage.walk`."""
+        """The steps that were executed, in the form of `TraceImage.walk`."""
     @property
     def steps(self) -> list[tuple[str, int, str, int, int]]:
-        """The accelerator calls: trace, arm, accelerator, bytes read, bytes written."""
+        """The calls: (trace, execution number, accelerator, bytes read, bytes written)."""
     @property
     def sent(self) -> list[tuple[str, bytes]]:
-        """The messages that were sent: trace and packets."""
+        """The messages that were sent: (name of the trace, packets)."""
 
 @final
 class TraceArrival:
-    """The end of one execution: what the core finds when it is notified."""
+    """The end of one execution of a trace: what the core finds when it is notified."""
 
     @property
     def trace(self) -> str:
-        """The trace that ended."""
+        """The name of the trace that ended."""
     @property
     def arm(self) -> int:
-        """The number of the execution: 0 for the first, then one for each that a fork started."""
+        """The number of the execution: 0 for the trace itself, 1 and up for those of forks."""
     @property
     def data(self) -> bytes:
-        """The application data, or the packets where the execution ended with sending."""
+        """The payload: application data, or the packets if the execution ended with sending."""
     @property
     def format(self) -> str:
-        """The format of the data."""
+        """The name of the payload's format."""
     @property
     def core(self) -> int | None:
-        """The core that LdB chose, if LdB ran."""
+        """The index of the core that LdB chose; None if LdB did not run."""
     @property
     def facts(self) -> dict[str, int]:
-        """The integer facts that branches can test."""
+        """The facts of the payload that are integers, by name."""
     @property
     def texts(self) -> dict[str, str]:
-        """The facts that are text, such as the method."""
+        """The facts of the payload that are text, such as the method, by name."""
 
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
-    """Return the packets of the demo client's call of `method`, the input for T1.
+    """Return the packets of a call of `method` by the demo's client, which T1 receives.
 
-    Raises TraceError for an unknown method.
+    `seed` and `index` choose the content of the message. Raises TraceError for an unknown method.
     """
 
 def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
-    """Return the TLS application traffic secrets of a demo connection: client's, server's."""
+    """Return the TLS traffic secrets of demo connection `number`: (client's, server's)."""
 
 def arcus_table2() -> str:
-    """Return the registers of ARCUS's Table 2 and the rates that they give, as a JSON list."""
+    """Return the registers of ARCUS's Table 2 and the rates that they allow, as a JSON list."""
 
 def arcus_shape(values: tuple[int, int, int, int], unit: str) -> str:
-    """Return the rate and burst of registers (refill, bucket, interval, clock in Hz), as JSON.
+    """Return the rate and the burst that registers of a traffic shaper allow, as JSON.
 
-    Use `accelflow.arcus.shape`. Raises AccelflowError for a value out of range.
+    `values` are the registers (refill, bucket, interval) and the clock in Hz; `unit` is bytes or
+    operations. Use `accelflow.arcus.shape`. Raises AccelflowError for a value out of range.
     """
 
 def arcus_release(
@@ -1000,45 +1128,54 @@ def arcus_release(
     messages: Sequence[tuple[int, int]],
     split: tuple[int, int] | None = None,
 ) -> list[tuple[int, int, bool, int, int, int]]:
-    """Pass `messages` (time in ps, bytes) through the registers `values`; return their segments.
+    """Pass messages through a traffic shaper, and return when each of their segments may go on.
 
-    A segment is (message, index, whether it is the last, bytes, granted ps, released ps). Use
-    `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a message that could
-    never pass, and times that run backwards.
+    `messages` are pairs (time in ps, size in bytes), `values` and `unit` those of `arcus_shape`.
+    `split` is (bytes of the largest segment, bytes of the header that each segment repeats). A
+    returned segment is (index of the message, index of the segment, whether it is the last, bytes,
+    time in ps of the grant, time in ps of the release). Use `accelflow.arcus.release`. Raises
+    AccelflowError for a value out of range, a message that could never pass, and times that
+    decrease.
     """
 
 def arcus_parameters() -> str:
-    """Return all parameters of the shaper and of the shared platform, as a JSON list."""
+    """Return the parameters of ARCUS's traffic shaper and of the host around it, as a JSON list."""
 
 def arcus_experiments() -> str:
-    """Return the paper's experiments as a JSON list: name, title and number of seeds."""
+    """Return the ARCUS paper's experiments (JSON): name, title and default number of seeds."""
 
 def arcus_experiment(name: str, seed: int, replications: int | None, threads: int) -> str:
-    """Run an experiment and return its report as JSON. Use `accelflow.arcus.experiment`."""
+    """Run an experiment of the ARCUS paper and return its report as JSON.
+
+    `seed` is the first seed, `replications` the number of seeds (None: the experiment's default).
+    Use `accelflow.arcus.experiment`. Raises AccelflowError for an unknown name.
+    """
 
 def arcus_plan_refusal(request: str) -> str | None:
-    """Check a plan (JSON); return its refusal, message and keys, as JSON, or None if allowed."""
+    """Check an ARCUS plan (JSON), and return why it is refused, as JSON; None if it is allowed.
+
+    The JSON has the message, and the path of keys to the value.
+    """
 
 def arcus_plan(request: str, profiles: str | None = None) -> str:
-    """Admit the flows of a plan (JSON), run them, and return the outcome as JSON.
+    """Admit and simulate the flows of an ARCUS plan (JSON), and return the results as JSON.
 
-    Use `accelflow.arcus.plan`.
-
-    Raises AccelflowError for a value that is not allowed.
+    `profiles` is a table of measured capacities (JSON) as `arcus_profile` returns it. Use
+    `accelflow.arcus.plan`. Raises AccelflowError for a value that is not allowed.
     """
 
 def arcus_profile(
     request: str, sizes: Sequence[int], paths: Sequence[str], most: int, threads: int
 ) -> str:
-    """Profile contexts on the platform of a plan (JSON), and return the table as JSON.
+    """Measure the capacities of an ARCUS platform for combinations of flows, and return JSON.
 
-    Use `accelflow.arcus.profile`.
-
+    The platform is that of the plan `request` (JSON). The combinations are those of up to `most`
+    flows: of the plan, and of messages of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`.
     Raises AccelflowError for a value that is not allowed.
     """
 
 def arcus_plan_schema() -> str:
-    """Return the JSON Schema of plan files, as text."""
+    """Return the JSON Schema of ARCUS plan files, as text."""
 
 def version() -> str:
     """Return the version of accelflow."""
@@ -1046,11 +1183,12 @@ def version() -> str:
 def scenario_read(document: str, recording: str | None = None) -> str:
     """Return the scenario in `document` (JSON) with all fields, as JSON.
 
-    Raises AccelflowError for an unknown field and for a value that a field cannot have.
+    `recording` is the text of a recording that the scenario uses. Raises AccelflowError for an
+    unknown field and for a value that a field cannot have.
     """
 
 def scenario_check(document: str, recording: str | None = None) -> str:
-    """Check a scenario and return it with every default filled in; both are JSON.
+    """Check the scenario in `document` (JSON), and return it with every default filled in, as JSON.
 
     Raises AccelflowError, which names the field, its value and what is allowed.
     """
@@ -1058,28 +1196,31 @@ def scenario_check(document: str, recording: str | None = None) -> str:
 def scenario_demands(document: str, recording: str | None = None) -> str:
     """Return the core time and accelerator time of one request to each service, as JSON.
 
-    Use `accelflow.simulation.demands`. Raises AccelflowError as `scenario_check`.
+    They are computed without a simulation. Use `accelflow.simulation.demands`. Raises
+    AccelflowError as `scenario_check` does.
     """
 
 def scenario_payloads(
     document: str, recording: str | None, requests: int
 ) -> list[tuple[str, int, int]]:
-    """Return (accelerator, bytes before, bytes after) of each operation of all services.
+    """Simulate single requests, and return the payload sizes of their operations.
 
-    Each service is invoked `requests` times. Use `accelflow.simulation.payloads`. Raises
-    AccelflowError for a scenario that is not allowed.
+    Each is (accelerator, bytes before, bytes after). There are `requests` requests to each service.
+    Use `accelflow.simulation.payloads`. Raises AccelflowError for a scenario that is not allowed.
     """
 
 def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
-    """Raise AccelflowError if `runs` runs of a scenario would keep too many requests.
+    """Check that `runs` simulations of a scenario may keep `samples` requests in memory.
 
-    Each run keeps up to `samples` requests of each service.
+    Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
+    Raises AccelflowError if these are too many.
     """
 
 def scenario_hash(document: str, recording: str | None = None) -> str:
-    """Return the stable hash of a scenario (JSON): 64 hexadecimal digits.
+    """Return a scenario's hash, 64 hexadecimal digits.
 
-    Raises AccelflowError as `scenario_check`.
+    Scenarios with equal hashes have equal results in the same version of accelflow. Raises
+    AccelflowError as `scenario_check` does.
     """
 
 def scenario_run(
@@ -1089,18 +1230,20 @@ def scenario_run(
     progress: Callable[[int, int], object] | None = None,
     others: list[Any] = ...,
 ) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
-    """Simulate a scenario (JSON) and return its results (JSON), and samples.
+    """Simulate a scenario (JSON), and return its results (JSON) and samples of its requests.
 
-    `options` are threads, the share of the tail, the most samples of a service, whether
-    percentiles are exact (None: up to 10,000,000 requests), and the most intervals of use over
-    time. Samples are the system's place in the results, the service, and columns of 8-byte values
-    by name. `others` are systems in Python (`accelflow.policies.System`). Use
+    `options` are (number of threads; fraction of the longest response times to list, 0 to 1;
+    largest number of samples of a service; whether percentiles are exact, None for up to 10,000,000
+    requests; largest number of time intervals of utilization). A samples tuple is (index of the
+    system in the results, service, columns of 8-byte values by name). `others` are additional
+    systems in Python (`accelflow.policies.System`). `progress` is called with the number of
+    finished requests and the total number; an exception that it raises ends the simulation. Use
     `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
     """
 
 @final
 class Completion:
-    """The end of an operation. An orchestrator decides who handles it."""
+    """The end of an accelerator's operation. An orchestrator decides who acts on it."""
 
     @property
     def accelerator(self) -> str:
@@ -1108,7 +1251,11 @@ class Completion:
 
     @property
     def kind(self) -> Literal["forward", "park", "end"]:
-        """What comes next: another accelerator, a wait at a TCP for a message, or nothing."""
+        """What comes next: ``forward``, ``park`` or ``end``.
+
+        ``forward`` is another accelerator, ``park`` a wait at TCP for a message, ``end`` the end of
+        the trace.
+        """
 
     @property
     def next(self) -> str | None:
@@ -1116,25 +1263,26 @@ class Completion:
 
     @property
     def branches(self) -> int:
-        """Number of branches resolved."""
+        """The number of branches that must be resolved to find what comes next."""
 
     @property
     def loads(self) -> int:
-        """Number of words read from the trace memory."""
+        """The number of words that must be read from the trace memory."""
 
     @property
     def transforms(self) -> int:
-        """Number of transformations of the payload before the next operation."""
+        """The number of transformations of the payload's format before the next operation."""
 
     @property
     def size_bytes(self) -> int:
-        """Size of the payload."""
+        """The size of the payload in bytes."""
 
     @property
     def arm(self) -> Literal["none", "waits", "last"]:
         """The effect on the join that comes next.
 
-        ``none`` without one; ``waits`` for other arms; ``last`` starts the next operation.
+        ``none`` if no join comes next; ``waits`` if other arms have not reached it; ``last`` if
+        this arm is the last one, which starts the next operation.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -1142,42 +1290,44 @@ class Completion:
 
 @final
 class SimulatedServer:
-    """The simulated server of one simulation: its parameters by key, and its links."""
+    """The server of one simulation: its parameters, and what built-in systems decide."""
 
     def __getitem__(self, key: str, /) -> float:
-        """Return the value of the parameter `key`, in its unit; `accelflow explain` lists all.
+        """Return the value of the parameter `key`, in its unit; `accelflow explain` lists all keys.
 
-        Costs of software are those of the server's generation of cores. Raises AccelflowError for
-        an unknown key.
+        Costs of software are already scaled to the server's generation of cores. Raises
+        AccelflowError for an unknown key.
         """
 
     def linked(self, start: str, end: str) -> bool:
-        """Whether the accelerator `start` has a static link to `end`, as Cohort has them.
+        """Return whether the accelerator `start` is statically linked to `end`, as in Cohort.
 
         Raises AccelflowError for an unknown accelerator.
         """
 
     def properties(self, like: str) -> tuple[Any, ...]:
-        """Return the properties of the native system `like`, in the order of `policies.Properties`.
+        """Return the properties of the built-in system `like`.
 
-        Raises AccelflowError for an unknown system.
+        The values are in the order of `policies.Properties`. Raises AccelflowError for an unknown
+        system.
         """
 
     def decision(
         self, like: str, completion: Completion
     ) -> tuple[float, int, tuple[float, float] | None, float, float]:
-        """Return the decision of the native system `like`, in the order of `policies.Decision`.
+        """Return what the built-in system `like` decides about `completion`.
 
-        Raises AccelflowError for an unknown system.
+        The values are in the order of `policies.Decision`. Raises AccelflowError for an unknown
+        system.
         """
 
 @final
 class Waiting:
-    """The entries that wait in an accelerator's queue, in the order in which they became ready."""
+    """The waiting entries of an accelerator's queue, in the order in which they became ready."""
 
     @property
     def accelerator(self) -> str:
-        """The accelerator: TCP, Encr, ..."""
+        """The name of the accelerator: TCP, Encr, ..."""
 
     @property
     def instance(self) -> int:
@@ -1185,7 +1335,7 @@ class Waiting:
 
     @property
     def is_overflow(self) -> bool:
-        """Whether it is the overflow area, from which entries move up to the input queue."""
+        """Whether the queue is the overflow area, whose entries move to the input queue."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> WaitingEntry: ...
@@ -1193,7 +1343,7 @@ class Waiting:
 
 @final
 class WaitingEntry:
-    """An entry that waits: an operation of a request."""
+    """An entry that waits in a queue: an operation of a request."""
 
     @property
     def service(self) -> str:
@@ -1201,19 +1351,19 @@ class WaitingEntry:
 
     @property
     def arrival_ns(self) -> float:
-        """The time of the request's arrival at the server, since the simulation began."""
+        """The time of the request's arrival, in ns from the start of the simulation."""
 
     @property
     def deadline_ns(self) -> float:
-        """The operation's deadline, since the simulation began; infinity without one."""
+        """The operation's deadline, in ns from the simulation's start; infinity without one."""
 
     @property
     def estimated_ns(self) -> float:
-        """The time for which the operation holds a processing element of an idle server."""
+        """The time in ns that the operation takes on a processing element of an idle server."""
 
     @property
     def priority(self) -> int:
-        """The level of the request's service; the highest is the most urgent."""
+        """The priority of the request's service; the highest number is the most urgent."""
 
     @property
     def tenant(self) -> int:
@@ -1221,13 +1371,14 @@ class WaitingEntry:
 
     @property
     def position(self) -> int:
-        """The place in the queue: 0 became ready first."""
+        """The index in the queue, from 0, by the time at which entries became ready."""
 
 def scenario_spans(document: str, recording: str | None, path: Path) -> int:
-    """Write the spans of a scenario's requests as lines of OTLP; return the number of requests.
+    """Simulate a scenario (JSON), and write its requests as spans to `path`.
 
-    Use `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems,
-    and if the simulation or the file fails.
+    Returns the number of requests. The file has a line of OTLP JSON for each request. Use
+    `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
+    if the simulation or the file fails.
     """
 
 def scenario_timeline(
@@ -1236,11 +1387,12 @@ def scenario_timeline(
     path: Path,
     shown: tuple[float, float | None, list[str], list[int], int | None],
 ) -> tuple[int, int]:
-    """Write a timeline of a scenario (JSON); return the numbers of systems and requests.
+    """Simulate a scenario (JSON) and write a timeline of it to `path`, in Perfetto's format.
 
-    `shown` are the beginning and the length of the window in us, names of services, numbers of
-    requests, and how many of the slowest. Use `accelflow.watching.write_timeline`. Raises
-    AccelflowError for what is not allowed, cannot be simulated or cannot be written.
+    Returns (number of systems, number of requests). `shown` are (start of the time window in us,
+    its length in us, names of services, numbers of requests, how many of the slowest requests);
+    None or an empty list means all. Use `accelflow.watching.write_timeline`. Raises AccelflowError
+    for what is not allowed, cannot be simulated or cannot be written.
     """
 
 def spans_timeline(
@@ -1249,11 +1401,12 @@ def spans_timeline(
     path: Path,
     shown: tuple[float, float | None, list[str], int | None],
 ) -> tuple[int, int]:
-    """Draw spans in files into a timeline; return numbers of requests and spans.
+    """Write a timeline of the spans in the files at `paths` to `path`, in Perfetto's format.
 
-    `shown` are the beginning and the length of the window in us, names of services, and how many
-    of the slowest. Use `accelflow.watching.write_spans_timeline`. Raises AccelflowError for what is
-    not allowed, cannot be read or cannot be written.
+    Returns (number of requests, number of spans). `kind` is jaeger or otlp. `shown` are (start of
+    the time window in us, its length in us, names of services, how many of the slowest requests);
+    None or an empty list means all. Use `accelflow.watching.write_spans_timeline`. Raises
+    AccelflowError for what is not allowed, cannot be read or cannot be written.
     """
 
 def scenario_watch(
@@ -1264,10 +1417,11 @@ def scenario_watch(
     percentile: float,
     progress: Callable[[int, int], object] | None = None,
 ) -> str:
-    """Return the time of one request of a scenario (JSON) piece by piece (JSON).
+    """Simulate a scenario (JSON) and return where the time of one request went, as JSON.
 
-    Use `accelflow.watching.watch`. Raises AccelflowError for what is not allowed or cannot be
-    simulated.
+    `request` is the request's number in `service`; if it is None, the request is the one whose
+    response time is at `percentile` (0 to 100) of the service's. Use `accelflow.watching.watch`.
+    Raises AccelflowError for what is not allowed or cannot be simulated.
     """
 
 def scenario_why(
@@ -1277,95 +1431,112 @@ def scenario_why(
     percentile: float,
     progress: Callable[[int, int], object] | None = None,
 ) -> str:
-    """Explain why requests of a scenario (JSON) are slow: return their waits beside others' (JSON).
+    """Simulate a scenario (JSON) and return why requests of a service are slow, as JSON.
 
-    Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or cannot be
-    simulated.
+    Compares the time at each resource of requests around `percentile` with that of requests around
+    the median. Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or
+    cannot be simulated.
     """
 
 def scenario_schema() -> str:
-    """Return the JSON Schema of a scenario."""
+    """Return the JSON Schema of scenarios, as text."""
 
 def scenario_choices() -> list[tuple[str, list[str]]]:
     """Return the fields of a scenario that are chosen by name, each with the allowed names."""
 
 def scenario_allowed(field: str) -> str | None:
-    """Return the words after "must be" for a scenario's field; None for an unknown field."""
+    """Return the allowed values of a scenario's field, in words that complete "must be ...".
+
+    None for an unknown field.
+    """
 
 def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> str:
-    """Derive a workload from spans; return it and a report as {"workload": ..., "report": ...}.
+    """Derive a workload from files of spans, and return it with a report, as JSON.
 
-    `kind` is jaeger or otlp. `options_json` is an object with any of `name`, `sampling`,
-    `app_share`, `shapes`, `waits`, `calls`, `servers`, `window_spans` and `strict`;
-    docs/import-spans.md says what they are. Raises AccelflowError for options that are not allowed
-    and for files that cannot be read, are not of the kind, end too early or have no request.
+    The JSON is {"workload": ..., "report": ...}. `kind` is jaeger or otlp. `options_json` is an
+    object with any of `name`, `sampling`, `app_share`, `shapes`, `waits`, `calls`, `servers`,
+    `window_spans` and `strict` (docs/import-spans.md). Raises AccelflowError for options that are
+    not allowed and for files that cannot be read, are not of the kind, end too early or have no
+    request.
     """
 
 def service_walk(name: str, workload: str | None = None) -> str:
-    """Return the service `name` as JSON: method, path, traces, accelerators and sequences.
+    """Return the path of the service `name` as JSON: method, traces, accelerators, sequences.
 
-    `workload` is a suite's name or the tree of a file (JSON); None searches all suites. Raises
-    AccelflowError for an unknown service or workload.
+    `workload` is a suite's name or the content of a workload's file (JSON); None searches all
+    suites. Raises AccelflowError for an unknown service or workload.
     """
 
 def service_names(workload: str) -> list[str]:
-    """Return the names of the services of a workload, a suite's name or a tree (JSON).
+    """Return the names of the services of a workload; for socialnetwork in the paper's order.
 
-    Raises AccelflowError for an unknown workload.
+    `workload` is a suite's name or the content of a workload's file (JSON). Raises AccelflowError
+    for an unknown workload.
     """
 
 def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
-    """Return the mean number of messages of a request that time out, by service.
+    """Return how many messages of a request time out, on average, by service.
 
-    Raises AccelflowError for an unknown workload or remote.
+    These are the messages that wait longer than `timeout_us` for a remote side. `remote` names the
+    distribution of waits, as the field `remote` of a scenario does. Raises AccelflowError for an
+    unknown workload or remote.
     """
 
 def workload_names() -> list[tuple[str, float, float | None]]:
-    """Return the suites: name, share of sequences that branch, share that the paper prints."""
+    """Return the suites: (name, fraction of sequences that branch, the paper's fraction).
+
+    Sequences are those of accelerators, as in section III, Q2; the paper's fraction is None if it
+    prints none.
+    """
 
 def workload_read(text: str, name: str) -> str:
-    """Check the text (TOML or JSON) of a workload's file called `name`, and return it as JSON.
+    """Check the text (TOML or JSON) of a workload's file, and return its content as JSON.
 
-    Raises AccelflowError with file, line, column, field, value and what is allowed.
+    `name` is the file's name in messages. Raises AccelflowError with file, line, column, field,
+    value and what is allowed.
     """
 
 def workload_load(
     text: str, name: str, folder: str | PathLike[str], modules: Mapping[str, str]
 ) -> tuple[str, list[str]]:
-    """Return a workload (JSON) with the contents of the files that it names, and warnings.
+    """Return a workload (JSON) with the content of the files that it names, and warnings.
 
-    `modules` has the traces of Python modules as text. Raises AccelflowError as `workload_read`.
+    `text` is the content of the file `name`; other files are relative to `folder`. `modules` has
+    the text of the traces of each Python module that the workload names. Raises AccelflowError as
+    `workload_read` does, and for traces that cannot run.
     """
 
 def workload_place(text: str, name: str, path: str) -> tuple[int, int] | None:
-    """Return the line and column of the value at `path` in a workload's text, if it has one.
+    """Return the line and column of a value in the text of a workload's file, counted from 1.
 
-    Raises AccelflowError as `workload_read`.
+    `path` is such as services[1].rate_rps; `name` is the file's name in messages. Without a
+    position of its own, it is that of the nearest value that contains it. Raises AccelflowError as
+    `workload_read` does.
     """
 
 def workload_suite(name: str) -> str:
-    """Return the file of a suite, as text. Raises AccelflowError for an unknown name."""
+    """Return the text of a suite's workload file. Raises AccelflowError for an unknown name."""
 
 def workload_write(document: str) -> str:
-    """Return a workload (JSON) as canonical TOML. Raises AccelflowError as `workload_read`."""
+    """Return a workload (JSON) as TOML. Raises AccelflowError as `workload_read` does."""
 
 def workload_schema() -> str:
-    """Return the JSON Schema of a workload's file."""
+    """Return the JSON Schema of workload files, as text."""
 
 def arrivals_dwell_us(kind: str) -> float | None:
-    """Return the mean time in us between rate changes of arrivals; None for a constant rate.
+    """Return the mean time in us for which an arrival process keeps its rate.
 
-    Raises AccelflowError for unknown arrivals.
+    None if the rate is constant. Raises AccelflowError for an unknown arrival process `kind`.
     """
 
 def orchestrator_names() -> list[tuple[str, str]]:
-    """Return the default orchestrators of a comparison: identifiers and the paper's names."""
+    """Return the systems that are compared by default, as (identifier, name in the paper)."""
 
 def system_names() -> list[tuple[str, str]]:
-    """Return all systems that can be simulated: identifiers and the paper's names."""
+    """Return all systems that can be simulated, as (identifier, name in the paper)."""
 
 def machine_name() -> str:
-    """Return the processor and system of this machine."""
+    """Return the names of this machine's processor and operating system."""
 
 def record_services(
     date: str,
@@ -1373,90 +1544,102 @@ def record_services(
     workload: str = "socialnetwork",
     names: list[str] = ...,
 ) -> str:
-    """Run services of `workload` on real bytes and measure every step; the recording as JSON.
+    """Run services on real bytes, and return a recording with the cost of each operation, as JSON.
 
-    Use `accelflow.calibration`. `workload` is a suite's name or a tree as JSON; all its services
-    run if `names` is empty. Raises AccelflowError if the machine has no loopback sockets, for an
-    unknown name, and for a service without built-in messages.
+    `workload` is a suite's name or the content of a workload's file (JSON); `names` are the
+    services, all if empty. `date` is written into the recording. `progress` is called with the
+    number of finished requests and the total number; an exception that it raises ends the
+    recording. Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback
+    sockets, for an unknown name, and for a service without built-in messages.
     """
 
 def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
-    """Return the steps of one invocation on real bytes: (phase, chain, trace, arm, accelerator).
+    """Execute one request on real bytes, and return its operations in order.
 
+    Each is (index of the phase, index of the chain, trace, number of the execution, accelerator).
     Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
     """
 
 def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int, str, str, bool]]:
-    """Return the operations of one invocation on an idle simulated server.
+    """Simulate one request on an idle server, and return its operations in order.
 
-    Each is (phase, chain, trace, accelerator, whether on a core).
-
-    Use `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
+    Each is (index of the phase, index of the chain, trace, accelerator, whether a core did it). Use
+    `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
     """
 
 def service_breakdown(tcp_cost_ns: float) -> str:
-    """Return the core time of each service without accelerators, by category, as JSON."""
+    """Return each SocialNetwork service's core time without accelerators, as JSON.
+
+    Times are in ns by category of work, from the paper's shares of time; `tcp_cost_ns` is the time
+    of a TCP operation on a core.
+    """
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
-    """Return (mean, half width of the 95 % interval) of independent observations.
+    """Return the mean and the half width of its 95 % confidence interval.
 
-    Returns None for fewer than two.
+    `observations` must be independent. None for fewer than two.
     """
 
 def check_recording(text: str) -> None:
-    """Raise AccelflowError if `text` is not a recording."""
+    """Raise AccelflowError unless `text` is a recording."""
 
 def recording_lacks(text: str) -> list[str]:
-    """Return what a recording lacks for simulations with its distributions, a sentence each.
+    """Return what a recording lacks to simulate its distributions of times, a sentence each.
 
     Raises AccelflowError if `text` is not a recording.
     """
 
 def quantile_table(samples: list[float]) -> list[tuple[float, float]]:
-    """Return the quantiles of `samples` as recordings have them, with the same mean."""
+    """Return quantiles of `samples` in the format of recordings: pairs (probability, value).
+
+    The table has the same mean as the samples.
+    """
 
 def parameters(tcp_cost_ns: float | None = None) -> str:
-    """Return the engines with their parameters, as a JSON list.
+    """Return all engines (simulators and models) with their parameters, as a JSON list.
 
-    With `tcp_cost_ns`, the cost of TCP on a core, the profile `paper` is the last one.
+    If `tcp_cost_ns`, the time of TCP on a core, is given, the list ends with the operation costs of
+    the profile `paper`.
     """
 
 def chip_read(text: str) -> str:
-    """Read a chip from TOML and return name, description and config, as JSON.
+    """Read a chip file (TOML) and return its name, description and config (parameters), as JSON.
 
     Raises AccelflowError, which begins with line and column, for a text that is not a chip.
     """
 
 def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
-    """Return the line and column, counted from 1, of the value at the path `keys` in a TOML text.
+    """Return the line and column of a value in a TOML text, counted from 1.
 
-    A key is the name of a field or the index of an element. If a key is missing, the place is that
-    of the last value before it; None if the first key is missing.
+    `keys` is the path to the value: names of fields and indices of elements. If a key is missing,
+    the place is that of the last value before it; None if the first key is missing.
     """
 
 def chip_schema() -> str:
-    """Return the JSON Schema of a chip's file."""
+    """Return the JSON Schema of chip files, as text."""
 
 def server_setting(key: str, value: object) -> tuple[str, float]:
-    """Return the key of a simulated server's parameter as results spell it, and the number.
+    """Return a server parameter's key, as results spell it, and its value as a number.
 
     `value` is a number or the name of a choice. Raises AccelflowError for an unknown key and for a
     value that is not allowed.
     """
 
 def parameter_value(engine: str, key: str, value: object) -> float:
-    """Return the number for `value` of the parameter `key` of `engine`.
+    """Return the value of a parameter of `engine`, given as a number or as the name of a choice.
 
-    `value` is a number or the name of a choice. Raises AccelflowError for an unknown engine or key
-    and for a value that is not allowed.
+    Raises AccelflowError for an unknown engine or key and for a value that is not allowed.
     """
 
 def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...) -> str:
-    """Return the text of the refusal of `value`: ``PLACE = VALUE: must be ..., did you mean ...?``.
+    """Return the error message for a value: ``PLACE = VALUE: must be ..., did you mean ...?``.
 
     `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
     names. Names in `known` that are similar to `value` are proposed.
     """
 
 def profile_parameters(tcp_cost_ns: float) -> str:
-    """Return the parameters of the profile `paper` as a JSON list, for a TCP cost in ns."""
+    """Return the operation costs of the profile `paper` as a JSON list.
+
+    `tcp_cost_ns` is the time of a TCP operation on a core, in ns.
+    """

@@ -2,10 +2,10 @@
 
 use accelflow_parameters::{Refusal, quoted, system_text};
 
-/// The error of a failed import, which writes nothing.
+/// The reason why an import of spans failed. A failed import writes nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// An option is not allowed.
+    /// An option has a value that is not allowed.
     #[error(transparent)]
     Option(#[from] Refusal),
     /// A file cannot be read.
@@ -15,62 +15,63 @@ pub enum ImportError {
         system_text(error)
     )]
     Read {
-        /// The file.
+        /// The path of the file.
         file: String,
         /// The operating system's error.
         error: std::io::Error,
     },
-    /// The output cannot be written.
+    /// The timeline cannot be written.
     #[error("the timeline cannot be written: {}", system_text(.0))]
     Write(std::io::Error),
-    /// A file is not of the declared kind.
+    /// A file does not have the declared format.
     #[error("FILE = {}: {why}", quoted(file))]
     Kind {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// Its actual kind, and the expected one.
+        /// The required format, and what the file contains instead.
         why: String,
     },
-    /// A file ends too early or does not follow its format.
+    /// A JSON file ends too early or does not follow its format.
     #[error("{file}:{line}:{column} (byte {offset}): {why}")]
     Syntax {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// The line, from 1.
+        /// The line of the error, counted from 1.
         line: usize,
-        /// The column, from 1.
+        /// The column of the error, counted from 1.
         column: usize,
-        /// The number of bytes read.
+        /// The number of bytes that were read.
         offset: u64,
-        /// The error.
+        /// What is wrong at this position.
         why: String,
     },
     /// A file of protocol buffers ends too early or does not follow its format.
     #[error("{file}, byte {offset}: {why}")]
     Binary {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// The byte, from 0.
+        /// The position of the error in bytes, counted from 0.
         offset: u64,
-        /// The error.
+        /// What is wrong at this position.
         why: String,
     },
-    /// A guess is needed, but `strict` forbids guesses.
-    #[error("strict = true: must be left out for {what} ({place}); without it: {done}")]
+    /// The import would need a guess or leave something out, which [`crate::Options::strict`]
+    /// forbids.
+    #[error("strict = true: must be left out for {what} ({place}); without strict: {done}")]
     Strict {
-        /// The file and the trace.
+        /// The file and the distributed trace.
         place: String,
-        /// What was found.
+        /// What the import would guess or leave out.
         what: String,
-        /// The guess that would be made.
+        /// What the import would do without `strict`.
         done: String,
     },
-    /// No request is in the files.
+    /// The files contain no request.
     #[error("FILE = {}: must have at least one request: {why}", quoted(files))]
     Nothing {
-        /// The files.
+        /// The paths of the files.
         files: String,
-        /// What was found instead.
+        /// What the files contain instead.
         why: String,
     },
 }

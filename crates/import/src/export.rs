@@ -12,7 +12,8 @@ use std::io::{self, Write};
 use accelflow_workload::services::Service;
 use serde_json::{Value, json};
 
-/// Writes the spans of requests.
+/// Writes simulated requests as OpenTelemetry spans: one line of OTLP JSON per request. The methods
+/// record what happens to requests; a request is written once it is complete.
 #[derive(Debug)]
 pub struct SpanWriter<W> {
     out: W,
@@ -21,18 +22,18 @@ pub struct SpanWriter<W> {
     written: u64,
 }
 
-/// A request's wait for an answer.
+/// A request's wait for the answer to a message that it has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'t> {
     /// The index of the phase in the service's path, counted from 0.
     pub phase: usize,
-    /// The chain within the phase.
+    /// The index of the chain in the phase, counted from 0.
     pub chain: usize,
-    /// The trace that receives the answer.
+    /// The name of the trace that receives the answer.
     pub trace: &'t str,
     /// Whether the answer is compressed.
     pub compressed: bool,
-    /// Whether it is detached, so that the request may have its response before the answer.
+    /// Whether the chain is detached: the request may respond before the answer arrives.
     pub detached: bool,
 }
 
@@ -74,7 +75,8 @@ struct Part {
 const EPOCH_NS: u64 = 1_700_000_000_000_000_000;
 
 impl<W: Write> SpanWriter<W> {
-    /// Writes spans of requests to `services` to `out`.
+    /// Creates a writer to `out` for requests to `services`; other methods refer to a service by
+    /// its index in this slice.
     pub fn new(services: &[Service], out: W) -> SpanWriter<W> {
         SpanWriter {
             out,
@@ -84,8 +86,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// States that requests to the service with this index have `chains` detached chains. Such a
-    /// request is written once the answers of these chains have also arrived.
+    /// Sets the number of detached chains of each request to the service with this index. Such a
+    /// request is written once the answers to these chains have arrived, too.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -94,7 +96,8 @@ impl<W: Write> SpanWriter<W> {
         self
     }
 
-    /// Records the arrival of request number `request` to the service with this index.
+    /// Records that request number `request` to the service with index `service` arrives `at_ns` ns
+    /// after the start of the simulation.
     pub fn arrived(&mut self, service: usize, request: u64, at_ns: u64) {
         let new = Request {
             arrived_ns: at_ns,
@@ -104,7 +107,8 @@ impl<W: Write> SpanWriter<W> {
         self.open.insert((service, request), new);
     }
 
-    /// Records the end of application logic that took `time_ns`.
+    /// Records that a phase of application logic of `time_ns` ns ends at `at_ns` ns after the start
+    /// of the simulation.
     pub fn application(&mut self, service: usize, request: u64, at_ns: u64, time_ns: u64) {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
@@ -118,7 +122,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Records that a message is sent and its answer is awaited.
+    /// Records that the request sends a message at `at_ns`, in ns after the start of the
+    /// simulation, and begins to wait for the answer.
     pub fn sent(&mut self, service: usize, request: u64, at_ns: u64, wait: Wait<'_>) {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
@@ -132,10 +137,10 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Records the arrival of an answer.
+    /// Records that the answer arrives for which the request waited.
     ///
     /// # Errors
-    /// The errors of writing.
+    /// The error of writing to the output.
     pub fn answered(
         &mut self,
         service: usize,
@@ -159,11 +164,12 @@ impl<W: Write> SpanWriter<W> {
         self.write_if_over(service, request)
     }
 
-    /// Records the response of a request. `error` is `None` for a response without an error; it has
-    /// the chain that failed, or `None` if the chain is not known.
+    /// Records the response to a request. `error` is `None` for an ordinary response,
+    /// `Some(Some(index))` if the chain with this index in its phase failed, and `Some(None)` for
+    /// an error of an unknown chain.
     ///
     /// # Errors
-    /// The errors of writing.
+    /// The error of writing to the output.
     pub fn responded(
         &mut self,
         service: usize,
@@ -220,10 +226,11 @@ impl<W: Write> SpanWriter<W> {
         self.out.write_all(b"\n")
     }
 
-    /// Finishes the output. Returns it with the number of requests in it.
+    /// Writes the remaining requests that have a response, and returns the output with the number
+    /// of written requests.
     ///
     /// # Errors
-    /// The errors of writing.
+    /// The error of writing to the output.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
         // Requests whose detached answers have not arrived.
         let mut left: Vec<(usize, u64)> = self.open.keys().copied().collect();

@@ -15,28 +15,29 @@ use crate::report::{Findings, Sure};
 use crate::write::{Origin, document};
 use accelflow_parameters::Refusal;
 
-/// The format of spans.
+/// The format of a file of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// JSON of Jaeger's user interface or API, or lines of spans as Elasticsearch exports them.
+    /// Jaeger's JSON: of its user interface or API, or one span per line as exported by
+    /// Elasticsearch.
     Jaeger,
-    /// OTLP, as JSON or as protocol buffers; the first byte tells them apart.
+    /// OpenTelemetry's OTLP, as JSON or as protocol buffers, which the first bytes distinguish.
     Otlp,
 }
 
-/// An imported workload, and the report of its import.
+/// A workload that was derived from spans, and a report on the import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The tree of a file of the schema `accelflow.workload/1`.
+    /// The content of a workload file of the schema `accelflow.workload/1`.
     pub workload: Value,
-    /// An object: `understood`, `guessed` and `dropped` are lists of objects with `what`, `count`,
-    /// `places` and `done`; `coverage` has a row for each operation, `traces` for each trace that
-    /// begins chains.
+    /// A report as an object. `understood`, `guessed` and `dropped` are lists of findings, each
+    /// with `what`, `count`, `places` and `done`. `coverage` has a row for each operation, `traces`
+    /// a row for each accelerator trace that begins a chain.
     pub report: Value,
 }
 
 impl Kind {
-    /// The kind of this name: `jaeger` or `otlp`.
+    /// Returns the format with this name, `jaeger` or `otlp`.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown name.
@@ -56,12 +57,13 @@ impl Kind {
     }
 }
 
-/// Reads the spans in the files at `paths` and creates a workload from them. Files may be
-/// compressed by gzip. Memory is bounded, independent of the size of the files.
+/// Derives a workload from the spans in the files at `paths`, which may be compressed by gzip.
+/// Memory is bounded, independent of the size of the files.
 ///
 /// # Errors
-/// [`ImportError`] for files that cannot be read, are not of `kind`, end too early or have no request;
-/// with [`Options::strict`] also for the first guess or loss.
+/// [`ImportError`] for an option that is not allowed, and for files that cannot be read, are not of
+/// `kind`, end too early or contain no request; with [`Options::strict`] also for anything that the
+/// import would guess or leave out.
 pub fn import_spans(
     kind: Kind,
     paths: &[String],
@@ -77,7 +79,8 @@ pub fn import_spans(
     import_streams(kind, paths.iter().map(open), options)
 }
 
-/// Like [`import_spans`], for open `files`, each with its name in messages.
+/// Derives a workload as [`import_spans`] does, from open `files`, each with the name that error
+/// messages use.
 ///
 /// # Errors
 /// The errors of [`import_spans`].
@@ -173,7 +176,7 @@ fn sampling_share(sampling: Sampling, options: &Options, findings: &mut Findings
         }
         (None, Some(_)) => (
             1.0,
-            "sampling by several shares in `sampler.param`",
+            "sampling with several rates in `sampler.param`",
             "rates are those of the requests in the files: give `sampling`",
         ),
         (None, None) => (
@@ -189,19 +192,19 @@ fn sampling_share(sampling: Sampling, options: &Options, findings: &mut Findings
 /// Adds the assumptions of every import of spans to the findings.
 fn say_assumptions(options: &Options, findings: &mut Findings) {
     let app = match options.app_share < 1.0 {
-        true => "the time of a service's own spans, times `app_share`",
+        true => "the time of a service's own spans without its calls, times `app_share`",
         false => {
-            "the time of a service's own spans; the service's own data-center tax and its waits for \
-             a core are in it, so `app_share` should be below 1"
+            "the time of a service's own spans without its calls, including its datacenter tax and \
+             its waits for a core, so `app_share` should be below 1"
         }
     };
     findings.say(Sure::Understood, "application time", 1, app);
     let waits = match options.simulate_calls {
         true => {
-            "client spans; where the server span is in the files, the answering service is simulated, \
-             and time between the two spans is left out"
+            "the time of client spans; where the files have the server span, the answering service \
+             is simulated, and the difference between the two spans is left out"
         }
-        false => "client spans, which have the network and the answering service in them",
+        false => "the time of client spans, including the network and the answering service",
     };
     findings.say(Sure::Understood, "waits", 1, waits);
 }

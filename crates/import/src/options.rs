@@ -8,36 +8,39 @@ use crate::error::ImportError;
 /// The options of an import of spans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The name of the workload that is written.
+    /// The name of the derived workload: 1 to 64 letters, digits, `-` and `_`.
     pub name: String,
-    /// The sampling ratio: the share of requests whose spans were kept. Default: the ratio in the
-    /// spans, or else 1.
+    /// The fraction of requests whose spans were recorded, above 0 and at most 1. `None` means the
+    /// fraction that the spans state, or else 1.
     pub sampling: Option<f64>,
-    /// The share of a server span's own time that is application logic and not data-center tax.
+    /// The fraction of a server span's own time, without its calls, that is application logic; the
+    /// rest is datacenter tax. Above 0 and at most 1.
     pub app_share: f64,
-    /// The largest number of services per operation. Each of the operation's shapes becomes a
-    /// service.
+    /// The largest number of services that one operation becomes, from 1 to 64. Requests that make
+    /// the same calls in the same order become one service; the most common ones are kept.
     pub shapes: usize,
-    /// The description of waits for remote sides.
+    /// How the workload describes waits for remote sides.
     pub waits: Waits,
-    /// Whether calls to services of the file are simulated; otherwise their times are waits.
+    /// Whether calls between services in the files become simulated calls; otherwise their observed
+    /// times become waits.
     pub simulate_calls: bool,
-    /// Whether each service of the spans has its own server.
+    /// Whether each service in the files gets a server of its own; otherwise all share one.
     pub server_each: bool,
-    /// The largest number of spans of unfinished traces that are kept in memory.
+    /// The largest number of spans of unfinished distributed traces in memory, from 100 to
+    /// 100,000,000.
     pub window_spans: usize,
-    /// Whether to refuse guesses and losses.
+    /// Whether the import fails instead of guessing or leaving something out.
     pub strict: bool,
 }
 
-/// The description of waits for remote sides.
+/// How a workload describes the observed waits for a remote side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Quantiles of the observed times.
+    /// A table of quantiles of the observed times.
     Quantiles,
     /// A log-normal distribution with the median and the spread of the observed times.
     LogNormal,
-    /// The mean of the observed times.
+    /// A constant, the mean of the observed times.
     Constant,
 }
 
@@ -76,7 +79,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The options in a JSON object; those left out have their defaults.
+    /// Reads options from a JSON object. Options that are left out have their defaults.
     ///
     /// # Errors
     /// [`ImportError::Option`] for text that is not a JSON object, an unknown name or a value that

@@ -15,37 +15,39 @@ use crate::options::Options;
 use crate::report::Findings;
 use crate::span::{Kind as SpanKind, Span, SpanId};
 
-/// The most spans of a timeline's files.
+/// The largest number of spans that the files of a timeline may contain.
 pub const MAX_SPANS: usize = 1_000_000;
 
-/// The options of a timeline of spans. Times count from the first request in the files.
+/// The requests that a timeline of spans shows. Times count from the start of the first request in
+/// the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpansOptions {
-    /// The beginning of the window in which requests arrive, in ns.
+    /// The start of the time window in which shown requests begin, in ns.
     pub from_ns: u64,
-    /// The length of the window, in ns; to the end of the files if none.
+    /// The length of the window in ns; `None` means to the end of the files.
     pub for_ns: Option<u64>,
-    /// Names of the services where requests begin; all if empty.
+    /// The names of the services whose requests are shown, by the service of a request's first
+    /// span; all if empty.
     pub services: Vec<String>,
-    /// The number of slowest requests of each service; all if `None`.
+    /// How many of the slowest requests of each service are shown; all if `None`.
     pub slowest: Option<usize>,
 }
 
-/// The contents of a timeline of spans.
+/// How much a written timeline of spans contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// Number of requests: the distributed traces that are shown.
+    /// The number of shown requests: distributed traces.
     pub requests: u64,
-    /// Number of spans.
+    /// The number of spans of the shown requests.
     pub spans: u64,
 }
 
-/// Draws the spans in the files at `paths` into a timeline that is written to `out`. It begins with
-/// the first request that is shown, at time 0, like a timeline of a simulation.
+/// Writes a timeline of the spans in the files at `paths` to `out`, in Perfetto's format. The first
+/// shown request begins at time 0.
 ///
 /// # Errors
 /// [`ImportError`] for files that cannot be read, are not of `kind`, end too early, have more than
-/// [`MAX_SPANS`] or none to show, for options that are not allowed, and for errors of writing.
+/// [`MAX_SPANS`] spans or no request to show, for an unknown service, and for a failed write.
 pub fn write_timeline(
     kind: Kind,
     paths: &[String],
@@ -65,7 +67,8 @@ pub fn write_timeline(
     }
     requests.sort_by_key(Request::start_ns);
     let Some(first) = requests.first() else {
-        let allowed = "must have a request in the window and of the services that were asked for";
+        let allowed =
+            "must have at least one request in the time window and to the chosen services";
         return Err(Refusal::new("timeline", "0 requests", allowed).into());
     };
     let name = format!("measured {}", paths.join(" "));

@@ -16,38 +16,41 @@ topics! {
     SHARED_ID = Understood "span ids that a client and its server share, as Zipkin writes them"
         => "the server span is the child of the client span";
 
-    FOLLOWS = Understood "async children: calls that follow from their parent"
-        => "nobody waits for them (`detached`)";
+    FOLLOWS = Understood "async children: calls that only follow from their parent (FOLLOWS_FROM)"
+        => "no response waits for them (`detached`)";
 
     KIND = Guessed "spans without a kind"
-        => "the kind follows from the services of parent and children, the store, or the name";
+        => "the kind is derived from parent and children, database attributes, or the name";
     PROTOCOL = Guessed "calls without attributes of RPC or HTTP" => "they are taken as RPC";
-    STORE = Guessed "calls of a cache or a database that only their names show"
-        => "the name decides";
+    STORE = Guessed "calls that only their names show to be of a cache or a database"
+        => "taken to be what the name says";
     ACCESS = Guessed "calls of a cache or a database that do not say whether they read"
-        => "calls of a cache are taken as reads, of a database as statements (T8 and T7)";
-    CALLEE = Guessed "calls whose server span is missing where other calls of the name have one"
+        => "calls of a cache are taken as reads, of a database as writes (traces T8 and T7)";
+    CALLEE = Guessed "calls whose server span is missing, while other calls of the same name have one"
         => "they are taken to have called the same operation";
     NO_CLIENT = Guessed "calls without a client span"
-        => "the server span stands for the wait; network time is not in it";
+        => "the duration of the server span is the wait, without the network";
     NEGATIVE = Guessed "spans with a negative duration" => "the duration is taken as 0";
     SKEW = Guessed "clock skew: server spans outside of their client spans"
-        => "nothing is shifted where a client span gives the time; durations are used, not clocks";
+        => "nothing is shifted: the durations of spans are used, not their clocks";
     SHIFTED = Guessed "clock skew: calls without a client span that lie outside of their parents"
         => "they are shifted into the parent";
     LONGER = Guessed "server spans longer than their client spans"
         => "the client span's duration is the wait";
-    EARLY = Guessed "calls that begin before their parent" => "the beginning is moved to that of the parent";
+    EARLY = Guessed "calls that begin before their parent"
+        => "the beginning is moved to that of the parent";
     ASYNC = Guessed "async children: calls that end after their parent"
-        => "nobody waits for them (`detached`)";
+        => "no response waits for them (`detached`)";
     LATE_ASYNC = Guessed "async children: calls that begin after their parent's end"
-        => "nobody waits for them (`detached`); they stand before the answer";
+        => "no response waits for them (`detached`); they are placed before the answer";
     PARTLY = Guessed "calls that overlap only partly with calls before them"
         => "a call counts as parallel if more than half of it overlaps, else as later";
-    MISSING = Guessed "missing parents of server spans" => "they are requests from outside";
-    CIRCLE = Guessed "calls in a circle" => "the wait is the one observed, not a simulated call";
-    RATES = Guessed "rates too low for a workload" => "the rate is 0.001 requests a second";
-    HANDLED = Guessed "errors of calls that the caller survived"
+    MISSING = Guessed "missing parents of server spans"
+        => "they are taken as requests from outside";
+    CIRCLE = Guessed "calls in a circle: services that would call themselves"
+        => "the observed time is a wait instead of a simulated call";
+    RATES = Guessed "rates too low for a workload" => "set to 0.001 requests per second";
+    HANDLED = Guessed "errors of calls after which the caller continued"
         => "the answer counts as an ordinary answer";
 
     TWICE = Dropped "duplicate span ids: equal spans" => "one of them is kept";
@@ -56,15 +59,17 @@ topics! {
     CYCLE = Dropped "cycles: spans that are their own ancestors" => "left out";
     ORPHANS = Dropped "missing parents of spans that serve no call"
         => "left out: they belong to no request";
-    LATE = Dropped "spans of traces that were taken as finished"
+    LATE = Dropped "spans that came after their trace was taken as finished"
         => "left out; a larger `window_spans` keeps traces open for longer";
-    HUGE = Dropped "spans of one trace beyond `window_spans`" => "left out";
+    HUGE = Dropped "spans of a trace that has more than `window_spans`" => "left out";
     MANY_CALLS = Dropped "requests with more than 256 calls" => "left out of the paths";
-    WIDE = Dropped "calls beyond 64 at once" => "left out of the path";
+    WIDE = Dropped "more than 64 calls in parallel"
+        => "the calls beyond 64 are left out of the path";
     LONG = Dropped "requests with more than 400 steps" => "left out of the paths";
     SERVICES = Dropped "requests of services beyond the first 1000" => "left out";
-    STANDS = Guessed "requests of less common shapes that calls of the files made"
-        => "the calls call the most common shape";
-    RARE = Dropped "requests from outside of less common shapes" => "left out; `shapes` sets how many are kept";
+    STANDS = Guessed "called operations with less common sequences of calls (shapes)"
+        => "their callers call the most common shape";
+    RARE = Dropped "requests from outside with less common sequences of calls (shapes)"
+        => "left out; `shapes` sets how many sequences per operation are kept";
     TIME_RANGE = Dropped "spans whose times do not fit 64 bits of nanoseconds" => "left out";
 }

@@ -115,7 +115,7 @@ const DEFECTS: [Defect; 15] = [
         "1 1 - shop Buy server 0 100 rpc.system=x
          1 2 >1 shop pay client 20 60 rpc.system=x",
         "understood",
-        "async children: calls that follow from their parent",
+        "async children: calls that only follow from their parent (FOLLOWS_FROM)",
         1,
         "T1 20.0 T9~ 80.0 T2",
     ),
@@ -125,7 +125,7 @@ const DEFECTS: [Defect; 15] = [
          1 3 >1 mail Send server 30 400 rpc.system=x
          1 4 >1 mail Send server 35 390 rpc.system=x",
         "understood",
-        "async children: calls that follow from their parent",
+        "async children: calls that only follow from their parent (FOLLOWS_FROM)",
         2,
         "T1 20.0 T9|T9>Send~*2 40.0 T2",
     ),
@@ -202,7 +202,14 @@ fn calls_in_a_circle_have_waits() {
     );
     let guessed = "calls whose server span is missing";
     assert_eq!(count(&found, "guessed", guessed), 1);
-    assert_eq!(count(&found, "guessed", "calls in a circle"), 1);
+    assert_eq!(
+        count(
+            &found,
+            "guessed",
+            "calls in a circle: services that would call themselves"
+        ),
+        1
+    );
     let services = found.workload["services"].as_array().unwrap();
     let called = |name: &str| {
         let service = services.iter().find(|service| service["name"] == name);

@@ -12,23 +12,23 @@ create_exception!(
     accelflow,
     AccelflowError,
     PyException,
-    "A failure that the user can act on. If it refuses a value, `place` is the name of the setting; \
-     otherwise None."
+    "A failure that the user can act on. If a value is not allowed, `place` is the name of the setting \
+     or field that has it; otherwise it is None."
 );
 
 create_exception!(
     accelflow,
     TraceError,
     AccelflowError,
-    "A trace that cannot be built, registered, linked, read from a file or continued."
+    "A trace that cannot be built, registered, linked, read from a file or executed to its end."
 );
 
 create_exception!(
     accelflow,
     DeclaredError,
     AccelflowError,
-    "An exception that the interface declares for a function: the name of its field in `throws`, \
-     and the dict of its members."
+    "An exception that the service's interface declares for a function. Its arguments are the name of \
+     its field in the function's `throws` clause, and the dict of its members."
 );
 
 create_exception!(

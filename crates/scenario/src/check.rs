@@ -27,11 +27,12 @@ use crate::shares;
 use accelflow_parameters::{Refusal, any_of, quoted};
 
 impl Scenario {
-    /// Reads a scenario from JSON. Fields that it leaves out have their defaults; the member
+    /// Reads a scenario from JSON. Fields that are left out get their defaults. The field
     /// `$schema`, which editors use, is ignored.
     ///
     /// # Errors
-    /// [`ScenarioError`] for text that is not JSON, an unknown field, or an invalid value.
+    /// [`ScenarioError`] for text that is not JSON, an unknown field, or a value that is not
+    /// allowed.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         let mut document: Value = serde_json::from_str(text)?;
         if let Some(fields) = document.as_object_mut() {
@@ -41,7 +42,7 @@ impl Scenario {
         Ok(serde_json::from_value(document)?)
     }
 
-    /// Writes the scenario as indented JSON, with all fields.
+    /// Returns the scenario as indented JSON with all fields.
     ///
     /// # Errors
     /// None for a scenario that [`Scenario::check`] has accepted.
@@ -49,10 +50,12 @@ impl Scenario {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Checks every field, and the consistency of fields.
+    /// Checks each field and whether the fields fit each other, and returns the scenario with every
+    /// default filled in.
     ///
     /// # Errors
-    /// [`ScenarioError`] with the field, its value and what is allowed.
+    /// [`ScenarioError`] for the first field that is not allowed. It names the field, its value and
+    /// what is allowed.
     pub fn check(&self) -> Result<Checked, ScenarioError> {
         check_finite(self)?;
         rules::check(&serde_json::to_value(self)?)?;
@@ -311,17 +314,18 @@ fn check_costs(
         && matches!(resolved.costs, Costs::Measured | Costs::Recording)
     {
         let costs = resolved.costs.name();
-        let allowed = format!("must be left out without profile paper: the costs are {costs}");
+        let allowed =
+            format!("must be left out unless profile is paper: here the costs are {costs}");
         return Err(Refusal::new("tcp_cost_ns", given, allowed).into());
     }
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);
     if recorded && scenario.profile == Some(paper) {
         let others = [measured.name(), "left out"];
-        return Err(misfit("profile", paper, &others, "beside a recording"));
+        return Err(misfit("profile", paper, &others, "with a recording"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
-        let others = [paper.name(), "left out beside a recording"];
-        let of = format!("for {}", workload.name);
+        let others = [paper.name(), "left out with a recording"];
+        let of = format!("for the workload {}", workload.name);
         return Err(misfit("profile", measured, &others, &of));
     }
     Ok(())

@@ -10,7 +10,7 @@ use accelflow_workload::services::Service;
 use crate::resolved::Resolved;
 use crate::scenario::Scenario;
 
-/// A scenario that can be run, with every default filled in.
+/// A scenario that has passed [`crate::Scenario::check`] and can be simulated.
 pub struct Checked {
     pub(crate) scenario: Scenario,
     pub(crate) resolved: Resolved,
@@ -22,12 +22,12 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The scenario as it was given.
+    /// Returns the scenario before defaults were filled in.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// The scenario with every default filled in.
+    /// Returns the scenario with every default filled in.
     pub fn resolved(&self) -> &Resolved {
         &self.resolved
     }

@@ -8,28 +8,29 @@ use accelflow_parameters::{Kind, Parameter, Refusal, number_text, quoted};
 use accelflow_sim::config::PARAMETERS;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
-/// The name of this version of a chip's file.
+/// The value of `schema` in a chip file: the name and version of its format.
 pub const CHIP_SCHEMA: &str = "accelflow.chip/1";
 
-/// A chip as a file describes it.
+/// The parameters of a simulated server (a chip), read from a TOML file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChipFile {
-    /// The name in results; `None` for the name of the file.
+    /// The chip's name in results; `None` means the file's name.
     pub name: Option<String>,
-    /// The description of the chip.
+    /// A description of the chip for readers, if the file has one.
     pub description: Option<String>,
-    /// The parameters that it sets, by key in the spelling of results, as numbers.
+    /// The server parameters that the file sets, as numbers in their units, by key. All others have
+    /// their defaults.
     pub config: BTreeMap<String, f64>,
 }
 
-/// The error of a text that is not a valid chip, with its position.
+/// The error of a text that is not a valid chip file, with its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipError {
-    /// The line, counted from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// The column in characters, counted from 1.
+    /// The column of the error in characters, counted from 1.
     pub column: usize,
-    /// The text of the error.
+    /// What is wrong: the key, its value and what is allowed.
     pub message: String,
 }
 
@@ -42,9 +43,9 @@ impl fmt::Display for ChipError {
 impl std::error::Error for ChipError {}
 
 impl ChipFile {
-    /// Reads a chip from TOML. A parameter is in the section of its key, such as `pes = 4` in
-    /// `[accelerator]`. Parameters of one accelerator are in that accelerator's section, such as
-    /// `pes = 16` in `[accelerator.TCP]`.
+    /// Reads a chip from TOML. A parameter is in the section that its key begins with, such as `pes
+    /// = 4` in `[accelerator]`. Parameters of a single accelerator are in a section of their own,
+    /// such as `pes = 16` in `[accelerator.TCP]`.
     ///
     /// # Errors
     /// [`ChipError`] with the position, for text that is not TOML, another schema, an unknown key,
@@ -92,7 +93,7 @@ impl Reader<'_> {
     /// Reads a text that is not empty.
     fn words(&self, name: &str, item: &Item, offset: usize) -> Result<String, ChipError> {
         let words = item.as_str().map(str::trim).filter(|text| !text.is_empty());
-        let refusal = || Refusal::new(name, shown(item), "must be a string");
+        let refusal = || Refusal::new(name, shown(item), "must be a string that is not empty");
         let words = words.ok_or_else(|| self.refused(offset, refusal()))?;
         Ok(words.to_owned())
     }

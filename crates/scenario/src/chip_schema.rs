@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::chip::CHIP_SCHEMA;
 use crate::limits::MAX_CHIP_NAME;
 
-/// The JSON Schema (draft 2020-12) of a chip's file, as indented text.
+/// Returns the JSON Schema (draft 2020-12) of chip files, as indented text.
 ///
-/// It describes all sections and parameters, with their ranges, names, defaults and sources.
+/// It lists all sections and parameters, with their ranges, named values, defaults and sources.
 pub fn chip_schema() -> String {
     let mut root = section();
     for parameter in PARAMETERS.parameters() {

@@ -6,20 +6,20 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A value that is chosen by name in files, on the command line and in Python.
+/// An enum whose values users choose by name in files, on the command line and in Python.
 pub trait Choice: Copy + PartialEq + 'static {
     /// All values, in the order in which commands list them.
     const ALL: &'static [Self];
 
-    /// The name of the value.
+    /// Returns the name by which users choose this value.
     fn name(self) -> &'static str;
 
-    /// The value called `name`.
+    /// Returns the value with this name; `None` for an unknown name.
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.name() == name)
     }
 
-    /// The names of all values.
+    /// Returns the names of all values, in the order of [`Choice::ALL`].
     fn names() -> Vec<&'static str> {
         Self::ALL.iter().map(|value| value.name()).collect()
     }
@@ -36,12 +36,12 @@ pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Resu
     T::named(&name).ok_or_else(|| unknown::<T, D::Error>(&name))
 }
 
-/// A chosen value, or the values of the workload's file.
+/// A setting for all services, or the settings that the workload's file states for each service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrOwn<T> {
-    /// The value, for all services.
+    /// This value for all services.
     Chosen(T),
-    /// The values that the file states for each service.
+    /// For each service, the value in the workload's file.
     Own,
 }
 

@@ -16,74 +16,81 @@ use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
 
-/// The demands of all services, and the resources of one server.
+/// The work that one request to each service causes, and the cores and processing elements of one
+/// server, for queueing models.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demands {
-    /// The services, in the order of the results.
+    /// The work per request of each service, in the order of the results.
     pub services: Vec<ServiceDemand>,
-    /// Cores of the server.
+    /// The number of cores of the server.
     pub cores: usize,
-    /// Processing elements of each accelerator, summed over its instances.
+    /// The number of processing elements of each accelerator, summed over its instances, by the
+    /// accelerator's name.
     pub elements: BTreeMap<String, usize>,
 }
 
-/// The demands of one request to a service on its most common path, without any waiting.
+/// The work of one request to a service on its most common path. Times do not include queueing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDemand {
     /// The name of the service.
     pub service: String,
-    /// The service's rate as a multiple of the mean rate.
+    /// The service's request rate divided by the mean rate over the services.
     pub rate_share: f64,
-    /// Time of application logic on a core, in ns.
+    /// Core time of application logic, in ns.
     pub app_ns: f64,
-    /// Number of phases of application logic.
+    /// The number of CPU phases: stretches of application logic.
     pub cpu_phases: usize,
-    /// Number of chains of traces that a core starts, without the chain that receives the request.
+    /// The number of chains of traces that a core starts, without the chain that receives the
+    /// request.
     pub started_chains: usize,
-    /// Number of messages that its traces receive, including the request.
+    /// The number of messages that the service receives for one request, including the request
+    /// itself.
     pub received: usize,
-    /// The chains of each phase of traces. They start together, and the request waits for all of
-    /// them.
+    /// For each phase of traces, the chains that the request waits for. They start together, and
+    /// the phase ends with the last of them.
     pub phases: Vec<Vec<ChainDemand>>,
-    /// Core time outside of operations and application logic if a core executes the traces in
-    /// software, in ns.
+    /// The mean recorded core time besides operations and application logic when a core executes
+    /// the traces in software, in ns; 0 if the scenario uses no recorded distributions.
     pub outside_core_ns: f64,
-    /// Time at the client, outside of the server, in ns.
+    /// The mean recorded time at the client, outside of the server, in ns; 0 if the scenario uses
+    /// no recorded distributions.
     pub outside_client_ns: f64,
-    /// The operations of all chains, by accelerator.
+    /// The tax operations of all chains, by the accelerator's name.
     pub operations: BTreeMap<String, OperationDemand>,
 }
 
-/// The operations of one accelerator for one request.
+/// The tax operations that one request needs of one accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
-    /// The number of operations.
+    /// The number of operations of one accelerator for one request.
     pub count: u32,
-    /// Their time on a core, in ns.
+    /// The total time of these operations if a core executes them, in ns.
     pub core_ns: f64,
-    /// Their time on the accelerator, in ns.
+    /// The total time of these operations on the accelerator, in ns.
     pub accelerator_ns: f64,
 }
 
-/// What one chain needs: operations, their times, and the median waits for remote sides. Waits for
-/// simulated services are not included.
+/// The operations of one chain, their times, and its waits for remote sides such as caches,
+/// databases and services that are not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
-    /// Number of its operations.
+    /// The number of operations of the chain.
     pub operations: usize,
-    /// The sum of its median waits for remote sides, in ns, without waits for simulated services.
+    /// The sum of the chain's median waits for remote sides, in ns. Waits for simulated services
+    /// are not included.
     pub remote_ns: f64,
-    /// Time of its operations on a core, in ns.
+    /// The total time of the chain's operations if a core executes them, in ns.
     pub core_ns: f64,
-    /// Time of its operations on accelerators, in ns.
+    /// The total time of the chain's operations on accelerators, in ns.
     pub accelerator_ns: f64,
 }
 
 impl Checked {
-    /// The demands of the services in closed form, on the first chip if there are several.
+    /// Computes the work of one request to each service without a simulation, for the first chip.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a recording that does not fit, or measured costs without a recording.
+    /// [`ScenarioError`] for a recording that does not fit the workload, and for the profile
+    /// `measured` without a recording.
     pub fn demands(&self) -> Result<Demands, ScenarioError> {
         let Some(server) = self.servers.first() else {
             return Err(Refusal::new("chips", "[]", "must have at least one chip").into());

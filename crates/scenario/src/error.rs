@@ -5,28 +5,28 @@ use accelflow_sim::SimError;
 use accelflow_workload::file::FileError;
 use accelflow_workload::profile::RecordingError;
 
-/// The error of a scenario that cannot be read, checked or run.
+/// The reason why a scenario cannot be read, checked or simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The text is not JSON.
+    /// The scenario's text is not JSON.
     #[error("scenario: must be JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A value that is not allowed.
+    /// A value of the scenario is not allowed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A workload that cannot be used.
+    /// The workload cannot be used.
     #[error(transparent)]
     Workload(#[from] FileError),
-    /// A recording that cannot be used.
+    /// The recording cannot be used.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The engine cannot run the scenario.
+    /// The simulator or another engine has failed.
     #[error(transparent)]
     Engine(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl ScenarioError {
-    /// The refusal of a value; None for another error.
+    /// Returns the refusal if the error is a value that is not allowed; `None` for any other error.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             ScenarioError::Refused(refusal) => Some(refusal),

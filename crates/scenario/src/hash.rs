@@ -10,11 +10,12 @@ use crate::resolved::{Resolved, ResolvedChip, sha256};
 use crate::settings;
 
 impl Checked {
-    /// Returns the resolved scenario as JSON without spaces, with keys in alphabetical order and
-    /// without parameters that have their defaults.
+    /// Returns the checked scenario as JSON in a unique spelling, the text that [`Checked::hash`]
+    /// hashes: without spaces, with keys in alphabetical order, and without parameters that have
+    /// their defaults.
     ///
     /// # Errors
-    /// None in practice: all numbers are finite.
+    /// None in practice: all numbers are finite, so JSON can express them.
     pub fn canonical_json(&self) -> Result<String, ScenarioError> {
         let common = &self.resolved.config;
         let changed = |chip: &ResolvedChip| ResolvedChip {
@@ -34,11 +35,11 @@ impl Checked {
     /// Returns the SHA-256 of [`Checked::canonical_json`] in hexadecimal. Scenarios with equal
     /// hashes have equal results in the same version of the simulator.
     ///
-    /// SHA-256 is available in Python and every shell, so a cache can be checked without this
-    /// crate. The speed of the hash does not matter for texts as short as a scenario.
+    /// SHA-256 is available in Python and every shell, so users can verify a cache of results
+    /// without this crate. The speed of the hash does not matter for texts as short as a scenario.
     ///
     /// # Errors
-    /// None in practice: all numbers are finite.
+    /// None in practice: all numbers are finite, so JSON can express them.
     pub fn hash(&self) -> Result<String, ScenarioError> {
         Ok(sha256(self.canonical_json()?.as_bytes()))
     }

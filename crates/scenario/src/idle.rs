@@ -18,12 +18,12 @@ use crate::error::{ScenarioError, engine};
 use crate::setup::{Setup, memory};
 use crate::walks::find_service;
 
-/// An operation of a request: (phase, chain, trace, accelerator, whether a core executed the
-/// operation).
+/// One tax operation of a simulated request: (index of the phase, index of the chain in the phase,
+/// trace, accelerator, whether a core executed it as a fallback).
 pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
-/// The operations of one invocation of a service of SocialNetwork on an idle server, in the order
-/// of simulated time.
+/// Simulates one request to a service of SocialNetwork on an idle server and returns its operations
+/// in the order of simulated time. `system` is the identifier of an orchestrator.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or system.
@@ -47,17 +47,19 @@ pub fn simulated_operations(
     Ok(log.iter().map(row).collect())
 }
 
-/// An operation's payload: (accelerator, size before, size after).
+/// The payload sizes of one operation: (accelerator, bytes before, bytes after).
 pub type OperationPayload = (String, Bytes, Bytes);
 
 impl Checked {
-    /// The payloads of all operations of `requests` invocations of each service that clients call.
+    /// Simulates `requests` requests to each service that clients call, and returns the payload
+    /// sizes of all operations.
     ///
-    /// Requests come one at a time to the first chip, which has all services.
+    /// Requests arrive one at a time at a server with the first chip and all services, under
+    /// AccelFlow.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a recording that does not fit, or a scenario that the simulator cannot
-    /// run.
+    /// [`ScenarioError`] for a recording that does not fit the workload, or a scenario that the
+    /// simulator cannot run.
     pub fn payloads(&self, requests: u64) -> Result<Vec<OperationPayload>, ScenarioError> {
         let Some(server) = self.servers.first() else {
             return Err(Refusal::new("chips", "[]", "must have at least one chip").into());

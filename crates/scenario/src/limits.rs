@@ -1,27 +1,28 @@
 //! Defaults and ranges of a scenario's numbers.
 
-/// Default cost of a TCP operation on a core, in ns.
+/// The default time of a TCP operation on a core, in ns.
 ///
-/// Provenance: assumed. The paper says that operations take "tens of microseconds" on a core, but
-/// at 20 us for TCP a server cannot hold all eight services at the paper's rate without
-/// accelerators.
+/// Provenance: assumed. The paper says that operations take "tens of microseconds" on a core. But
+/// with 20 us for TCP, a server without accelerators is too slow for all eight services at the
+/// paper's rate.
 pub const ASSUMED_TCP_COST_NS: f64 = 7_000.0;
 
-/// Default SLO, as a multiple of a service's response time on an idle server: "We define the SLO
-/// to be 5x the service execution time on an unloaded system" (AccelFlow, section VII.A.3).
+/// The paper's SLO, as a multiple of a service's response time on an idle server: "We define the
+/// SLO to be 5x the service execution time on an unloaded system" (AccelFlow, section VII.A.3).
 pub const PAPER_SLO_FACTOR: f64 = 5.0;
 
 /// Default number of requests of each service.
 pub(crate) const DEFAULT_REQUESTS: u64 = 20_000;
-/// The smallest number of requests per service. A 99th percentile of fewer than 100 is meaningless.
+/// The smallest allowed number of simulated requests per service: a 99th percentile of fewer than
+/// 100 is meaningless.
 pub const MIN_REQUESTS: u64 = 100;
-/// The most requests of a service.
+/// The largest allowed number of simulated requests per service.
 pub const MAX_REQUESTS: u64 = 1_000_000_000;
-/// The largest number of requests per service whose response times are stored individually, with 8
-/// bytes each. Beyond it they are counted in bins.
+/// The largest number of requests per service for which each response time is stored by default, in
+/// 8 bytes each. With more requests, response times are counted in bins.
 pub const EXACT_REQUESTS: u64 = 10_000_000;
-/// The largest number of sampled requests, over all services, systems and seeds. Each takes 88
-/// bytes in the simulator, and 104 in the resulting table.
+/// The largest number of sampled requests that results contain, over all services, systems, seeds
+/// and chips. A sample takes 88 bytes in the simulator and 104 bytes in the resulting table.
 pub const MAX_SAMPLES: u64 = 2_000_000;
 /// The default warm-up is this fraction of the requests.
 pub(crate) const WARMUP_DIVISOR: u64 = 10;

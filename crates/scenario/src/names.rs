@@ -30,11 +30,11 @@ macro_rules! choices {
 choices! {
     /// The arrival process of requests.
     Arrivals {
-        /// Poisson arrivals.
+        /// Poisson arrivals at a constant mean rate.
         Poisson = "poisson",
-        /// Bursts fitted to the rates per minute of a service of Alibaba.
+        /// Bursts whose rates are fitted to the requests per minute of a service of Alibaba.
         Alibaba = "alibaba",
-        /// Bursts fitted to the rates per minute of Azure's functions.
+        /// Bursts whose rates are fitted to the invocations per minute of functions on Azure.
         Azure = "azure",
         /// Short bursts of 1.7 times the mean rate.
         ShortBursts = "short_bursts",
@@ -42,24 +42,25 @@ choices! {
 }
 
 choices! {
-    /// The source of the facts that branches of traces test.
+    /// The source of the facts, such as `hit` or `compressed`, that branches of traces test.
     FactSource {
-        /// Those of the most common path.
+        /// The facts of the most common path, the same for each request.
         Common = "common",
-        /// Drawn for each request with the odds `facts.*` of the server's parameters.
+        /// Random facts for each request: by the workload's probabilities, or without any by the
+        /// parameters `facts.*`.
         Drawn = "drawn",
-        /// Those of one of the requests in the recording, drawn for each request.
+        /// The facts of a recorded request, drawn at random for each simulated request.
         Recorded = "recorded",
     }
 }
 
 choices! {
-    /// The use of the times of a recording.
+    /// How the simulator uses the operation times of a recording.
     Times {
-        /// The medians, the same for each request.
+        /// The median of each operation, the same for each request.
         Median = "median",
-        /// A time for each request, drawn from the recorded distributions, and the time of requests
-        /// outside of their steps.
+        /// Random times for each request, drawn from the recorded distributions, including the time
+        /// that recorded requests spent outside of their operations.
         Distribution = "distribution",
     }
 }
@@ -75,39 +76,39 @@ impl Times {
 }
 
 choices! {
-    /// The source of the costs of operations on a core.
+    /// The source of the times of operations on a core.
     CostSource {
-        /// Measured on real bytes.
+        /// Measurements of software on real bytes on this machine.
         Measured = "measured",
-        /// Derived from the shares of time that the paper prints and from the cost of TCP.
+        /// The shares of time that the paper prints, scaled by the time of a TCP operation.
         Paper = "paper",
     }
 }
 
 choices! {
-    /// The waits for remote sides.
+    /// The times for which requests wait for remote sides: caches, databases and other services.
     Remote {
-        /// 5 us.
+        /// 5 us for each message.
         Short = "short",
-        /// As traced in SocialNetwork.
+        /// Constant waits by kind of remote side, as traced in SocialNetwork.
         SocialNetwork = "socialnetwork",
-        /// Drawn for each message, with the mean of `short`.
+        /// Random waits for each message, with the mean of `short`.
         ShortDrawn = "short_drawn",
-        /// Drawn for each message, with the means of `socialnetwork`.
+        /// Random waits for each message, with the means of `socialnetwork`.
         SocialNetworkDrawn = "socialnetwork_drawn",
     }
 }
 
-/// The source of the costs of a checked scenario.
+/// The source of the operations' core times, after defaults are filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Costs {
-    /// The paper's shares.
+    /// The shares of time that the paper prints.
     Paper,
-    /// Measured on this machine.
+    /// Measurements on this machine.
     Measured,
-    /// A recording that was given.
+    /// The recording that the scenario contains.
     Recording,
-    /// The workload's file, with its own recordings or individual operations.
+    /// Recordings or costs of operations in the workload's file.
     Own,
 }
 
@@ -125,10 +126,11 @@ impl Choice for Costs {
 }
 
 impl Arrivals {
-    /// The process with a mean of `rate_rps` requests per second.
+    /// Returns this arrival process with a mean rate of `rate_rps` requests per second.
     ///
     /// # Errors
-    /// None in practice: the modulations are constants.
+    /// [`ArrivalsError`] for a process that cannot be built; none in practice, since its shape is
+    /// constant.
     pub fn process(self, rate_rps: f64) -> Result<ArrivalProcess, ArrivalsError> {
         let modulation = match self {
             Arrivals::Poisson => return Ok(ArrivalProcess::Poisson { rate_rps }),
@@ -144,7 +146,7 @@ impl Arrivals {
 }
 
 impl Remote {
-    /// The waits for remote sides under this choice.
+    /// Returns the waits by kind of remote side.
     pub fn waits(self) -> RemoteWaits {
         match self {
             Remote::Short => RemoteWaits::short(),

@@ -2,25 +2,27 @@
 
 use accelflow_parameters::Refusal;
 
-/// Options of a run. They do not change the simulated results.
+/// Options of a simulation that do not change simulated behavior, only how it runs and what results
+/// contain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// Worker threads.
+    /// The number of threads that simulate.
     pub threads: usize,
-    /// The share of each service's longest response times that results contain, from 0 to 1.
+    /// The fraction of each service's response times, the longest ones, that results list
+    /// individually, from 0 to 1.
     pub tail_share: f64,
-    /// The largest number of sampled requests per service and system that results contain
-    /// ([`crate::Checked::check_samples`] checks that they fit into memory).
+    /// The largest number of requests per service and system that results list as samples.
+    /// [`crate::Checked::check_samples`] checks that they fit into memory.
     pub samples: u64,
-    /// Whether response times are stored individually, for exact percentiles, instead of counted in
-    /// bins. `None` means true for up to [`crate::EXACT_REQUESTS`] requests.
+    /// Whether each response time is stored, for exact percentiles, instead of being counted in
+    /// bins. `None` means true for up to [`crate::EXACT_REQUESTS`] requests per service.
     pub exact: Option<bool>,
-    /// The largest number of intervals of the servers' utilization over time, at most
-    /// [`MAX_USE_INTERVALS`]. Below 2, it is not recorded.
+    /// The largest number of intervals into which the servers' utilization over time is divided, at
+    /// most [`MAX_USE_INTERVALS`]. Below 2, it is not recorded.
     pub use_intervals: usize,
 }
 
-/// The upper limit of [`RunOptions::use_intervals`].
+/// The largest allowed value of [`RunOptions::use_intervals`].
 pub const MAX_USE_INTERVALS: usize = 10_000;
 
 impl Default for RunOptions {

@@ -54,7 +54,7 @@ impl Own<'_> {
             let allowed = match index.is_some_and(|index| self.is_timed(&services[index])) {
                 true => {
                     "must be a rate in requests per second here or in defaults, since arrival \
-                         times that do not differ have none"
+                         times that are all equal give none"
                 }
                 false => {
                     "must be a rate in requests per second here or in defaults, or rate_rps of \

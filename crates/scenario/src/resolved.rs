@@ -16,85 +16,88 @@ use crate::own::Own;
 use crate::scenario::{Limit, Scenario, SchemaName};
 use crate::source::Source;
 
-/// A scenario with every default filled in. Its results depend only on these fields.
+/// A scenario with every default filled in. Simulated results depend only on these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resolved {
-    /// The name of the description and its version.
+    /// The name and version of the scenario format.
     pub schema: SchemaName,
     /// The name of the workload.
     pub workload: String,
-    /// SHA-256 of the workload's file as JSON, in hexadecimal; `None` for a suite.
+    /// The SHA-256 of the workload's content, in hexadecimal; `None` for a suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_sha256: Option<String>,
-    /// The systems, by identifier, in the order of the results.
+    /// The simulated systems, by identifier, in the order of the results.
     pub orchestrators: Vec<&'static str>,
-    /// The services, in the order of the results.
+    /// The names of the simulated services, in the order of the results.
     pub services: Vec<String>,
-    /// The placement of services.
+    /// Whether all services share one server, or each has its own.
     #[serde(with = "choice")]
     pub placement: Placement,
     /// The arrival process of requests.
     pub arrivals: OrOwn<Arrivals>,
-    /// Mean rate over the services of the workload, in requests per second.
+    /// The mean request rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
-    /// How services share the rate: `equal`, `own` or the name of a set of rates of the workload.
+    /// How services share the rate: `equal`, `own` (each its rate in the workload), or the name of
+    /// a set of rates of the workload.
     pub rates: String,
-    /// The given rates of individual services.
+    /// The rate of each service in requests per second, if the user gave rates by service.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates_rps: BTreeMap<String, f64>,
-    /// The facts that branches test.
+    /// The source of the facts that branches of traces test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// Requests per service, or with `by_rate` of a service with the mean rate.
+    /// The number of requests of each service; with `by_rate`, of a service with the mean rate.
     pub requests: u64,
-    /// The number of warm-up requests, which are not counted.
+    /// The number of requests of each service that come first and are not counted in results; with
+    /// `by_rate`, of a service with the mean rate.
     pub warmup_requests: u64,
-    /// Whether the numbers of requests are in proportion to the rates, so that all services run for
-    /// the same time.
+    /// Whether the number of requests of each service is in proportion to its rate, so that all
+    /// services run for the same simulated time.
     pub by_rate: bool,
-    /// The seed of everything random.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// SHA-256 of the recording's text, in hexadecimal.
+    /// The SHA-256 of the recording's text, in hexadecimal; `None` without a recording.
     pub recording_sha256: Option<String>,
-    /// The use of the recording's times, if not the medians.
+    /// How the simulator uses the operation times of the recording.
     #[serde(
         skip_serializing_if = "is_median",
         serialize_with = "choice::serialize"
     )]
     pub recorded_times: Times,
-    /// The source of costs.
+    /// The source of the operations' core times.
     #[serde(with = "choice")]
     pub costs: Costs,
-    /// The cost of a TCP operation on a core, in ns.
+    /// The time of a TCP operation on a core with the paper's costs, in ns.
     pub tcp_cost_ns: f64,
-    /// The waits for remote sides.
+    /// The times for which requests wait for remote sides.
     pub remote: OrOwn<Remote>,
-    /// Payload sizes.
+    /// The payload sizes.
     pub sizes: OrOwn<SizePreset>,
-    /// Parameters that were set, by key, as numbers.
+    /// The server parameters that the scenario sets, as numbers in their units, by key.
     pub config: BTreeMap<String, f64>,
-    /// The compared chips, if there are several.
+    /// The chips to compare; empty if there is only one, which `config` describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chips: Vec<ResolvedChip>,
-    /// The SLO by service, in us.
+    /// The SLO of each service that has one of its own, as a response time in us.
     pub slo_us: BTreeMap<String, f64>,
-    /// The SLO of services without an SLO of their own, as a multiple of the response time on an
-    /// idle server.
+    /// The SLO of services that `slo_us` does not name, as a multiple of their mean response time
+    /// on an idle server; `None` for no SLO.
     pub slo_factor: Option<f64>,
-    /// Tenants by service.
+    /// The tenant of each service whose tenant is not 0.
     pub tenants: BTreeMap<String, u16>,
-    /// Priorities by service.
+    /// The priority of each service whose priority is not 0; higher is more urgent.
     pub priorities: BTreeMap<String, u8>,
-    /// Limits by tenant.
+    /// The limits on each tenant's traffic, by the tenant's number.
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
-/// One of several chips of a checked scenario.
+/// One of several chips that a checked scenario compares.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResolvedChip {
-    /// Its name in results.
+    /// The chip's name in results.
     pub name: String,
-    /// Parameters that the chip sets, by key, as numbers.
+    /// The server parameters that the chip sets, as numbers in their units, by key. They override
+    /// those of the scenario.
     pub config: BTreeMap<String, f64>,
 }
 

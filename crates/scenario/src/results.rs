@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::run::ScenarioResult;
 
 impl ScenarioResult {
-    /// The outcome as JSON: `systems`, `profile_parameters` and `cohort_links` of the schema
-    /// `accelflow.compare/1`.
+    /// Returns the results as JSON: the fields `systems`, `profile_parameters` and `cohort_links`
+    /// of the schema `accelflow.compare/1`.
     pub fn to_json(&self) -> Value {
         let mut systems: Vec<Value> = self
             .systems

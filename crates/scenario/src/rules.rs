@@ -145,15 +145,15 @@ const TIME_LIMIT: &[Field] = &[
     ),
 ];
 
-/// Describes the allowed values of the field `name`, as words after "must be". `None` for an
-/// unknown field.
+/// Describes the allowed values of the scenario's field `name`, in words that complete "must be
+/// ...". `None` for an unknown field.
 pub fn allowed(name: &str) -> Option<String> {
     let found = FIELDS.iter().find(|field| field.0 == name);
     found.map(|field| field.2.allowed())
 }
 
-/// The fields whose values are chosen by name, with their names, in the order in which commands
-/// list them.
+/// Returns the fields of a scenario whose values are chosen by name, each with the allowed names,
+/// in the order in which commands list them.
 pub fn choices() -> Vec<(&'static str, Vec<&'static str>)> {
     let names = |field: &Field| match field.2 {
         Kind::Choice(names) => Some((field.0, names())),

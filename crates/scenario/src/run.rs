@@ -11,16 +11,18 @@ use crate::limits::MAX_SAMPLES;
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The outcome of a run.
+/// The results of a simulated scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioResult {
-    /// The results of each system, in the order of the scenario. With several chips, chip by chip.
+    /// The results of each system, in the order of the scenario. With several chips, those of all
+    /// systems on the first chip come first.
     pub systems: Vec<SystemResult>,
-    /// The names of the chips; empty if there is one.
+    /// The names of the compared chips; empty if there is only one chip.
     pub chips: Vec<String>,
-    /// The parameters of the costs.
+    /// The operation costs that the simulation used, each with unit and source.
     pub profile_parameters: Vec<ProfileParameter>,
-    /// The pairs of accelerators that Cohort links: `TCP>Decr`.
+    /// The pairs of accelerators that are linked statically in the system Cohort, such as
+    /// `TCP>Decr`.
     pub cohort_links: Vec<String>,
     /// Whether results keep the longest response times.
     pub(crate) has_tails: bool,
@@ -29,11 +31,12 @@ pub struct ScenarioResult {
 }
 
 impl Checked {
-    /// Checks that `runs` runs with different seeds can together store up to `samples` sampled
-    /// requests per service and system.
+    /// Checks that `runs` simulations with different seeds may together return up to `samples`
+    /// samples per service and system.
     ///
     /// # Errors
-    /// [`ScenarioError`] for a total above [`MAX_SAMPLES`], or a recording that does not fit.
+    /// [`ScenarioError`] for a total above [`MAX_SAMPLES`], or a recording that does not fit the
+    /// workload.
     pub fn check_samples(&self, samples: u64, runs: u64) -> Result<(), ScenarioError> {
         // Chips do not change how many requests there are.
         let Some(server) = self.servers.first() else {
@@ -52,8 +55,8 @@ impl Checked {
         }
         let each = MAX_SAMPLES / copies.saturating_mul(services as u64).max(1);
         let allowed = format!(
-            "must be at most {each} of each service, since systems ({systems}) times services \
-             ({services}) times seeds and chips ({runs}) keep at most {MAX_SAMPLES} together"
+            "must be at most {each} per service: systems ({systems}) times services ({services}) \
+             times seeds and chips ({runs}) may have at most {MAX_SAMPLES} samples together"
         );
         let value = match samples {
             u64::MAX => "all".to_owned(),
@@ -62,7 +65,7 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// Like [`Checked::run_beside`], with only the scenario's own systems.
+    /// Simulates the scenario's systems, as [`Checked::run_beside`] does without `others`.
     ///
     /// # Errors
     /// The errors of [`Checked::run_beside`].
@@ -74,15 +77,15 @@ impl Checked {
         self.run_beside(&[], options, progress)
     }
 
-    /// Simulates the scenario's systems and also the systems `others`. Results of `others` come
-    /// last. The scenario's hash does not include `others`.
+    /// Simulates the scenario's systems, and after them the additional systems `others`. Results
+    /// are in the same order. `others` do not change the scenario's hash.
     ///
-    /// `progress` is called regularly with the number of ended requests and the total number, over
-    /// all simulations. If it returns `false`, the run stops and the outcome is `None`.
+    /// `progress` is called regularly with the number of finished requests and the total number,
+    /// over all simulations. If it returns `false`, the simulation stops and the result is `None`.
     ///
     /// # Errors
-    /// [`ScenarioError`] for options out of range, a recording that does not fit, or a scenario
-    /// that the simulator cannot run.
+    /// [`ScenarioError`] for options out of range, a recording that does not fit the workload, or a
+    /// scenario that the simulator cannot run.
     pub fn run_beside(
         &self,
         others: &[&dyn Orchestrator],

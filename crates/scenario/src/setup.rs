@@ -169,7 +169,7 @@ fn profile(
     let all = social_network().map_err(engine)?;
     let profile = match resolved.costs {
         Costs::Measured | Costs::Recording => {
-            let allowed = "must have a recording of this machine's costs";
+            let allowed = "must be given with a recording, which contains this machine's costs";
             let measured = quoted(CostSource::Measured.name());
             return Err(Refusal::new("profile", measured, allowed).into());
         }

@@ -42,7 +42,10 @@ pub(crate) fn check_requests(
     services: &[Service],
 ) -> Result<(), ScenarioError> {
     if resolved.warmup_requests >= resolved.requests {
-        let allowed = format!("must be less than requests, {}", resolved.requests);
+        let allowed = format!(
+            "must be less than the number of requests ({})",
+            resolved.requests
+        );
         return Err(Refusal::new("warmup", resolved.warmup_requests, allowed).into());
     }
     let shares = rate_shares(scenario, workload, resolved, services);
@@ -57,7 +60,7 @@ pub(crate) fn check_requests(
         let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
         if resolved.by_rate && counted < 1.0 && !has_times(workload, name) {
             let allowed = format!(
-                "must be at least {}, since {name} has {} times this number, in proportion to its rate",
+                "must be at least {}: in proportion to its rate, {name} has only {} times as many requests",
                 number_text((1.0 / share).ceil() * 2.0),
                 number_text(share)
             );
@@ -102,7 +105,7 @@ fn check_rate(resolved: &Resolved, name: &str, share: f64) -> Result<(), Scenari
         _ => return Ok(()),
     };
     let allowed = format!(
-        "must be {bound}: {name} has {} times the mean",
+        "must be {bound}: the rate of {name} is {} times this mean rate",
         number_text(share)
     );
     Err(Refusal::number("rate_rps", resolved.rate_rps, allowed).into())

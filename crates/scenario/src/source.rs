@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice;
 
-/// The workload of a scenario.
+/// The workload of a scenario: the services to simulate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
-    /// A suite, by name.
+    /// One of the built-in suites, by name.
     Suite(#[serde(with = "choice")] Suite),
-    /// The tree of a workload's file, with the contents of the files that it names.
+    /// The content of a workload's file, with the contents of the files that it names.
     File(Box<Workload>),
 }
 
 impl Source {
-    /// The workload of the suite or of the file.
+    /// Returns the content of the suite's file or of the given file.
     ///
     /// # Errors
-    /// None in practice: the files of suites are tested.
+    /// None in practice: [`FileError`] if a suite's file is invalid, which tests exclude.
     pub fn workload(&self) -> Result<Cow<'_, Workload>, FileError> {
         match self {
             Source::Suite(suite) => Ok(Cow::Borrowed(suite.workload()?)),
@@ -31,7 +31,7 @@ impl Source {
         }
     }
 
-    /// The name in results.
+    /// Returns the workload's name in results.
     pub fn name(&self) -> &str {
         match self {
             Source::Suite(suite) => suite.name(),

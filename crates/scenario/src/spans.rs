@@ -15,16 +15,16 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario under its only system and writes the spans of its requests, including
-    /// those of the warm-up, to `out`, as OTLP with one line of JSON per request. Returns the
-    /// number of requests.
+    /// Simulates the scenario under its only system and writes the spans of all requests to `out`,
+    /// including the warm-up. The format is OTLP, one line of JSON per request. Returns the number
+    /// of requests.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems, a scenario that the simulator cannot run, or a failed
     /// write.
     pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
         if self.systems.len() != 1 {
-            let allowed = "must be one system to write spans";
+            let allowed = "must be a single system, whose spans are written";
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }

@@ -2,12 +2,12 @@
 
 use toml_edit::{Array, ArrayOfTables, Document, Item, TableLike, Value};
 
-/// A step from a TOML value to one inside it.
+/// One step of a path into a TOML document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TomlKey {
-    /// A field of a table.
+    /// The field of a table with this name.
     Name(String),
-    /// An element of a list, counted from 0.
+    /// The element of a list with this index, counted from 0.
     Number(usize),
 }
 
@@ -19,9 +19,9 @@ enum Node<'a> {
     Leaf,
 }
 
-/// The line and the column in characters, both counted from 1, of the value at the path `keys`. If a
-/// key is missing, the place of the last value before it; `None` if the first key is missing or the
-/// text is not TOML.
+/// Returns the position (line, column in characters; both counted from 1) of the value at the path
+/// `keys` in the TOML text `text`. If a key is missing, the position is that of the last value
+/// before it. `None` if the first key is missing or the text is not TOML.
 pub fn toml_place(text: &str, keys: &[TomlKey]) -> Option<(usize, usize)> {
     let document = Document::parse(text).ok()?;
     let mut node = Node::Table(document.as_table());

@@ -21,35 +21,36 @@ use crate::setup::memory;
 use crate::source::Source;
 use accelflow_parameters::Refusal;
 
-/// The path of a service, and its number of invocations of each accelerator.
+/// The path of a service through CPU phases and traces, and how often it invokes each accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkedService {
     /// The name of the service.
     pub service: String,
-    /// The method that clients call.
+    /// The name of the RPC method that clients call.
     pub method: String,
-    /// Invocations of accelerators on the most common path.
+    /// The number of accelerator invocations of a request on the most common path.
     pub accelerators: u32,
-    /// The phases in the paper's notation: `T1-CPU-T3`.
+    /// The phases in the paper's notation, such as `T1-CPU-T3`.
     pub path: String,
-    /// The names of the traces on the most common path.
+    /// The names of the traces that a request executes on the most common path.
     pub traces: Vec<String>,
-    /// Invocations of each accelerator.
+    /// The number of invocations of each accelerator on the most common path, by its name.
     pub by_accelerator: BTreeMap<String, u32>,
-    /// The largest number of parallel chains.
+    /// The largest number of chains that run in parallel.
     pub max_parallel_chains: usize,
-    /// The largest number of branches that each of its sequences can resolve.
+    /// For each sequence of accelerators, the largest number of branches that it can resolve
+    /// (section III, Q2).
     pub conditionals_by_sequence: Vec<u32>,
 }
 
-/// A workload: name, share of its sequences of accelerators that branch, and the share that the
-/// paper prints (section III, Q2).
+/// A suite: its name, the fraction of its accelerator sequences that branch, and the fraction that
+/// the paper prints, if it does (section III, Q2).
 pub type WorkloadRow = (&'static str, f64, Option<f64>);
 
-/// Finds a service by name.
+/// Returns the service with this name.
 ///
 /// # Errors
-/// [`Refusal`] for an unknown name.
+/// [`Refusal`] for an unknown name; it lists the known names.
 pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Service, Refusal> {
     let found = services.iter().find(|service| service.name() == name);
     found.ok_or_else(|| Refusal::unknown("service", name, services.iter().map(Service::name)))
@@ -68,8 +69,8 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Walks the traces of the service `name`. `workload` is the name of a suite or the tree of a
-/// workload's file; if it is `None`, all suites are searched.
+/// Follows the traces of the service `name` and returns its path. `workload` is the name of a suite
+/// or the content of a workload's file as JSON; `None` searches all suites.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or workload.
@@ -107,10 +108,10 @@ pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService,
     })
 }
 
-/// Returns the suites with the share of their sequences that branch.
+/// Returns the suites with the fraction of their accelerator sequences that branch.
 ///
 /// # Errors
-/// None in practice: the workloads are constants.
+/// None in practice: [`ScenarioError`] if a suite is invalid, which tests exclude.
 pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
     let image = memory()?;
     let row = |suite: Suite| {
@@ -122,7 +123,7 @@ pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
 }
 
 /// Returns the names of the services of a workload; those of SocialNetwork are in the order of the
-/// paper's Table IV. `workload` is the name of a suite or the tree of a workload's file.
+/// paper's Table IV. `workload` is the name of a suite or the content of a workload's file as JSON.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown workload.
@@ -134,7 +135,7 @@ pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
 }
 
 /// Returns the trace memory and the services of a workload. `workload` is the name of a suite or
-/// the tree of a workload's file.
+/// the content of a workload's file as JSON.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown workload.
@@ -144,11 +145,11 @@ pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioE
     Ok((workload.memory()?, workload.paths().map_err(engine)?))
 }
 
-/// Returns for each service of `workload` the mean number of messages per request whose wait
-/// exceeds `timeout`. `remote` is the name of the waits.
+/// Returns for each service of `workload` its name and the mean number of messages per request that
+/// wait for a remote side longer than `timeout`. `remote` is a name of [`crate::Remote`].
 ///
 /// # Errors
-/// [`ScenarioError`] for unknown names.
+/// [`ScenarioError`] for an unknown workload or an unknown name of waits.
 pub fn timeouts_by_service(
     workload: &str,
     remote: &str,
@@ -165,8 +166,8 @@ pub fn timeouts_by_service(
     workload.paths().map_err(engine)?.iter().map(row).collect()
 }
 
-/// Returns the mean time between changes of the rate of the arrival process `arrivals`; `None` if
-/// the rate is constant.
+/// Returns the mean time for which the arrival process named `arrivals` keeps its rate before it
+/// changes; `None` if the rate is constant.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown name.
@@ -180,23 +181,24 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     })
 }
 
-/// Returns the parameters of the profile `paper` as JSON rows. `tcp_cost` is the cost of TCP on a
-/// core.
+/// Returns the operation costs of the profile `paper` as JSON rows, with units and sources.
+/// `tcp_cost` is the time of a TCP operation on a core.
 ///
 /// # Errors
-/// [`ScenarioError`] for a cost out of range.
+/// [`ScenarioError`] for a time out of range.
 pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
     Ok(parameters_json(paper_profile(tcp_cost)?.parameters()))
 }
 
-/// The name of a service, and its time in each category of the paper, in ns.
+/// The name of a service, and its core time in each of the paper's categories of work, in ns.
 pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
 
-/// Returns the time of each service of SocialNetwork on a core without accelerators, by the paper's
-/// categories. `tcp_cost` is the cost of TCP on a core.
+/// Returns the core time of each service of SocialNetwork without accelerators, by the paper's
+/// categories: application logic and each kind of tax. `tcp_cost` is the time of a TCP operation on
+/// a core.
 ///
 /// # Errors
-/// [`ScenarioError`] for a cost out of range.
+/// [`ScenarioError`] for a time out of range.
 pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, ScenarioError> {
     let profile = paper_profile(tcp_cost)?;
     let rows = profile.services().iter().map(|service| {
@@ -213,10 +215,11 @@ pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, Scenari
     Ok(rows.collect())
 }
 
-/// Returns the profile `paper` of SocialNetwork. `tcp_cost` is the cost of TCP on a core.
+/// Returns the profile `paper` of SocialNetwork: the operation costs from the paper's shares of
+/// time. `tcp_cost` is the time of a TCP operation on a core.
 ///
 /// # Errors
-/// [`ScenarioError::Engine`] for invalid costs.
+/// [`ScenarioError::Engine`] for a time out of range.
 pub fn paper_profile(tcp_cost: Time) -> Result<Profile, ScenarioError> {
     let options = PaperOptions {
         tcp_cost,

@@ -531,7 +531,7 @@ fn rates_and_requests_that_leave_a_service_without_any_are_refused_by_what_was_g
     };
     assert_eq!(
         refused(fast),
-        "rate_rps = 1e9: must be at most 666666666.6666666: Stock has 1.5 times the mean"
+        "rate_rps = 1e9: must be at most 666666666.6666666: the rate of Stock is 1.5 times this mean rate"
     );
     let rare = SHOP.replace("name = \"Checkout\"", "name = \"Checkout\"\nrate_rps = 1.0");
     let few = Scenario {

@@ -175,7 +175,7 @@ fn contradicting_fields_are_refused() {
         ),
         (
             json!({"workload": "mediaservices", "profile": "measured"}),
-            "profile = 'measured': must be paper or left out beside a recording for mediaservices",
+            "profile = 'measured': must be paper or left out with a recording for the workload mediaservices",
         ),
     ] {
         let scenario = Scenario::from_json(&document.to_string()).unwrap();
@@ -479,8 +479,8 @@ fn samples_are_kept_up_to_a_bound() {
     let runs = MAX_SAMPLES / 90;
     assert!(checked.check_samples(u64::MAX, runs).is_ok());
     let refused = |samples| checked.check_samples(samples, runs + 1).err().unwrap();
-    let rule = "must be at most 89 of each service, since systems (1) times services (1) times \
-                seeds and chips (22223) keep at most 2000000 together";
+    let rule = "must be at most 89 per service: systems (1) times services (1) times seeds and chips \
+                (22223) may have at most 2000000 samples together";
     let text = refused(u64::MAX).to_string();
     assert_eq!(text, format!("samples = all: {rule}"));
     assert_eq!(refused(90).to_string(), format!("samples = 90: {rule}"));

@@ -199,7 +199,7 @@ fn requests_that_cannot_be_explained_are_refused() {
         .unwrap_err();
     assert!(
         none.to_string()
-            .contains("must be the number of a request of the run"),
+            .contains("must be the number of a simulated request"),
         "{none}"
     );
 }

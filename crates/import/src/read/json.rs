@@ -68,7 +68,7 @@ fn check_first(source: &mut Source, file: &str) -> Result<(), ImportError> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     let why = match first {
         Some(b'{' | b'[') => return Ok(()),
-        None => "must be JSON: its first block has nothing but spaces".to_owned(),
+        None => "must be JSON: it begins with only spaces and line breaks".to_owned(),
         Some(byte) if byte.is_ascii_graphic() => {
             let shown = char::from(*byte);
             format!("must be JSON, which begins with '{{' or '[': it begins with '{shown}'")
@@ -88,7 +88,7 @@ fn syntax(file: &str, error: &serde_json::Error, progress: &Progress) -> ImportE
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or(&text);
     let why = match error.classify() {
-        Category::Eof => format!("the file ends in the middle of a document ({text})"),
+        Category::Eof => format!("the file ends in the middle of a JSON document ({text})"),
         _ => text.to_owned(),
     };
     ImportError::Syntax {

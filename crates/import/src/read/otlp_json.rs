@@ -267,7 +267,7 @@ impl Reader<'_, '_> {
         }
         self.early.push(draft);
         if self.early.len() > self.collector.window_spans() {
-            return Err("more spans before their resource than `window_spans` allows");
+            return Err("more spans before their resource than the option `window_spans` allows");
         }
         Ok(())
     }

@@ -156,7 +156,7 @@ impl Wire<'_, '_> {
                 return Ok(Some(number));
             }
         }
-        Err(self.wrong("a number of more than 10 bytes"))
+        Err(self.wrong("a number has more than 10 bytes, the most in protocol buffers"))
     }
 
     /// The fields of a message of `length` bytes, or up to the end of the file.
@@ -200,7 +200,11 @@ impl Wire<'_, '_> {
                 let length = self.varint()?;
                 length.ok_or_else(|| self.wrong("the file ends in the middle of a message"))?
             }
-            _ => return Err(self.wrong(format!("a field of the unknown wire type {kind}"))),
+            _ => {
+                return Err(self.wrong(format!(
+                    "a field has the wire type {kind}: must be 0, 1, 2 or 5"
+                )));
+            }
         };
         let left = end.saturating_sub(self.source.progress().offset());
         if length > left {
@@ -234,7 +238,8 @@ impl Wire<'_, '_> {
     fn resource(&mut self, length: u64) -> Result<(), ImportError> {
         let bytes = self.leaf(length)?;
         let resource = Resource::decode(bytes.as_slice());
-        let resource = resource.map_err(|error| self.wrong(format!("a resource: {error}")))?;
+        let resource = resource
+            .map_err(|error| self.wrong(format!("a resource cannot be decoded: {error}")))?;
         let mut attributes = resource.attributes.iter();
         let name = attributes.find(|attribute| attribute.key == "service.name");
         let name = name.map(|attribute| value(attribute.value.as_ref()));
@@ -254,7 +259,8 @@ impl Wire<'_, '_> {
     fn span(&mut self, length: u64) -> Result<(), ImportError> {
         let bytes = self.leaf(length)?;
         let span = OtlpSpan::decode(bytes.as_slice());
-        let span = span.map_err(|error| self.wrong(format!("a span: {error}")))?;
+        let span =
+            span.map_err(|error| self.wrong(format!("a span cannot be decoded: {error}")))?;
         self.source.progress().piece();
         let (mut draft, sampling) = draft_of(&span, &mut self.collector.names);
         self.collector.sampled(sampling);
@@ -268,9 +274,8 @@ impl Wire<'_, '_> {
                 early.push(draft);
                 Ok(())
             }
-            Some(_) => {
-                Err(self.wrong("more spans before their resource than `window_spans` allows"))
-            }
+            Some(_) => Err(self
+                .wrong("more spans before their resource than the option `window_spans` allows")),
         }
     }
 }

@@ -369,13 +369,13 @@ impl Writer<'_> {
         if !self.own.is_empty() {
             let text = text(&self.own, &self.entries).map_err(|error| {
                 let allowed = format!("must be traces that can be written: {error}");
-                Refusal::new("own traces", self.own.len(), allowed)
+                Refusal::new("additional traces", self.own.len(), allowed)
             })?;
             workload["traces"] = json!([{"source": text}]);
         }
         if self.rates.per_request.is_none() {
-            let done = "no rate is written: give one where the workload is simulated";
-            let what = "rates, which need two requests at different times";
+            let done = "the workload has no rate: set rate_rps when it is simulated";
+            let what = "request rates, which need two requests at different times";
             self.findings.say(Sure::Dropped, what, 1, done);
         }
         let traces = self.uses.into_iter().map(|(trace, used)| {

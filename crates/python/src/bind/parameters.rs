@@ -94,8 +94,10 @@ fn server() -> Vec<&'static Parameter> {
     tenants.iter().chain(plane.parameters()).collect()
 }
 
-/// The engines with their parameters, as a JSON list. If `tcp_cost_ns`, the cost of TCP on a core,
-/// is given, the profile `paper` is the last one.
+/// Returns all engines (simulators and models) with their parameters, as a JSON list.
+///
+/// If `tcp_cost_ns`, the time of TCP on a core, is given, the list ends with the operation costs of
+/// the profile `paper`.
 #[pyfunction]
 #[pyo3(signature = (tcp_cost_ns=None))]
 pub(crate) fn parameters(tcp_cost_ns: Option<f64>) -> PyResult<String> {
@@ -144,9 +146,9 @@ fn row_json<S: AsRef<str>>(prefix: &str, parameter: &Parameter<S>) -> Value {
     })
 }
 
-/// Converts `value`, a number or the name of a choice, to the number of the parameter `key` of
-/// `engine`. Raises AccelflowError for an unknown engine or key and for a value that is not
-/// allowed.
+/// Returns the value of a parameter of `engine`, given as a number or as the name of a choice.
+///
+/// Raises AccelflowError for an unknown engine or key and for a value that is not allowed.
 #[pyfunction]
 pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let found = ENGINES.iter().find(|known| known.name == engine);
@@ -163,9 +165,10 @@ pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>)
     number(parameter, value).map_err(refused)
 }
 
-/// Returns the key of the simulated server's parameter `key` in the spelling of results, and
-/// `value`, a number or the name of a choice, as a number. Raises AccelflowError for an unknown key
-/// and for a value that is not allowed.
+/// Returns a server parameter's key, as results spell it, and its value as a number.
+///
+/// `value` is a number or the name of a choice. Raises AccelflowError for an unknown key and for a
+/// value that is not allowed.
 #[pyfunction]
 pub(crate) fn server_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<(&'static str, f64)> {
     let parameter = accelflow_sim::config::PARAMETERS.parameter(key);
@@ -203,10 +206,10 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
     )
 }
 
-/// The text of the refusal of `value` for `place`: `PLACE = VALUE: must be ..., did you mean ...?`.
+/// Returns the error message for a value: ``PLACE = VALUE: must be ..., did you mean ...?``.
 ///
-/// `allowed` is a clause that begins with `must`. It may be empty if `known` has the allowed names.
-/// Names of `known` that are spelt like `value` are proposed.
+/// `allowed` is the clause that begins with ``must``; it may be empty if `known` lists the allowed
+/// names. Names in `known` that are similar to `value` are proposed.
 #[pyfunction]
 #[pyo3(signature = (place, value, allowed, known=Vec::new()))]
 pub(crate) fn refusal(
@@ -230,8 +233,9 @@ pub(crate) fn refusal(
     refusal.to_string()
 }
 
-/// The parameters of the profile `paper` as a JSON list, for a cost of TCP on a core of
-/// `tcp_cost_ns`.
+/// Returns the operation costs of the profile `paper` as a JSON list.
+///
+/// `tcp_cost_ns` is the time of a TCP operation on a core, in ns.
 #[pyfunction]
 pub(crate) fn profile_parameters(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::paper_parameters(Time::from_ns_f64(tcp_cost_ns));

@@ -8,31 +8,34 @@ use accelflow_units::Time;
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// The requests whose response times are between two percentiles.
+/// The requests of a service whose response times are between two percentiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// The lower and the upper percentile of the band.
+    /// The lower and the upper percentile, each from 0 to 100.
     pub percentiles: (f64, f64),
-    /// Number of requests.
+    /// The number of requests in the band.
     pub requests: u64,
     /// The mean response time of the followed requests.
     pub response: Time,
-    /// Numbers of the requests that were followed, the fastest first.
+    /// The numbers of the band's requests that were followed through the server, the fastest first;
+    /// at most 1,000, spread evenly over the band.
     pub followed: Vec<u64>,
 }
 
-/// The mean time of the requests of two bands in one place.
+/// The mean time that requests spend or wait at one resource, for requests around the median and
+/// for slow ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
-    /// The place. All cores count as one place, and so do all instances of an accelerator.
+    /// The resource. All cores count as one resource, and so do all instances of an accelerator.
     pub at: Resource,
-    /// The part of the response time to which it belongs.
+    /// The part of the response time that this time belongs to.
     pub part: Part,
-    /// Whether it is a wait.
+    /// Whether this is time in which requests wait for the resource; otherwise the resource works
+    /// on them.
     pub waits: bool,
-    /// The mean time of a request of the median band.
+    /// The mean time of a request around the median.
     pub median: Time,
-    /// The mean time of a request of the slow band.
+    /// The mean time of a slow request.
     pub slow: Time,
 }
 

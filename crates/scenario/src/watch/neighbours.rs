@@ -13,31 +13,33 @@ use super::busy::{Busy, Hardware};
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// A service's occupation of a resource that requests waited for.
+/// How much of a resource's busy time a service took while other requests waited for the resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
     /// The resource that requests waited for.
     pub at: Resource,
-    /// Index of the service; `None` for work that belongs to no service.
+    /// The index of the service that occupied the resource; `None` for work that belongs to no
+    /// service.
     pub service: Option<usize>,
-    /// The service's share of the occupied time during the waits of the median and of the slow
-    /// band. `None` if no request waited.
+    /// The fraction of the resource's busy time that the service took during the waits of requests
+    /// around the median, and during the waits of slow requests. `None` if no request waited.
     pub shares: [Option<f64>; 2],
-    /// Its share of all occupied time in the run.
+    /// The fraction of the resource's busy time that the service took over the whole run.
     pub overall: f64,
 }
 
-/// The arrival rates of a service before the requests of the bands.
+/// The arrival rate of a service just before the compared requests arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// Index of the service.
+    /// The index of the service.
     pub service: usize,
-    /// The service's mean rate in the windows before the requests of the median and of the slow
-    /// band, in requests per second.
+    /// The service's mean arrival rate just before requests around the median, and just before slow
+    /// requests, in requests per second.
     pub rates_rps: [f64; 2],
-    /// Number of its requests in those windows.
+    /// The numbers of the service's requests that arrived just before requests around the median,
+    /// and just before slow requests.
     pub arrivals: [u64; 2],
-    /// Its mean rate over the run.
+    /// The service's mean arrival rate over the whole run, in requests per second.
     pub mean_rps: f64,
 }
 

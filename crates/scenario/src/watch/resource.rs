@@ -3,41 +3,42 @@
 use accelflow_sim::UnitName;
 use accelflow_trace::Accel;
 
-/// A part of a server that a request uses or waits for.
+/// A part of a simulated server that works on requests or that requests wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
-    /// A core, or its run queue.
+    /// The core with this index and its run queue.
     Core(usize),
-    /// The input queue of an accelerator.
+    /// The input queue of this accelerator instance.
     Input(UnitName),
-    /// The overflow area of an accelerator.
+    /// The overflow area of this accelerator instance.
     Overflow(UnitName),
-    /// The elements of an accelerator.
+    /// The processing elements of this accelerator instance.
     Elements(UnitName),
-    /// The output queue of an accelerator.
+    /// The output queue of this accelerator instance.
     Output(UnitName),
-    /// The output dispatcher of an accelerator.
+    /// The output dispatcher of this accelerator instance.
     Dispatcher(UnitName),
-    /// The A-DMA engines.
+    /// The A-DMA engines, which move data between queues.
     Dma,
-    /// Routes without an A-DMA engine: notifications, and queues in memory.
+    /// Transfers without an A-DMA engine: notifications of cores, and queues in memory.
     Ways,
-    /// A link of the network.
+    /// The link of the on-chip network with this index.
     Link(usize),
-    /// The manager.
+    /// RELIEF's hardware manager, which starts every operation.
     Manager,
-    /// The manager's queue for an accelerator.
+    /// The manager's queue of operations for this accelerator.
     Central(Accel),
-    /// The overflow area of the manager's queue.
+    /// The overflow area of the manager's queues.
     CentralOverflow,
-    /// The traffic shaper and the limit of a tenant.
+    /// The limits on a tenant's traffic.
     Tenant,
-    /// Other servers.
+    /// Remote sides: caches, databases and other servers.
     Remote,
 }
 
 impl Resource {
-    /// The name in reports. Numbers of instances and shares are in it if they are not 0.
+    /// Returns the name in reports. It contains the index of an accelerator's instance or share
+    /// unless that is 0.
     pub fn name(self) -> String {
         match self {
             Resource::Core(core) => format!("core {core}"),

@@ -15,31 +15,33 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The largest number of requests in a timeline, over all systems. With the hardware's activities
-/// each takes some 40 kB for SocialNetwork.
+/// The largest number of requests in a timeline, over all systems. Each takes about 40 kB for
+/// SocialNetwork, including the activity of the hardware.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
-/// The contents of a timeline.
+/// The requests that a timeline shows. A request must pass all filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineOptions {
-    /// The beginning of the window in which requests arrive, in simulated time.
+    /// The start of the time window in which shown requests arrive, from the start of the
+    /// simulation.
     pub from: Time,
-    /// The length of the window. `None` means to the end of the run.
+    /// The length of the window; `None` means to the end of the simulation.
     pub length: Option<Time>,
-    /// Names of the services whose requests are shown; all if empty.
+    /// The names of the services whose requests are shown; all services if empty.
     pub services: Vec<String>,
-    /// Numbers of the requests within their services that are shown; all if empty.
+    /// The numbers of the requests that are shown, counted from 0 within each service; all requests
+    /// if empty.
     pub requests: Vec<u64>,
-    /// The number of slowest requests of each service that are shown; all if `None`.
+    /// How many of the slowest requests of each service are shown; all if `None`.
     pub slowest: Option<u64>,
 }
 
-/// The contents of a written timeline.
+/// How much a written timeline contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Number of systems.
+    /// The number of simulated systems; with several chips, each system counts once per chip.
     pub systems: u64,
-    /// Number of requests that are shown, over all systems.
+    /// The number of shown requests, over all systems.
     pub requests: u64,
 }
 
@@ -49,14 +51,15 @@ const NARROW: &str = "narrow it by a window (--timeline-from, --timeline-for), b
 
 impl Checked {
     /// Simulates the scenario and writes its timeline to `out` in Perfetto's format. Each server of
-    /// each system has a group of rows, and all have the same axis of simulated time.
+    /// each system has a group of rows; all share one axis of simulated time.
     ///
-    /// The timeline shows requests that arrive in the window and pass the filters. It shows the
-    /// hardware during the window or, with a filter, during the shown requests.
+    /// The timeline shows the requests that pass the filters of `options`. It shows the hardware's
+    /// activity during the window or, with a filter by service, number or slowness, while the shown
+    /// requests were in progress.
     ///
     /// # Errors
-    /// [`ScenarioError`] for invalid options, no requests or more than [`MAX_TIMELINE_REQUESTS`], a
-    /// scenario that the simulator cannot run, or a failed write.
+    /// [`ScenarioError`] for options that are not allowed, for no requests or more than
+    /// [`MAX_TIMELINE_REQUESTS`], for a scenario that the simulator cannot run, or a failed write.
     pub fn write_timeline(
         &self,
         options: &TimelineOptions,
@@ -100,7 +103,7 @@ impl Checked {
             }
         }
         if written.requests == 0 {
-            let allowed = "must have a request that arrives in the window and passes the filters";
+            let allowed = "must have at least one request that arrives in the time window and passes the filters";
             return Err(Refusal::new("timeline", "0 requests", allowed).into());
         }
         timeline.finish().map_err(engine)?;
@@ -124,10 +127,12 @@ impl Checked {
 
     fn selection(&self, options: &TimelineOptions) -> Result<Selection, ScenarioError> {
         if options.length == Some(Time::ZERO) {
-            return Err(Refusal::new("timeline for", "0", "must be more than 0 us").into());
+            return Err(Refusal::new("timeline window", "0 us", "must be longer than 0 us").into());
         }
         if options.slowest == Some(0) {
-            return Err(Refusal::new("timeline slowest", "0", "must be at least 1").into());
+            return Err(
+                Refusal::new("slowest requests per service", "0", "must be at least 1").into(),
+            );
         }
         let services = options.services.iter().map(|name| self.service_index(name));
         Ok(Selection {

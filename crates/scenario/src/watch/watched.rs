@@ -14,32 +14,33 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The choice of a request of a service.
+/// The choice of one request of a service, by number or by response time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
-    /// The request with this number, from 0, in the order of arrival, including the warm-up.
+    /// The request with this number, counted from 0 in the order of arrival, including the warm-up.
     Number(u64),
-    /// The request whose response time is this percentile of all counted requests: 50 is the median
-    /// and 100 the slowest.
+    /// The request whose response time is this percentile of the service's counted requests: 50 is
+    /// the median and 100 the slowest.
     Percentile(f64),
 }
 
-/// A request, and its rank among the others of its service.
+/// A followed request, and where its time went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
-    /// The identifier of the system.
+    /// The identifier of the simulated system.
     pub system: String,
-    /// The name of the service.
+    /// The name of the request's service.
     pub service: String,
-    /// The request's time by part.
+    /// The pieces of the request's time.
     pub waterfall: Waterfall,
-    /// Like [`Waterfall::to_json`], with `schema` and `system`.
+    /// The waterfall as [`Waterfall::to_json`] returns it, with the fields `schema` and `system`.
     pub json: Value,
 }
 
 impl Checked {
     /// Simulates the scenario under its only system and follows one request of `service`.
-    /// `progress` is called as in [`Checked::run`]. Returns `None` if it stops the run.
+    /// `progress` is called as in [`Checked::run_beside`]; the result is `None` if it returns
+    /// `false`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service or request, or a scenario
@@ -68,7 +69,8 @@ impl Checked {
         let comparison = setup.comparison(self, &RunOptions::default());
         let chosen = FxHashSet::from_iter([(index, number)]);
         let Some(waterfall) = waterfalls(&comparison, &chosen)?.pop() else {
-            let allowed = "must be the number of a request of the run, from 0";
+            let allowed =
+                "must be the number of a simulated request of the service, counted from 0";
             return Err(Refusal::new("request", number, allowed).into());
         };
         let mut json = waterfall.to_json(service, &setup.plan.image);
@@ -87,13 +89,13 @@ impl Checked {
     pub(crate) fn only_setup(&self) -> Result<Setup<'_>, ScenarioError> {
         if self.systems.len() != 1 {
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
-            let allowed = "must be one system to observe single requests";
+            let allowed = "must be a single system, in which one request is followed";
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }
         match &self.servers[..] {
             [server] => Setup::new(self, server),
             servers => {
-                let allowed = "must be one chip to observe single requests";
+                let allowed = "must be a single chip, on which one request is followed";
                 Err(Refusal::new("chips", servers.len(), allowed).into())
             }
         }
@@ -121,7 +123,7 @@ impl Checked {
             .flat_map(|r| r.samples);
         let mut samples: Vec<Sample> = found.collect();
         if samples.is_empty() {
-            let allowed = "must have requests with responses after the warm-up";
+            let allowed = "must have at least one request after the warm-up with a response";
             return Err(Refusal::new("service", name, allowed).into());
         }
         samples.sort_by_key(|sample| (sample.response, sample.request));

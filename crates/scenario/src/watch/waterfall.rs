@@ -7,61 +7,64 @@ use serde_json::{Value, json};
 
 use super::resource::Resource;
 
-/// The parts of a request's time, in order.
+/// Where the time of one request went, as pieces of work and waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waterfall {
-    /// Index of the service.
+    /// The index of the request's service.
     pub service: usize,
-    /// Number of the request within its service.
+    /// The request's number, counted from 0 within its service.
     pub request: u64,
-    /// The number of its server.
+    /// The index of the server that served the request.
     pub server: usize,
-    /// The time of its arrival.
+    /// The time of the request's arrival, from the start of the simulation.
     pub arrived: Time,
-    /// The time of its response.
+    /// The time of the response, from the start of the simulation.
     pub responded: Time,
     /// Whether the request failed: its response is an error, or it ended without a response.
     pub error: bool,
-    /// The pieces until the response, in the order of their beginnings.
+    /// The pieces of the request's time until the response, in the order of their starts. Pieces of
+    /// parallel traces overlap.
     pub segments: Vec<Segment>,
 }
 
-/// A piece of a request's time.
+/// A piece of a request's time: work or a wait at one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The time at which the piece begins.
+    /// The time at which the piece begins, from the start of the simulation.
     pub from: Time,
-    /// The time at which the piece ends.
+    /// The time at which the piece ends, from the start of the simulation.
     pub until: Time,
-    /// Its category in results.
+    /// The part of the response time that the piece counts as.
     pub part: Part,
-    /// Whether the request only waits for `at` in this time.
+    /// Whether the request waits for the resource `at` in this time; otherwise the resource works
+    /// on it.
     pub waits: bool,
     /// The resource that works on the request, or that it waits for.
     pub at: Resource,
-    /// Distinguishes traces that run at the same time; `None` for application logic.
+    /// A number that distinguishes traces of the request that run at the same time; `None` for
+    /// application logic.
     pub job: Option<u32>,
-    /// The trace; `None` for application logic.
+    /// The address of the trace that the piece belongs to; `None` for application logic.
     pub trace: Option<AtmAddress>,
-    /// Whether the response waited for this piece. Critical pieces follow each other without gaps
-    /// from the arrival to the response.
+    /// Whether the response waited for this piece (the critical path). Critical pieces follow each
+    /// other without gaps from the arrival to the response.
     pub critical: bool,
 }
 
 impl Segment {
-    /// The duration of the piece.
+    /// Returns the duration of the piece.
     pub fn length(&self) -> Time {
         self.until - self.from
     }
 }
 
 impl Waterfall {
-    /// The time from the arrival to the response.
+    /// Returns the time from the arrival to the response.
     pub fn response_time(&self) -> Time {
         self.responded - self.arrived
     }
 
-    /// The critical pieces, from the arrival to the response.
+    /// Returns the pieces of the critical path, from the arrival to the response.
     pub fn critical(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.critical)
     }
@@ -85,8 +88,8 @@ impl Waterfall {
         }
     }
 
-    /// Returns the waterfall as JSON. Times are in ns from the arrival; `arrived_us` is from the
-    /// start of the simulation.
+    /// Returns the waterfall as JSON. Times are in ns from the request's arrival, except
+    /// `arrived_us`, which is in us from the start of the simulation.
     pub fn to_json(&self, service: &str, image: &Image) -> Value {
         let since = |at: Time| (at - self.arrived).as_ns_f64();
         let segment = |segment: &Segment| {

@@ -12,34 +12,36 @@ use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 
-/// The slow requests to explain: a service and a percentile.
+/// The slow requests to explain: a service and a percentile of its response times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyOptions {
     /// The name of the service.
     pub service: String,
-    /// The percentile of response times to explain: more than 55 and less than 100.
+    /// The percentile of response times to explain, above 55 and below 100.
     pub percentile: f64,
 }
 
-/// An explanation of slow requests, by comparison with requests around the median.
+/// Why requests of a service are slow: their time beside that of requests around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
-    /// The identifier of the system.
+    /// The identifier of the simulated system.
     pub system: String,
     /// The name of the service.
     pub service: String,
-    /// The percentile that is explained.
+    /// The percentile of response times that is explained.
     pub percentile: f64,
-    /// The requests around the median, and those around the percentile.
+    /// The requests around the median, and the slow requests around the percentile.
     pub bands: [Band; 2],
-    /// Their time by place and part, beginning with the largest increase in slow requests.
+    /// The mean time at each resource of requests around the median and of slow requests; the
+    /// largest increase comes first.
     pub times: Vec<BandTime>,
-    /// The services that occupied the resources for which they waited, by resource.
+    /// For each resource that the compared requests waited for, the services that occupied it
+    /// meanwhile.
     pub blames: Vec<Blame>,
-    /// The length of the window before a request in which arrivals were counted. It is the mean
-    /// response time of the slow requests.
+    /// The length of the window before each compared request in which arrivals are counted: the
+    /// mean response time of the slow requests.
     pub window: Time,
-    /// The arrivals of each service in these windows.
+    /// The arrival rate of each service in these windows of time before the compared requests.
     pub bursts: Vec<Burst>,
     services: Vec<String>,
 }
@@ -50,16 +52,17 @@ const MEDIAN: (f64, f64) = (45.0, 55.0);
 const FEWEST: u64 = 10;
 
 impl Checked {
-    /// Simulates the scenario under its only system and explains the slow requests of a service.
+    /// Simulates the scenario under its only system and compares slow requests of a service with
+    /// those around the median.
     ///
-    /// The slow band extends from the percentile by half of its distance to 100 in both directions:
-    /// for 99 it is 98.5 to 99.5. The time of a request is divided along its critical path, so the
-    /// means of a band add up to its mean response time. `progress` is called as in
-    /// [`Checked::run`]. Returns `None` if it stops the run.
+    /// Slow requests are those on both sides of the percentile, within half of its distance to 100:
+    /// from 98.5 to 99.5 for 99. A request's time is divided along its critical path, so the mean
+    /// times of a group add up to its mean response time. `progress` is called as in
+    /// [`Checked::run_beside`]; the result is `None` if it returns `false`.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile out of
-    /// range or with too few requests, or a scenario that the simulator cannot run.
+    /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile that is out
+    /// of range or has too few requests, or a scenario that the simulator cannot run.
     pub fn why(
         &self,
         options: &WhyOptions,
@@ -81,8 +84,8 @@ impl Checked {
         if bands[1].requests < FEWEST {
             let needed = (FEWEST as f64 / (half * 2.0) * 100.0).ceil();
             let allowed = format!(
-                "must have at least {FEWEST} requests around it, and has {}: count {needed} requests \
-                 of the service, or ask for a lower one",
+                "must have at least {FEWEST} requests around it, and has {}: simulate {needed} requests \
+                 of the service after the warm-up, or choose a lower percentile",
                 bands[1].requests
             );
             return Err(Refusal::number("percentile", percentile, allowed).into());

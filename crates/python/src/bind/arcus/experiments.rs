@@ -11,7 +11,7 @@ fn failure(error: impl std::fmt::Display) -> PyErr {
     AccelflowError::new_err(error.to_string())
 }
 
-/// The paper's experiments as a JSON list: name, title and default number of seeds.
+/// Returns the ARCUS paper's experiments (JSON): name, title and default number of seeds.
 #[pyfunction]
 pub(crate) fn arcus_experiments() -> String {
     let row = |experiment: &experiments::PaperExperiment| {
@@ -24,8 +24,10 @@ pub(crate) fn arcus_experiments() -> String {
     Value::from_iter(EXPERIMENTS.iter().map(row)).to_string()
 }
 
-/// Runs an experiment with several seeds, by default its own number, on several threads. Returns
-/// its report as JSON. Raises AccelflowError for an unknown name.
+/// Runs an experiment of the ARCUS paper and returns its report as JSON.
+///
+/// `seed` is the first seed, `replications` the number of seeds (None: the experiment's default).
+/// Use `accelflow.arcus.experiment`. Raises AccelflowError for an unknown name.
 #[pyfunction]
 pub(crate) fn arcus_experiment(
     py: Python<'_>,

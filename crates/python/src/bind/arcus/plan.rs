@@ -25,8 +25,9 @@ fn json_text(result: &impl Serialize) -> PyResult<String> {
     Ok(value.to_string())
 }
 
-/// The refusal of a plan (JSON) as JSON: the message, and the keys that lead to the value. None for a
-/// plan that is allowed.
+/// Checks an ARCUS plan (JSON), and returns why it is refused, as JSON; None if it is allowed.
+///
+/// The JSON has the message, and the path of keys to the value.
 #[pyfunction]
 pub(crate) fn arcus_plan_refusal(request: &str) -> PyResult<Option<String>> {
     Ok(match CheckedPlan::from_json(&value(request)?) {
@@ -37,8 +38,10 @@ pub(crate) fn arcus_plan_refusal(request: &str) -> PyResult<Option<String>> {
     })
 }
 
-/// Runs a plan (JSON), with the capacities of a table of profiles (JSON) if there is one. Returns the
-/// result as JSON. Raises AccelflowError for a value that is not allowed.
+/// Admits and simulates the flows of an ARCUS plan (JSON), and returns the results as JSON.
+///
+/// `profiles` is a table of measured capacities (JSON) as `arcus_profile` returns it. Use
+/// `accelflow.arcus.plan`. Raises AccelflowError for a value that is not allowed.
 #[pyfunction]
 #[pyo3(signature = (request, profiles=None))]
 pub(crate) fn arcus_plan(
@@ -57,8 +60,11 @@ pub(crate) fn arcus_plan(
     json_text(&result.map_err(failure)?)
 }
 
-/// Profiles the contexts of up to `most` flows: those of a plan (JSON), and of messages of `sizes`
-/// bytes on `paths`. Returns the table as JSON. Raises AccelflowError like `arcus_plan`.
+/// Measures the capacities of an ARCUS platform for combinations of flows, and returns JSON.
+///
+/// The platform is that of the plan `request` (JSON). The combinations are those of up to `most`
+/// flows: of the plan, and of messages of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`.
+/// Raises AccelflowError for a value that is not allowed.
 #[pyfunction]
 pub(crate) fn arcus_profile(
     py: Python<'_>,
@@ -84,7 +90,7 @@ pub(crate) fn arcus_profile(
     json_text(&table.map_err(failure)?)
 }
 
-/// The JSON Schema of plan files, as text.
+/// Returns the JSON Schema of ARCUS plan files, as text.
 #[pyfunction]
 pub(crate) fn arcus_plan_schema() -> String {
     plan::plan_schema()

@@ -32,7 +32,7 @@ fn settings(values: Settings) -> PyResult<(Registers, Clock)> {
     Ok((registers, Clock::from_hz(clock_hz).map_err(failure)?))
 }
 
-/// The registers of ARCUS's Table 2 and their rates, as a JSON list.
+/// Returns the registers of ARCUS's Table 2 and the rates that they allow, as a JSON list.
 #[pyfunction]
 pub(crate) fn arcus_table2() -> String {
     let row = |registers: &Registers| {
@@ -47,8 +47,10 @@ pub(crate) fn arcus_table2() -> String {
     Value::from_iter(table2::ROWS.iter().map(row)).to_string()
 }
 
-/// The traffic that the registers (refill, bucket, interval, clock in hertz) allow, as JSON; `unit`
-/// is bytes or operations. Raises AccelflowError for a value out of range.
+/// Returns the rate and the burst that registers of a traffic shaper allow, as JSON.
+///
+/// `values` are the registers (refill, bucket, interval) and the clock in Hz; `unit` is bytes or
+/// operations. Use `accelflow.arcus.shape`. Raises AccelflowError for a value out of range.
 #[pyfunction]
 pub(crate) fn arcus_shape(values: Settings, unit: &str) -> PyResult<String> {
     let (registers, clock) = settings(values)?;
@@ -74,11 +76,14 @@ pub(crate) fn arcus_shape(values: Settings, unit: &str) -> PyResult<String> {
 /// message, index, whether it is the last, size, and the times of grant and release in picoseconds.
 type Released = (u64, u32, bool, u64, u64, u64);
 
-/// Passes `messages` (time in picoseconds, size in bytes) through one flow with the registers
-/// `values` and returns its segments: (message, index, last, bytes, granted ps, released ps).
+/// Passes messages through a traffic shaper, and returns when each of their segments may go on.
 ///
-/// `split` is the largest segment and the header that each repeats. Raises AccelflowError for a
-/// value out of range, a message that could never pass, and times that run backwards.
+/// `messages` are pairs (time in ps, size in bytes), `values` and `unit` those of `arcus_shape`.
+/// `split` is (bytes of the largest segment, bytes of the header that each segment repeats). A
+/// returned segment is (index of the message, index of the segment, whether it is the last, bytes,
+/// time in ps of the grant, time in ps of the release). Use `accelflow.arcus.release`. Raises
+/// AccelflowError for a value out of range, a message that could never pass, and times that
+/// decrease.
 #[pyfunction]
 #[pyo3(signature = (values, unit, messages, split=None))]
 pub(crate) fn arcus_release(
@@ -135,7 +140,7 @@ fn release(
     Ok(segments)
 }
 
-/// All parameters of the shaper and of the shared platform, as a JSON list.
+/// Returns the parameters of ARCUS's traffic shaper and of the host around it, as a JSON list.
 #[pyfunction]
 pub(crate) fn arcus_parameters() -> String {
     let row = |parameter: &'static Parameter| {

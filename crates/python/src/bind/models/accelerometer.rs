@@ -10,25 +10,26 @@ use pyo3::prelude::*;
 
 use crate::errors::failure;
 
-/// Evaluates the service that `request` (JSON) describes; the outcome as JSON, with intervals and
-/// sensitivities as far as the request asks for them.
+/// Computes the speedup of a service with offloaded kernels, by the Accelerometer model.
 ///
-/// Raises AccelflowError for a value that is out of range or missing.
+/// `request` and the returned result are JSON; the result has confidence intervals and
+/// sensitivities if the request asks for them. Raises AccelflowError for a value that is out of
+/// range or missing.
 #[pyfunction]
 pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<String> {
     py.detach(|| request::evaluate(request)).map_err(failure)
 }
 
-/// Simulates the offloads of a service's kernels; `request` and the measurements are JSON.
+/// Simulates a service that offloads kernels to accelerators.
 ///
-/// Raises AccelflowError for a value that is out of range or missing.
+/// `request` and the returned measurements are JSON. Raises AccelflowError for a value that is out
+/// of range or missing.
 #[pyfunction]
 pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
     py.detach(|| simulate::simulate(request)).map_err(failure)
 }
 
-/// The parts of a kernel that are chosen by name, each with its names in the order in which commands
-/// list them.
+/// Returns the settings of an offloaded kernel that have named values, each with the names.
 #[pyfunction]
 pub(crate) fn accelerometer_choices() -> Vec<(&'static str, Vec<&'static str>)> {
     fn names<T>(known: &[(&'static str, T)]) -> Vec<&'static str> {
@@ -44,8 +45,9 @@ pub(crate) fn accelerometer_choices() -> Vec<(&'static str, Vec<&'static str>)> 
     ]
 }
 
-/// The probability that an arrival at an M/M/k queue waits (Erlang's C), for `offered` erlangs below
-/// `servers`.
+/// Returns the probability that an arrival at an M/M/k queue has to wait (Erlang's C formula).
+///
+/// The queue has `servers` servers; `offered` is the load in erlangs, below `servers`.
 #[pyfunction]
 pub(crate) fn erlang_c(servers: u32, offered: f64) -> f64 {
     accelflow_model::accelerometer::erlang_c(servers, offered)
@@ -117,9 +119,15 @@ fn fill(
     outputs[1].copy_from_slice(py, &second)
 }
 
-/// Fills `speedup` and `latency_reduction`, writable buffers of float64 with one place for each
-/// point, numbered from `first` on. Raises AccelflowError for a value out of range, naming its column
-/// and number.
+/// Computes the speedup and the latency reduction of many design points.
+///
+/// Fills the arrays `speedup` and `latency_reduction` with one ratio for each point. `design` is
+/// (threading, placement, whether the driver waits for the accelerator, number of thread switches
+/// in the latency of Sync-OS). `costs` are, in cycles, the setup, the transfer, the queueing and a
+/// thread switch, and as a ratio the acceleration. `host` is the host's cycles per second,
+/// `kernel_share` the fraction of them in the kernel, `offloads` the offloads per second. Points
+/// are numbered from `first` in messages. Raises AccelflowError for a value out of range; the
+/// message names the column and the point.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parameters of the equations")]
 pub(crate) fn accelerometer_sweep(
@@ -145,8 +153,14 @@ pub(crate) fn accelerometer_sweep(
     })
 }
 
-/// Fills `from_bytes` and `to_bytes` with the sizes between which an offload pays, in terms of
-/// speedup or of latency. Raises AccelflowError as accelerometer_sweep does.
+/// Computes the range of offload sizes, in bytes, that pay off, for many design points.
+///
+/// Fills the arrays `from_bytes` and `to_bytes` with the smallest and largest such size of each
+/// point. `in_latency` asks for sizes that reduce latency, instead of sizes that increase
+/// throughput. The kernel takes `cycles_per_byte` times size to the power of `complexity` cycles on
+/// the host; moving it takes `transfer_per_byte` cycles per byte in addition. `design`, `costs` and
+/// `first` are those of `accelerometer_sweep`. Raises AccelflowError for a value out of range; the
+/// message names the column and the point.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parameters of the equations")]
 pub(crate) fn accelerometer_break_even(

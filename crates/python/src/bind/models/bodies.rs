@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use crate::errors::failure;
 
-/// Measures the nine software bodies, offloads to them and thread switches on this machine, in
-/// `rounds` with `calls` of each. Returns JSON: `bodies` by name, each with `setup_ns`,
-/// `transfer_ns` (a value for each round) and `sizes`, and `thread_switch_ns`.
+/// Measures the accelerators' software implementations and thread switches on this machine.
 ///
-/// Raises AccelflowError for a count of 0, and if the process may use one core only.
+/// There are `rounds` rounds, each of `calls` calls; a value is the median of its round. Returns
+/// JSON: `bodies` by accelerator, each with `setup_ns` and `transfer_ns` (the costs of an offload,
+/// one value per round) and `sizes` (times by size of the input); and `thread_switch_ns`. Raises
+/// AccelflowError for a count of 0, and if the process may use only one core.
 #[pyfunction]
 pub(crate) fn measure_bodies(py: Python<'_>, rounds: u32, calls: u32) -> PyResult<String> {
     let found = py.detach(|| measure(&MeasureOptions { rounds, calls }));

@@ -28,8 +28,10 @@ struct EnergyArguments {
     moved_bytes: f64,
 }
 
-/// The areas of section VI as JSON; `changes` (JSON) replaces inputs by name. Raises
-/// AccelflowError for an unknown input and a value out of range.
+/// Returns the chip areas of AccelFlow (section VI) in mm2, as JSON.
+///
+/// `changes` (JSON) replaces inputs of the model by name. Raises AccelflowError for an unknown
+/// input and a value out of range.
 #[pyfunction]
 pub(crate) fn area_model(changes: &str) -> PyResult<String> {
     let area = area(&parse(changes)?)?;
@@ -57,8 +59,10 @@ pub(crate) fn area_model(changes: &str) -> PyResult<String> {
     .to_string())
 }
 
-/// The powers of section VII.B.5 as JSON, for a processor with the changed inputs of `area_changes`
-/// and `power_changes` (JSON). Raises AccelflowError for an unknown input and a value out of range.
+/// Returns the maximum powers of AccelFlow (section VII.B.5) in W, as JSON.
+///
+/// `area_changes` and `power_changes` (JSON) replace inputs of the models of area and power by
+/// name. Raises AccelflowError for an unknown input and a value out of range.
 #[pyfunction]
 pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<String> {
     let area_changes = parse(area_changes)?;
@@ -85,8 +89,10 @@ pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<S
     .to_string())
 }
 
-/// The energy of a system in a window, in joules and as JSON. `request` (JSON) has the system's
-/// activity. Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+/// Returns the energy that a system uses in a time window, in joules, as JSON.
+///
+/// `request` (JSON) has the system, the length of the window and what was active for how long.
+/// Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
 #[pyfunction]
 pub(crate) fn energy_model(request: &str) -> PyResult<String> {
     let request: EnergyArguments = parse(request)?;

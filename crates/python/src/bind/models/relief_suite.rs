@@ -44,8 +44,11 @@ enum OrderArguments {
     Deadline,
 }
 
-/// Maximum throughput of RELIEF's applications under FCFS, RELIEF and AccelFlow, as JSON; `request`
-/// is JSON. Raises AccelflowError for an unknown application or a request that cannot be simulated.
+/// Simulates RELIEF's applications and returns their maximum throughput as JSON.
+///
+/// They run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the numbers of task
+/// graphs and the platform's options. Raises AccelflowError for an unknown application and if the
+/// simulation fails.
 #[pyfunction]
 pub(crate) fn relief_suite(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Arguments = serde_json::from_str(request).map_err(failure)?;

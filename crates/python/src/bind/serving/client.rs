@@ -71,7 +71,7 @@ impl PyCancel {
         }
     }
 
-    /// Cancels all calls with this handle, current and later ones.
+    /// Cancels all calls that were given this handle, and later calls with it.
     fn cancel(&self) {
         self.inner.cancel();
     }
@@ -169,8 +169,9 @@ fn counts(counts: PoolCounts) -> (usize, usize, usize) {
     (counts.open, counts.idle, counts.waiting)
 }
 
-/// A client of the functions that a `.thrift` file declares. A call runs T9, which sends the
-/// request, and T10, which receives the response.
+/// A client of the functions that a Thrift file (`.thrift`) declares.
+///
+/// A call executes the traces T9, which sends the request, and T10, which receives the response.
 #[pyclass(frozen, name = "Client", module = "accelflow._native")]
 pub(crate) struct PyClient {
     inner: Client,
@@ -178,8 +179,12 @@ pub(crate) struct PyClient {
 
 #[pymethods]
 impl PyClient {
-    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError for a file that
-    /// cannot be used and for a setting that is not allowed.
+    /// Creates a client of the service at `address` (HOST:PORT).
+    ///
+    /// Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the
+    /// functions that may be called again after a failure; `bounds` limits times, retries and
+    /// connections. Raises AccelflowError for a file that cannot be used and for a setting that is
+    /// not allowed.
     #[new]
     #[pyo3(signature = (
         interface, address, *, include_dirs, protocol, tls, multiplexed, idempotent, bounds
@@ -216,8 +221,10 @@ impl PyClient {
         Ok(PyClient { inner })
     }
 
-    /// Calls `Service.method` with the dict of its arguments and returns its value. Raises
-    /// DeclaredError and CallError.
+    /// Calls the function `method` (`Service.method`) with its arguments and returns its value.
+    ///
+    /// Raises DeclaredError for an exception that the interface declares, and CallError for a
+    /// failed call.
     #[pyo3(signature = (
         method, arguments, *, timeout_s=None, cancel=None, idempotent=false, scope=None
     ))]
@@ -243,12 +250,14 @@ impl PyClient {
         }
     }
 
-    /// Calls `Service.method` repeatedly with the dicts `arguments` in turn. Each call begins at
-    /// its due time, in seconds after the start, or as soon as one of `callers` threads is free.
-    /// Returns (lateness, response time from the due time, success) of each call, in us. `progress`
-    /// is called regularly with the number of finished calls and the total number. An exception
-    /// that it raises ends the load. Calls that have not begun `until_s` seconds after the start are
-    /// neither made nor returned.
+    /// Calls `method` (`Service.method`) at given times on `callers` threads, to generate load.
+    ///
+    /// Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
+    /// start, or as soon as a thread is free. Returns for each call (its delay after the due time,
+    /// the time from the due time to its end, whether it succeeded), with times in us. `progress`
+    /// is called regularly with the number of finished calls and the total number; an exception
+    /// that it raises ends the load. Calls that have not begun `until_s` seconds after the start
+    /// are neither made nor returned.
     #[pyo3(signature = (method, arguments, due_s, callers, progress=None, until_s=None))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn drive(
@@ -279,32 +288,38 @@ impl PyClient {
             .collect())
     }
 
-    /// Replaces the traces for future calls; None restores the default traces. Returns the number
-    /// of replacements so far. Raises AccelflowError for traces that do not fit the calls.
+    /// Uses other traces for further calls: an `accelflow.own_traces.ClientTraces`.
+    ///
+    /// None restores the built-in traces. Returns how often traces have been replaced so far.
+    /// Raises AccelflowError for traces that do not fit the client's calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the trace file again, and replaces the traces. Raises AccelflowError for traces that
-    /// do not fit the calls, and if there is no trace file.
+    /// Reads the trace file again and uses its traces for further calls.
+    ///
+    /// Returns how often traces have been replaced so far. Raises AccelflowError for traces that do
+    /// not fit the client's calls, and if the traces are not from a file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
-    /// Returns the numbers of connections, of idle connections, and of calls that wait for one.
+    /// Returns the numbers of (open connections, idle connections, calls that wait for one).
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
     }
 
-    /// The metrics in the text format of Prometheus.
+    /// Returns the client's metrics in Prometheus' text format.
     fn metrics(&self) -> String {
         self.inner.metrics()
     }
 }
 
-/// A client of the methods that a `.proto` file declares. A call runs T9 and T10 over HTTP/2.
+/// A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
+///
+/// A call executes the traces T9, which sends the request, and T10, which receives the response.
 #[pyclass(frozen, name = "GrpcClient", module = "accelflow._native")]
 pub(crate) struct PyGrpcClient {
     inner: GrpcClient,
@@ -312,8 +327,11 @@ pub(crate) struct PyGrpcClient {
 
 #[pymethods]
 impl PyGrpcClient {
-    /// Reads the interface and, for TLS, the certificates. Raises AccelflowError for a file that
-    /// cannot be used and for a setting that is not allowed.
+    /// Creates a client of the service at `address` (HOST:PORT).
+    ///
+    /// Reads the interface and, if `tls` is given, the certificates. `idempotent` lists the methods
+    /// that may be called again after a failure; `bounds` limits times, retries and connections.
+    /// Raises AccelflowError for a file that cannot be used and for a setting that is not allowed.
     #[new]
     #[pyo3(signature = (interface, address, *, include_dirs, tls, idempotent, bounds))]
     fn new(
@@ -335,8 +353,9 @@ impl PyGrpcClient {
         Ok(PyGrpcClient { inner })
     }
 
-    /// Calls `Service.Method` with the dict of its request and returns the dict of its response.
-    /// Raises CallError.
+    /// Calls `method` (`Service.Method`) with the dict `request` and returns the response's dict.
+    ///
+    /// Raises CallError for a failed call.
     #[pyo3(signature = (
         method, request, metadata, *, timeout_s=None, cancel=None, idempotent=false, scope=None
     ))]
@@ -363,32 +382,38 @@ impl PyGrpcClient {
         convert::to_python(py, &called.map_err(|error| grpc_failure(py, &error))?)
     }
 
-    /// Replaces the traces for future calls; None restores the default traces. Returns the number
-    /// of replacements so far. Raises AccelflowError for traces that do not fit the calls.
+    /// Uses other traces for further calls: an `accelflow.own_traces.ClientTraces`.
+    ///
+    /// None restores the built-in traces. Returns how often traces have been replaced so far.
+    /// Raises AccelflowError for traces that do not fit the client's calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the trace file again, and replaces the traces. Raises AccelflowError for traces that
-    /// do not fit the calls, and if there is no trace file.
+    /// Reads the trace file again and uses its traces for further calls.
+    ///
+    /// Returns how often traces have been replaced so far. Raises AccelflowError for traces that do
+    /// not fit the client's calls, and if the traces are not from a file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
-    /// Returns the numbers of connections, of idle connections, and of calls that wait for one.
+    /// Returns the numbers of (open connections, idle connections, calls that wait for one).
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
     }
 
-    /// The metrics in the text format of Prometheus.
+    /// Returns the client's metrics in Prometheus' text format.
     fn metrics(&self) -> String {
         self.inner.metrics()
     }
 }
 
-/// A client of one HTTP/1.1 server. A request runs T11, its response T12.
+/// A client of one HTTP/1.1 server.
+///
+/// A request executes the traces T11, which sends it, and T12, which receives the response.
 #[pyclass(frozen, name = "HttpClient", module = "accelflow._native")]
 pub(crate) struct PyHttpClient {
     inner: HttpClient,
@@ -396,8 +421,11 @@ pub(crate) struct PyHttpClient {
 
 #[pymethods]
 impl PyHttpClient {
-    /// Reads the certificates if the client uses TLS. Raises AccelflowError for a file that cannot
-    /// be used and for a setting that is not allowed.
+    /// Creates a client of the server at `address` (HOST:PORT).
+    ///
+    /// Reads the certificates if `tls` is given. `codec` is the compression of bodies (zstd, snappy
+    /// or gzip); `bounds` limits times, retries and connections. Raises AccelflowError for a file
+    /// that cannot be used and for a setting that is not allowed.
     #[new]
     #[pyo3(signature = (address, *, tls, codec, bounds))]
     fn new(
@@ -416,7 +444,9 @@ impl PyHttpClient {
         Ok(PyHttpClient { inner })
     }
 
-    /// Sends a request and returns status and body of the response. Raises CallError.
+    /// Sends an HTTP request and returns the status code and the body of the response.
+    ///
+    /// Raises CallError for a failed call.
     #[pyo3(signature = (
         method, target, body, headers, *, timeout_s=None, cancel=None, idempotent=false, scope=None
     ))]
@@ -446,33 +476,38 @@ impl PyHttpClient {
         Ok((response.status, PyBytes::new(py, &response.body)))
     }
 
-    /// The JSON text of a value. Raises TypeError and ValueError for values that JSON does not
-    /// have.
+    /// Returns the JSON text of a value, as bytes.
+    ///
+    /// Raises TypeError and ValueError for a value that JSON cannot represent.
     #[staticmethod]
     fn json<'py>(py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &convert::from_python(value)?))
     }
 
-    /// Replaces the traces for future calls; None restores the default traces. Returns the number
-    /// of replacements so far. Raises AccelflowError for traces that do not fit the calls.
+    /// Uses other traces for further calls: an `accelflow.own_traces.ClientTraces`.
+    ///
+    /// None restores the built-in traces. Returns how often traces have been replaced so far.
+    /// Raises AccelflowError for traces that do not fit the client's calls.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyClientTraces>) -> PyResult<u64> {
         let traces = traces.map(PyClientTraces::read).transpose()?;
         py.detach(|| self.inner.set_traces(traces).map_err(refused))
     }
 
-    /// Reads the trace file again, and replaces the traces. Raises AccelflowError for traces that
-    /// do not fit the calls, and if there is no trace file.
+    /// Reads the trace file again and uses its traces for further calls.
+    ///
+    /// Returns how often traces have been replaced so far. Raises AccelflowError for traces that do
+    /// not fit the client's calls, and if the traces are not from a file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.inner.reload_traces().map_err(refused))
     }
 
-    /// Returns the numbers of connections, of idle connections, and of calls that wait for one.
+    /// Returns the numbers of (open connections, idle connections, calls that wait for one).
     fn connections(&self) -> (usize, usize, usize) {
         counts(self.inner.connections())
     }
 
-    /// The metrics in the text format of Prometheus.
+    /// Returns the client's metrics in Prometheus' text format.
     fn metrics(&self) -> String {
         self.inner.metrics()
     }

@@ -90,7 +90,9 @@ impl Load {
                 if started.is_err() {
                     stopped.store(true, Ordering::Relaxed);
                 }
-                threads.push(started.map_err(|error| format!("callers: {error}"))?);
+                threads.push(
+                    started.map_err(|error| format!("callers: a thread cannot start: {error}"))?,
+                );
             }
             let all = due.len() as u64;
             while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
@@ -118,7 +120,11 @@ impl Load {
     /// The due times before the end.
     fn due(&self, end: Option<Duration>) -> Result<Vec<Duration>, String> {
         if self.arguments.is_empty() || self.callers == 0 {
-            return Err("a load must have arguments and at least one caller".to_owned());
+            return Err(format!(
+                "arguments ({}) and callers ({}): must be at least 1 each",
+                self.arguments.len(),
+                self.callers
+            ));
         }
         let due = self.due_s.iter().map(|due| seconds("due_s", *due));
         let mut due: Vec<Duration> = due.collect::<Result<_, _>>()?;

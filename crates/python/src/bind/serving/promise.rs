@@ -7,8 +7,10 @@ use pyo3::prelude::*;
 
 use crate::bind::serving::answer::{failure, returned};
 
-/// The promise of a coroutine's value. Only the first answer counts. If the promise is dropped
-/// without one, the request is answered with an error.
+/// The pending response of a request whose handler is a coroutine.
+///
+/// Only the first answer counts. If the promise is dropped without one, the request is answered
+/// with an error.
 #[pyclass(frozen, name = "Promise", module = "accelflow._native")]
 pub(crate) struct PyPromise {
     inner: Mutex<Option<Promise>>,
@@ -29,7 +31,7 @@ impl PyPromise {
 
 #[pymethods]
 impl PyPromise {
-    /// Answers the request with a value.
+    /// Answers the request with the value that the coroutine returned.
     fn keep(&self, value: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
             let answer = returned(value, |value| promise.returns(value));
@@ -37,7 +39,7 @@ impl PyPromise {
         }
     }
 
-    /// Answers the request with an exception.
+    /// Answers the request with the exception that the coroutine raised.
     fn fail(&self, raised: &Bound<'_, PyAny>) {
         if let Some(promise) = self.take() {
             let error = PyErr::from_value(raised.clone());

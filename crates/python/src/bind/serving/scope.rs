@@ -35,7 +35,7 @@ pub(crate) fn metadata(entries: &[(String, Value)]) -> PyResult<Metadata> {
     Ok(metadata)
 }
 
-/// The function, client, deadline and metadata of the request that a handler serves.
+/// The request that a handler serves: its function, client, deadline and metadata.
 #[pyclass(frozen, name = "Request", module = "accelflow._native")]
 pub(crate) struct PyRequest {
     service: String,
@@ -63,13 +63,13 @@ impl PyRequest {
 
 #[pymethods]
 impl PyRequest {
-    /// The service that declares the function.
+    /// The name of the service that declares the function.
     #[getter]
     fn service(&self) -> &str {
         &self.service
     }
 
-    /// The function.
+    /// The name of the called function.
     #[getter]
     fn method(&self) -> &str {
         &self.method
@@ -81,19 +81,23 @@ impl PyRequest {
         &self.peer
     }
 
-    /// The identities that the client has proven by its certificate.
+    /// The DNS names and URIs in the client's verified certificate.
+    ///
+    /// Empty unless the server has the setting `client_ca`.
     #[getter]
     fn peer_identities(&self) -> Vec<String> {
         self.peer_identities.clone()
     }
 
-    /// Whether the client is known to have stopped waiting.
+    /// Whether the client is known to have stopped waiting; only gRPC reports it.
     #[getter]
     fn abandoned(&self) -> bool {
         (self.abandoned)()
     }
 
-    /// The call's metadata, as pairs of name and value.
+    /// The metadata of a gRPC call, as pairs of name and value; empty for other protocols.
+    ///
+    /// Names are lower case. Values are bytes where the name ends in ``-bin``.
     #[getter]
     fn metadata(&self) -> Vec<(String, Value)> {
         let pairs = self.metadata.iter();
@@ -102,19 +106,19 @@ impl PyRequest {
             .collect()
     }
 
-    /// The first value of the metadata called `name`; None if the request has no such metadata.
+    /// Returns the first metadata value with this name; None if there is none.
     fn get(&self, name: &str) -> Option<Value> {
         self.metadata.get_all(name).next().map(Value::from)
     }
 
-    /// Seconds until the client's deadline; None if it has none.
+    /// Returns the seconds until the client's deadline; None without one (only gRPC has them).
     fn time_left_s(&self) -> Option<f64> {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(|deadline| left(deadline).as_secs_f64())
     }
 }
 
-/// Deadline and trace of a request, for other threads that work for it.
+/// The deadline and trace context of a request, for other threads that work on it.
 #[pyclass(frozen, name = "Scope", module = "accelflow._native")]
 pub(crate) struct PyScope {
     inner: Scope,
@@ -128,14 +132,15 @@ impl PyScope {
         self.inner.is_abandoned()
     }
 
-    /// Seconds that are left; None if the request has no deadline.
+    /// Returns the seconds until the request's deadline; None without one.
     fn time_left_s(&self) -> Option<f64> {
         self.inner.time_left().map(|time| time.as_secs_f64())
     }
 }
 
-/// The scope of the request that this thread handles; None if it handles none, or one with nothing
-/// to pass on.
+/// Returns the deadline and trace context of the request that this thread serves.
+///
+/// None if it serves none, or one with neither.
 #[pyfunction]
 pub(crate) fn current_scope() -> Option<PyScope> {
     Scope::current().map(|inner| PyScope { inner })

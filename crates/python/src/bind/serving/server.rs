@@ -44,8 +44,9 @@ enum State {
     Stopped,
 }
 
-/// A server of the functions that a `.thrift` file declares. A request runs T1, its handler, and
-/// then T2 or T3.
+/// A server of the functions that a Thrift (`.thrift`) or gRPC (`.proto`) file declares.
+///
+/// A request executes the trace T1, its handler, and then T2 or T3.
 #[pyclass(frozen, name = "Server", module = "accelflow._native")]
 pub(crate) struct PyServer {
     state: Mutex<State>,
@@ -218,8 +219,11 @@ impl PyLimits {
 
 #[pymethods]
 impl PyServer {
-    /// Reads the interface and, for TLS, certificate chain and key. Raises AccelflowError for a
-    /// file that cannot be used and for a setting that is not allowed.
+    /// Creates a server from an interface file and `settings` (of `accelflow.server`).
+    ///
+    /// `error_log` is called for each error with its id, code, function, client and text, and
+    /// whether the request is at fault. Raises AccelflowError for a file that cannot be used and
+    /// for a setting that is not allowed.
     #[new]
     fn new(interface: PathBuf, settings: PySettings, error_log: Py<PyAny>) -> PyResult<PyServer> {
         let folders = &settings.include_dirs;
@@ -251,10 +255,12 @@ impl PyServer {
         Ok(PyServer { state })
     }
 
-    /// Sets the handler of `Service.method`: a callable that maps the dict of arguments to the
-    /// value or a coroutine. It may also take the request. `begin` is called with each coroutine
-    /// and the promise of its value. Raises AccelflowError if the interface has no such function,
-    /// and once the server was started.
+    /// Sets the handler of the function `name` (`Service.method`).
+    ///
+    /// The handler is called with the dict of arguments and, if `takes_request`, with the request.
+    /// It returns the value or a coroutine; `begin` is called with each coroutine and the promise
+    /// of its value. Raises AccelflowError for a function that the interface lacks, and once the
+    /// server was started.
     fn handle(
         &self,
         py: Python<'_>,
@@ -276,8 +282,10 @@ impl PyServer {
         }
     }
 
-    /// Sets the time in seconds within which calls of `Service.method` should be answered. Raises
-    /// AccelflowError like `handle`, and for a time out of its range.
+    /// Sets the time in seconds in which calls of `name` (`Service.method`) should be answered.
+    ///
+    /// Raises AccelflowError for a function that the interface lacks, a time out of range, and once
+    /// the server was started.
     fn due_within(&self, name: &str, within_s: f64) -> PyResult<()> {
         let within = seconds("due_within_s", within_s)?;
         match &mut *self.lock() {
@@ -288,9 +296,11 @@ impl PyServer {
         }
     }
 
-    /// Replaces the traces that serve requests; None restores the default traces. Returns the
-    /// number of replacements since the start. Raises AccelflowError for traces that do not fit;
-    /// the server then keeps its current traces.
+    /// Serves requests with other traces from now on: an `accelflow.own_traces.ServerTraces`.
+    ///
+    /// None restores the built-in traces. Returns how often traces have been replaced since the
+    /// start. Raises AccelflowError for traces that do not fit; the server then keeps its current
+    /// traces.
     #[pyo3(signature = (traces))]
     fn set_traces(&self, py: Python<'_>, traces: Option<PyServerTraces>) -> PyResult<u64> {
         let traces = traces.map(PyServerTraces::read).transpose()?;
@@ -308,8 +318,10 @@ impl PyServer {
         })
     }
 
-    /// Reads the trace file again and replaces the traces like `set_traces`. Raises AccelflowError,
-    /// also if there is no trace file.
+    /// Reads the trace file again and serves requests with its traces from now on.
+    ///
+    /// Returns how often traces have been replaced since the start. Raises AccelflowError for
+    /// traces that do not fit, and if the traces are not from a file.
     fn reload_traces(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.reload_traces().map_err(refused),
@@ -317,9 +329,10 @@ impl PyServer {
         })
     }
 
-    /// Listens on an IP address, or the address of a name, and returns the port. Port 0 lets the
-    /// system choose one. Raises AccelflowError if the server cannot start, and once it was started
-    /// or stopped.
+    /// Starts the server on `host` (an IP address or a name) and `port`, and returns the port.
+    ///
+    /// Port 0 lets the system choose one. Raises AccelflowError if the server cannot listen there,
+    /// and once it was started or stopped.
     fn start(&self, py: Python<'_>, host: &str, port: u16) -> PyResult<u16> {
         py.detach(|| {
             let address = looked_up("host", host, (host, port), "an IP address")?;
@@ -343,7 +356,7 @@ impl PyServer {
         })
     }
 
-    /// The metrics in the text format of Prometheus; empty unless the server is running.
+    /// Returns the metrics in Prometheus' text format; empty unless the server is running.
     fn metrics(&self, py: Python<'_>) -> String {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.metrics(),
@@ -351,7 +364,7 @@ impl PyServer {
         })
     }
 
-    /// The number of the operators' port; None without `admin`, and while the server does not run.
+    /// Returns the port of the operators' interface; None without one or while stopped.
     fn admin_port(&self) -> Option<u16> {
         match &*self.lock() {
             State::Running(running) => running.admin_address().map(|address| address.port()),
@@ -359,8 +372,10 @@ impl PyServer {
         }
     }
 
-    /// Replaces a tenant's shaping. Raises AccelflowError for an unknown tenant or a value that is
-    /// not allowed, and unless the server is running.
+    /// Replaces the limits on a tenant's traffic (`accelflow.server.Shaping`).
+    ///
+    /// Raises AccelflowError for an unknown tenant or a value that is not allowed, and unless the
+    /// server is running.
     fn reshape(&self, py: Python<'_>, tenant: &str, shaping: PyShaping) -> PyResult<()> {
         let shaping = tenants::shaping(tenant, &shaping)?;
         py.detach(|| match &*self.lock() {
@@ -369,8 +384,10 @@ impl PyServer {
         })
     }
 
-    /// Requests an SLO for a tenant. Raises AccelflowError if it is refused or not allowed, for an
-    /// unknown tenant, and unless the server is running with a control plane.
+    /// Requests a service-level objective for a tenant from the control plane.
+    ///
+    /// Raises AccelflowError if the SLO is refused or not allowed, for an unknown tenant, and
+    /// unless the server is running with a control plane.
     fn set_slo(&self, py: Python<'_>, tenant: &str, slo: PySlo) -> PyResult<()> {
         let slo = tenants::slo(tenant, &slo)?;
         py.detach(|| match &*self.lock() {
@@ -379,8 +396,10 @@ impl PyServer {
         })
     }
 
-    /// Removes a tenant's SLO. Returns whether it had one. Raises AccelflowError for an unknown
-    /// tenant, and unless the server is running with a control plane.
+    /// Removes a tenant's service-level objective, and returns whether it had one.
+    ///
+    /// Raises AccelflowError for an unknown tenant, and unless the server is running with a control
+    /// plane.
     fn remove_slo(&self, py: Python<'_>, tenant: &str) -> PyResult<bool> {
         py.detach(|| match &*self.lock() {
             State::Running(running) => running.remove_slo(tenant).map_err(refused),
@@ -388,8 +407,9 @@ impl PyServer {
         })
     }
 
-    /// The tenants' SLOs, use and results, and the remaining capacity, as JSON. Raises
-    /// AccelflowError unless the server is running with a control plane.
+    /// Returns the tenants' SLOs, their use and results, and the remaining capacity, as JSON.
+    ///
+    /// Raises AccelflowError unless the server is running with a control plane.
     fn slo_page(&self, py: Python<'_>) -> PyResult<String> {
         let page = py.detach(|| match &*self.lock() {
             State::Running(running) => Ok(running.slo_page()),
@@ -398,8 +418,10 @@ impl PyServer {
         page.ok_or_else(|| refused("the server has no control plane"))
     }
 
-    /// Returns a recording of the latest requests, as JSON. `services` maps `Service.method` to the
-    /// name in the recording. Raises AccelflowError if there were no requests.
+    /// Returns a recording (JSON): operations of the latest requests, their sizes and costs.
+    ///
+    /// `services` maps `Service.method` to the service's name in the recording; `date` is written
+    /// into it. Raises AccelflowError if there were no requests.
     fn recording(
         &self,
         py: Python<'_>,
@@ -416,8 +438,9 @@ impl PyServer {
         })
     }
 
-    /// Stops listening and waits up to `grace_s` for requests. Returns the number of connections
-    /// that it then closed.
+    /// Stops the server after at most `grace_s` seconds, in which requests in progress may end.
+    ///
+    /// Returns the number of connections that were closed before their requests had ended.
     fn stop(&self, py: Python<'_>, grace_s: f64) -> PyResult<usize> {
         let grace = Duration::try_from_secs_f64(grace_s)
             .map_err(|_| refused(format!("grace_s = {grace_s}: must be 0 seconds or more")))?;

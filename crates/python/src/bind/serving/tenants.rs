@@ -62,7 +62,11 @@ pub(crate) fn shaping(name: &str, given: &PyShaping) -> PyResult<Shaping> {
         let place = format!("tenant '{name}': {what}");
         match (per_s, burst) {
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(refused(&place, "a burst needs a rate")),
+            (None, Some(burst)) => {
+                let place = format!("tenant '{name}': burst_{what} = {burst}");
+                let why = format!("must be given together with {what}_per_s");
+                Err(refused(&place, why))
+            }
             (Some(per_s), burst) => {
                 let made = registers(per_s, burst).map_err(|error| refused(&place, error))?;
                 Ok(Some(made))
@@ -98,7 +102,11 @@ fn time(name: &str, given: &PyShaping) -> PyResult<Option<Registers>> {
     let place = format!("tenant '{name}': accelerator time");
     match (per_s, burst) {
         (None, None) => Ok(None),
-        (None, Some(_)) => Err(refused(&place, "a burst needs a rate")),
+        (None, Some(burst)) => {
+            let place = format!("tenant '{name}': burst_accelerator_s = {burst}");
+            let why = "must be given together with accelerator_s_per_s";
+            Err(refused(&place, why))
+        }
         (Some(per_s), burst) => {
             let clock = Clock::from_hz(SHAPING_CLOCK_HZ);
             let made = clock.and_then(|clock| Registers::for_accelerator_time(per_s, burst, clock));

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use crate::errors::failure;
 
-/// Reads a chip from TOML and returns name, description and config, the numbers of parameters by
-/// key, as JSON. Raises AccelflowError, which begins with line and column, for an invalid chip.
+/// Reads a chip file (TOML) and returns its name, description and config (parameters), as JSON.
+///
+/// Raises AccelflowError, which begins with line and column, for a text that is not a chip.
 #[pyfunction]
 pub(crate) fn chip_read(text: &str) -> PyResult<String> {
     let chip = ChipFile::from_toml(text).map_err(failure)?;
@@ -19,7 +20,7 @@ pub(crate) fn chip_read(text: &str) -> PyResult<String> {
     Ok(chip.to_string())
 }
 
-/// The JSON Schema of a chip's file.
+/// Returns the JSON Schema of chip files, as text.
 #[pyfunction]
 pub(crate) fn chip_schema() -> String {
     accelflow_scenario::chip_schema()
@@ -32,8 +33,10 @@ pub(crate) enum Key {
     Name(String),
 }
 
-/// The line and column, counted from 1, of the value at the path `keys` in a TOML text. If a key is
-/// missing, the place of the last value before it; None if the first key is missing.
+/// Returns the line and column of a value in a TOML text, counted from 1.
+///
+/// `keys` is the path to the value: names of fields and indices of elements. If a key is missing,
+/// the place is that of the last value before it; None if the first key is missing.
 #[pyfunction]
 pub(crate) fn toml_place(text: &str, keys: Vec<Key>) -> Option<(usize, usize)> {
     let key = |key| match key {

@@ -6,9 +6,13 @@ use serde_json::json;
 
 use crate::refused::refused;
 
-/// Derives a workload from the spans in the files at `paths`. Returns it with a report, as JSON:
-/// `{"workload": ..., "report": ...}`. Raises AccelflowError for invalid options, and for files
-/// that cannot be read, are not of `kind` (`jaeger` or `otlp`), end too early or have no request.
+/// Derives a workload from files of spans, and returns it with a report, as JSON.
+///
+/// The JSON is {"workload": ..., "report": ...}. `kind` is jaeger or otlp. `options_json` is an
+/// object with any of `name`, `sampling`, `app_share`, `shapes`, `waits`, `calls`, `servers`,
+/// `window_spans` and `strict` (docs/import-spans.md). Raises AccelflowError for options that are
+/// not allowed and for files that cannot be read, are not of the kind, end too early or have no
+/// request.
 #[pyfunction]
 #[pyo3(signature = (kind, paths, options_json = "{}"))]
 pub(crate) fn import_spans(

@@ -14,15 +14,14 @@ use crate::bind::simulation::progress::Progress;
 use crate::errors::failure;
 use crate::refused::refused;
 
-/// Raises AccelflowError if `text` is not a recording.
+/// Raises AccelflowError unless `text` is a recording.
 #[pyfunction]
 pub(crate) fn check_recording(text: &str) -> PyResult<()> {
     let recording = Recording::from_json(text).map_err(failure)?;
     recording.check().map_err(failure)
 }
 
-/// The data that the recording `text` lacks for simulations with its distributions, one sentence
-/// each.
+/// Returns what a recording lacks to simulate its distributions of times, a sentence each.
 ///
 /// Raises AccelflowError if `text` is not a recording.
 #[pyfunction]
@@ -31,26 +30,27 @@ pub(crate) fn recording_lacks(text: &str) -> PyResult<Vec<String>> {
     Ok(recording.lacks())
 }
 
-/// Converts `samples` to a table of quantiles with the same mean, in the format of recordings.
+/// Returns quantiles of `samples` in the format of recordings: pairs (probability, value).
+///
+/// The table has the same mean as the samples.
 #[pyfunction]
 pub(crate) fn quantile_table(samples: Vec<f64>) -> Vec<(f64, f64)> {
     quantiles(&samples)
 }
 
-/// The processor and system of this machine.
+/// Returns the names of this machine's processor and operating system.
 #[pyfunction]
 pub(crate) fn machine_name() -> String {
     machine()
 }
 
-/// Runs the services of `workload` on real bytes and measures every step; the recording as JSON.
+/// Runs services on real bytes, and returns a recording with the cost of each operation, as JSON.
 ///
-/// `workload` is a suite's name or the tree of a workload's file (JSON), by default socialnetwork,
-/// and `names` are the services to run; all if it is empty. `date` is written into the recording.
-/// `progress` is called with the number of finished invocations and the total number. Raises
-/// AccelflowError if the machine has no loopback sockets, for an unknown workload or service, and
-/// for a service without built-in messages; an exception of `progress` ends the recording and is
-/// passed on.
+/// `workload` is a suite's name or the content of a workload's file (JSON); `names` are the
+/// services, all if empty. `date` is written into the recording. `progress` is called with the
+/// number of finished requests and the total number; an exception that it raises ends the
+/// recording. Use `accelflow.calibration`. Raises AccelflowError if the machine has no loopback
+/// sockets, for an unknown name, and for a service without built-in messages.
 #[pyfunction]
 #[pyo3(signature = (date, progress=None, workload="socialnetwork", names=Vec::new()))]
 pub(crate) fn record_services(
@@ -87,8 +87,10 @@ pub(crate) fn record_services(
 /// (phase, chain, trace, arm, accelerator) of a step.
 type ExecutedOperation = (usize, usize, String, usize, &'static str);
 
-/// One invocation of a service on real bytes: (phase, chain, trace, arm, accelerator) of each
-/// step, in order within a chain. Raises AccelflowError for an unknown service.
+/// Executes one request on real bytes, and returns its operations in order.
+///
+/// Each is (index of the phase, index of the chain, trace, number of the execution, accelerator).
+/// Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
 #[pyfunction]
 pub(crate) fn executed_operations(name: &str, seed: u64) -> PyResult<Vec<ExecutedOperation>> {
     let image = templates().map_err(failure)?.link().map_err(failure)?;

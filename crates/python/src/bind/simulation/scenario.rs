@@ -33,8 +33,10 @@ pub(crate) fn checked(document: &str, recording: Option<String>) -> PyResult<Che
     scenario.check().map_err(refused)
 }
 
-/// Reads the scenario in `document` (JSON) and returns it with all fields, as JSON. Raises
-/// AccelflowError for an unknown field or an invalid value.
+/// Returns the scenario in `document` (JSON) with all fields, as JSON.
+///
+/// `recording` is the text of a recording that the scenario uses. Raises AccelflowError for an
+/// unknown field and for a value that a field cannot have.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_read(document: &str, recording: Option<String>) -> PyResult<String> {
@@ -42,7 +44,8 @@ pub(crate) fn scenario_read(document: &str, recording: Option<String>) -> PyResu
     scenario.to_json().map_err(refused)
 }
 
-/// Checks the scenario in `document` (JSON) and returns it with every default filled in, as JSON.
+/// Checks the scenario in `document` (JSON), and returns it with every default filled in, as JSON.
+///
 /// Raises AccelflowError, which names the field, its value and what is allowed.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
@@ -51,8 +54,10 @@ pub(crate) fn scenario_check(document: &str, recording: Option<String>) -> PyRes
     serde_json::to_string(checked.resolved()).map_err(failure)
 }
 
-/// Checks that `runs` runs of the scenario in `document` (JSON) with different seeds may keep up to
-/// `samples` requests of each service under each system. Raises AccelflowError if they may not.
+/// Checks that `runs` simulations of a scenario may keep `samples` requests in memory.
+///
+/// Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
+/// Raises AccelflowError if these are too many.
 #[pyfunction]
 pub(crate) fn scenario_check_samples(
     document: &str,
@@ -64,24 +69,25 @@ pub(crate) fn scenario_check_samples(
     checked.check_samples(samples, runs).map_err(refused)
 }
 
-/// The stable hash of the scenario in `document` (JSON): 64 hexadecimal digits. Raises
-/// AccelflowError as `scenario_check`.
+/// Returns a scenario's hash, 64 hexadecimal digits.
+///
+/// Scenarios with equal hashes have equal results in the same version of accelflow. Raises
+/// AccelflowError as `scenario_check` does.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_hash(document: &str, recording: Option<String>) -> PyResult<String> {
     checked(document, recording)?.hash().map_err(refused)
 }
 
-/// Simulates the scenario in `document` (JSON) and returns the results as JSON.
+/// Simulates a scenario (JSON), and returns its results (JSON) and samples of its requests.
 ///
-/// `options` are the number of threads, the share of the tail, the most samples of a service,
-/// whether percentiles are exact, and the largest number of intervals of utilization over time
-/// ([`RunOptions`]). Samples are returned next to the results. `progress` is called with the number
-/// of ended requests and the total number. Raises AccelflowError for a scenario that cannot be
-/// simulated. An exception of `progress` ends the run and is passed on. `others` are systems in
-/// Python, simulated in addition to those of the scenario. They are objects with `name`, `like`,
-/// `begin(server)`, `failed(place, error)` and `interrupt()`; an exception of a policy becomes the
-/// cause of an AccelflowError.
+/// `options` are (number of threads; fraction of the longest response times to list, 0 to 1;
+/// largest number of samples of a service; whether percentiles are exact, None for up to 10,000,000
+/// requests; largest number of time intervals of utilization). A samples tuple is (index of the
+/// system in the results, service, columns of 8-byte values by name). `others` are additional
+/// systems in Python (`accelflow.policies.System`). `progress` is called with the number of
+/// finished requests and the total number; an exception that it raises ends the simulation. Use
+/// `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
 #[pyfunction]
 #[pyo3(signature = (document, recording, options, progress=None, others=Vec::new()))]
 pub(crate) fn scenario_run<'py>(
@@ -124,8 +130,10 @@ pub(crate) fn scenario_run<'py>(
     Ok((text, columns(py, outcome, samples)?))
 }
 
-/// The core time and accelerator time of one request to each service of the scenario in `document`
-/// (JSON), in closed form, as JSON. Raises AccelflowError as `scenario_check`.
+/// Returns the core time and accelerator time of one request to each service, as JSON.
+///
+/// They are computed without a simulation. Use `accelflow.simulation.demands`. Raises
+/// AccelflowError as `scenario_check` does.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
 pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyResult<String> {
@@ -133,9 +141,11 @@ pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyR
     serde_json::to_string(&demands).map_err(failure)
 }
 
-/// Simulates the scenario in `document` (JSON) under its only system and writes the spans of its
-/// requests to `path` as lines of OTLP. Returns the number of requests. Raises AccelflowError for
-/// several systems, a scenario that cannot be simulated, or a failed write.
+/// Simulates a scenario (JSON), and writes its requests as spans to `path`.
+///
+/// Returns the number of requests. The file has a line of OTLP JSON for each request. Use
+/// `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
+/// if the simulation or the file fails.
 #[pyfunction]
 #[pyo3(signature = (document, recording, path))]
 pub(crate) fn scenario_spans(
@@ -151,7 +161,7 @@ pub(crate) fn scenario_spans(
     })
 }
 
-/// The JSON Schema of a scenario.
+/// Returns the JSON Schema of scenarios, as text.
 #[pyfunction]
 pub(crate) fn scenario_schema() -> String {
     json_schema()
@@ -164,31 +174,30 @@ pub(crate) fn scenario_choices() -> Vec<(&'static str, Vec<&'static str>)> {
     accelflow_scenario::choices()
 }
 
-/// Describes the allowed values of a scenario's field, as words after "must be"; None for an
-/// unknown field.
+/// Returns the allowed values of a scenario's field, in words that complete "must be ...".
+///
+/// None for an unknown field.
 #[pyfunction]
 pub(crate) fn scenario_allowed(field: &str) -> Option<String> {
     accelflow_scenario::allowed(field)
 }
 
-/// The mean time between changes of the rate of the arrival process `kind`, in us; None if the rate
-/// is constant.
+/// Returns the mean time in us for which an arrival process keeps its rate.
 ///
-/// Raises AccelflowError for unknown arrivals.
+/// None if the rate is constant. Raises AccelflowError for an unknown arrival process `kind`.
 #[pyfunction]
 pub(crate) fn arrivals_dwell_us(kind: &str) -> PyResult<Option<f64>> {
     let dwell = accelflow_scenario::dwell(kind).map_err(refused)?;
     Ok(dwell.map(Time::as_us_f64))
 }
 
-/// The identifiers of the orchestrators that a comparison runs by default, with the names of the
-/// paper, in its order.
+/// Returns the systems that are compared by default, as (identifier, name in the paper).
 #[pyfunction]
 pub(crate) fn orchestrator_names() -> Vec<(&'static str, &'static str)> {
     names(&ORCHESTRATORS)
 }
 
-/// The identifiers of all systems that can be simulated, with the names of the paper.
+/// Returns all systems that can be simulated, as (identifier, name in the paper).
 #[pyfunction]
 pub(crate) fn system_names() -> Vec<(&'static str, &'static str)> {
     names(&SYSTEMS)
@@ -198,9 +207,10 @@ fn names(systems: &[&'static dyn Orchestrator]) -> Vec<(&'static str, &'static s
     systems.iter().map(|o| (o.id(), o.paper_name())).collect()
 }
 
-/// One invocation of a service on an idle simulated server: (phase, chain, trace, accelerator,
-/// whether on a core) of each operation, in the order of simulated time. Raises AccelflowError for
-/// an unknown service or orchestrator.
+/// Simulates one request on an idle server, and returns its operations in order.
+///
+/// Each is (index of the phase, index of the chain, trace, accelerator, whether a core did it). Use
+/// `accelflow.simulation.simulated_operations`. Raises AccelflowError for an unknown name.
 #[pyfunction]
 pub(crate) fn simulated_operations(
     name: &str,
@@ -209,9 +219,10 @@ pub(crate) fn simulated_operations(
     accelflow_scenario::simulated_operations(name, orchestrator_id).map_err(refused)
 }
 
-/// Payloads of the operations of all services: (accelerator, bytes before, bytes after) of each
-/// operation of `requests` invocations of each service of the scenario in `document` (JSON). Raises
-/// AccelflowError for an invalid scenario.
+/// Simulates single requests, and returns the payload sizes of their operations.
+///
+/// Each is (accelerator, bytes before, bytes after). There are `requests` requests to each service.
+/// Use `accelflow.simulation.payloads`. Raises AccelflowError for a scenario that is not allowed.
 #[pyfunction]
 #[pyo3(signature = (document, recording, requests))]
 pub(crate) fn scenario_payloads(
@@ -226,8 +237,10 @@ pub(crate) fn scenario_payloads(
     Ok(rows.into_iter().map(bytes).collect())
 }
 
-/// The time of each service on a core without accelerators, by category, in ns and as JSON, under
-/// the profile `paper` with the cost `tcp_cost_ns` of TCP on a core.
+/// Returns each SocialNetwork service's core time without accelerators, as JSON.
+///
+/// Times are in ns by category of work, from the paper's shares of time; `tcp_cost_ns` is the time
+/// of a TCP operation on a core.
 #[pyfunction]
 pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::app_and_tax_times(Time::from_ns_f64(tcp_cost_ns));
@@ -236,8 +249,9 @@ pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     Ok(Value::Array(rows.collect()).to_string())
 }
 
-/// (mean, half width of its 95 % confidence interval) of independent observations; None for fewer
-/// than two.
+/// Returns the mean and the half width of its 95 % confidence interval.
+///
+/// `observations` must be independent. None for fewer than two.
 #[pyfunction]
 pub(crate) fn confidence_interval(observations: Vec<f64>) -> Option<(f64, f64)> {
     ConfidenceInterval::of(&observations).map(|interval| (interval.mean, interval.half_width))

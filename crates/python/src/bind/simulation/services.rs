@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use crate::errors::failure;
 use crate::refused::refused;
 
-/// The service called `name` as JSON: its method, path, traces, accelerators and sequences, found
-/// by walking its traces. `workload` is the name of a suite or the tree of a workload's file
-/// (JSON); if it is None, all suites are searched. Raises AccelflowError for an unknown service or
-/// workload.
+/// Returns the path of the service `name` as JSON: method, traces, accelerators, sequences.
+///
+/// `workload` is a suite's name or the content of a workload's file (JSON); None searches all
+/// suites. Raises AccelflowError for an unknown service or workload.
 #[pyfunction]
 #[pyo3(signature = (name, workload=None))]
 pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<String> {
@@ -18,22 +18,29 @@ pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<Strin
     serde_json::to_string(&walked).map_err(failure)
 }
 
-/// The workloads: (name, share of its sequences that branch, the share that the paper prints).
+/// Returns the suites: (name, fraction of sequences that branch, the paper's fraction).
+///
+/// Sequences are those of accelerators, as in section III, Q2; the paper's fraction is None if it
+/// prints none.
 #[pyfunction]
 pub(crate) fn workload_names() -> PyResult<Vec<WorkloadRow>> {
     accelflow_scenario::workloads().map_err(refused)
 }
 
-/// The names of the services of `workload`, a suite's name or a tree; for socialnetwork, in the
-/// paper's order. Raises AccelflowError for an unknown workload.
+/// Returns the names of the services of a workload; for socialnetwork in the paper's order.
+///
+/// `workload` is a suite's name or the content of a workload's file (JSON). Raises AccelflowError
+/// for an unknown workload.
 #[pyfunction]
 pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
     accelflow_scenario::service_names(workload).map_err(refused)
 }
 
-/// Returns for each service of `workload` the mean number of messages per request whose wait
-/// exceeds `timeout_us`. `remote` chooses the waits, as the field `remote` of a scenario does.
-/// Raises AccelflowError for unknown names.
+/// Returns how many messages of a request time out, on average, by service.
+///
+/// These are the messages that wait longer than `timeout_us` for a remote side. `remote` names the
+/// distribution of waits, as the field `remote` of a scenario does. Raises AccelflowError for an
+/// unknown workload or remote.
 #[pyfunction]
 pub(crate) fn timeouts_by_service(
     workload: &str,

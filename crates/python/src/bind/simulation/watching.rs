@@ -22,9 +22,12 @@ fn time_us(us: f64) -> Time {
     Time::from_ns_f64(us * 1e3)
 }
 
-/// Simulates the scenario in `document` (JSON) and writes a timeline of it to `path`: (number of
-/// systems, number of requests). Raises AccelflowError for invalid options, no or too many
-/// requests, a scenario that cannot be simulated, or a failed write.
+/// Simulates a scenario (JSON) and writes a timeline of it to `path`, in Perfetto's format.
+///
+/// Returns (number of systems, number of requests). `shown` are (start of the time window in us,
+/// its length in us, names of services, numbers of requests, how many of the slowest requests);
+/// None or an empty list means all. Use `accelflow.watching.write_timeline`. Raises AccelflowError
+/// for what is not allowed, cannot be simulated or cannot be written.
 #[pyfunction]
 pub(crate) fn scenario_timeline(
     py: Python<'_>,
@@ -50,9 +53,12 @@ pub(crate) fn scenario_timeline(
     })
 }
 
-/// Draws the spans in the files at `paths`, of `kind` (`jaeger` or `otlp`), into a timeline at
-/// `path`: (number of requests, number of spans). Raises AccelflowError like `import_spans`, and
-/// for no or too many spans or a failed write.
+/// Writes a timeline of the spans in the files at `paths` to `path`, in Perfetto's format.
+///
+/// Returns (number of requests, number of spans). `kind` is jaeger or otlp. `shown` are (start of
+/// the time window in us, its length in us, names of services, how many of the slowest requests);
+/// None or an empty list means all. Use `accelflow.watching.write_spans_timeline`. Raises
+/// AccelflowError for what is not allowed, cannot be read or cannot be written.
 #[pyfunction]
 pub(crate) fn spans_timeline(
     py: Python<'_>,
@@ -78,10 +84,11 @@ pub(crate) fn spans_timeline(
     })
 }
 
-/// Simulates the scenario in `document` (JSON), of one system, and returns the parts of the time of
-/// one request of `service`, as JSON: the request with the number `request`, or else the one whose
-/// response time is the percentile `percentile`. `progress` is as in `scenario_run`. Raises
-/// AccelflowError for invalid options or a scenario that cannot be simulated.
+/// Simulates a scenario (JSON) and returns where the time of one request went, as JSON.
+///
+/// `request` is the request's number in `service`; if it is None, the request is the one whose
+/// response time is at `percentile` (0 to 100) of the service's. Use `accelflow.watching.watch`.
+/// Raises AccelflowError for what is not allowed or cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, request, percentile, progress=None))]
 pub(crate) fn scenario_watch(
@@ -100,10 +107,11 @@ pub(crate) fn scenario_watch(
     })
 }
 
-/// Simulates the scenario in `document` (JSON), of one system, and explains, as JSON, for which
-/// resources the requests of `service` around a percentile waited longer than those around the
-/// median. `progress` is as in `scenario_run`. Raises AccelflowError for invalid options or a
-/// scenario that cannot be simulated.
+/// Simulates a scenario (JSON) and returns why requests of a service are slow, as JSON.
+///
+/// Compares the time at each resource of requests around `percentile` with that of requests around
+/// the median. Use `accelflow.watching.why`. Raises AccelflowError for what is not allowed or
+/// cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, percentile, progress=None))]
 pub(crate) fn scenario_why(

@@ -9,9 +9,10 @@ use pyo3::prelude::*;
 
 use crate::errors::failure;
 
-/// Reads and checks the workload in `text` (TOML or JSON) and returns it as JSON; `name` is that of
-/// its file, for messages. Raises AccelflowError, which names file, line, column, field, value and
-/// what is allowed.
+/// Checks the text (TOML or JSON) of a workload's file, and returns its content as JSON.
+///
+/// `name` is the file's name in messages. Raises AccelflowError with file, line, column, field,
+/// value and what is allowed.
 #[pyfunction]
 pub(crate) fn workload_read(py: Python<'_>, text: &str, name: &str) -> PyResult<String> {
     py.detach(|| {
@@ -21,9 +22,11 @@ pub(crate) fn workload_read(py: Python<'_>, text: &str, name: &str) -> PyResult<
     })
 }
 
-/// Reads the workload in `text` with the contents of all files that it names, relative to `folder`,
-/// and returns it as JSON, with warnings. `modules` has the text of the traces of each Python module
-/// that it names. Raises AccelflowError as `workload_read`, and for traces that cannot run.
+/// Returns a workload (JSON) with the content of the files that it names, and warnings.
+///
+/// `text` is the content of the file `name`; other files are relative to `folder`. `modules` has
+/// the text of the traces of each Python module that the workload names. Raises AccelflowError as
+/// `workload_read` does, and for traces that cannot run.
 #[pyfunction]
 pub(crate) fn workload_load(
     py: Python<'_>,
@@ -45,9 +48,11 @@ pub(crate) fn workload_load(
     })
 }
 
-/// Returns the line and column of the value at `path`, such as `services[1].rate_rps`, in the text
-/// of the workload's file `name`. If it has no position, returns that of the nearest value that
-/// contains it. Raises AccelflowError as `workload_read`.
+/// Returns the line and column of a value in the text of a workload's file, counted from 1.
+///
+/// `path` is such as services[1].rate_rps; `name` is the file's name in messages. Without a
+/// position of its own, it is that of the nearest value that contains it. Raises AccelflowError as
+/// `workload_read` does.
 #[pyfunction]
 pub(crate) fn workload_place(
     text: &str,
@@ -58,15 +63,14 @@ pub(crate) fn workload_place(
     Ok(document.place(path).map(|at| (at.line, at.column)))
 }
 
-/// The file of the suite called `name`, as text. Raises AccelflowError for an unknown name.
+/// Returns the text of a suite's workload file. Raises AccelflowError for an unknown name.
 #[pyfunction]
 pub(crate) fn workload_suite(name: &str) -> PyResult<&'static str> {
     let suite: Suite = name.parse().map_err(failure)?;
     Ok(suite.text())
 }
 
-/// Returns the workload in `document` (JSON) as canonical TOML. Raises AccelflowError as
-/// `workload_read`.
+/// Returns a workload (JSON) as TOML. Raises AccelflowError as `workload_read` does.
 #[pyfunction]
 pub(crate) fn workload_write(py: Python<'_>, document: &str) -> PyResult<String> {
     py.detach(|| {
@@ -76,7 +80,7 @@ pub(crate) fn workload_write(py: Python<'_>, document: &str) -> PyResult<String>
     })
 }
 
-/// The JSON Schema of a workload's file.
+/// Returns the JSON Schema of workload files, as text.
 #[pyfunction]
 pub(crate) fn workload_schema() -> String {
     file::json_schema()

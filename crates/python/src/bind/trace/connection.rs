@@ -25,8 +25,9 @@ const SUITES: [(&str, CipherSuite); 2] = [
     ("TLS_AES_256_GCM_SHA384", CipherSuite::Aes256GcmSha384),
 ];
 
-/// One end of a connection: its interface, its keys, and its sequence numbers. Runs continue it,
-/// one after the other.
+/// One end of a network connection: its interface, TLS keys, and TLS and TCP sequence numbers.
+///
+/// Each run of a trace continues it where the last one ended.
 #[pyclass(frozen, name = "TraceConnection", module = "accelflow._native")]
 pub(crate) struct PyConnection {
     schema: Arc<Schema>,
@@ -46,11 +47,13 @@ impl PyConnection {
 
 #[pymethods]
 impl PyConnection {
-    /// Creates a connection for messages of a `.thrift` interface. It uses TLS 1.3 if `read_secret`
-    /// and `write_secret` are given, the application traffic secrets as in an SSLKEYLOGFILE;
-    /// `read_record` and `write_record` are then the numbers of the next records. With the
-    /// addresses `local` and `peer`, payloads are IPv4 packets; without, the bytes that a socket
-    /// gives. Raises TraceError for an interface, secret or address that cannot be used.
+    /// Creates a connection for messages that a Thrift file (`.thrift`) declares.
+    ///
+    /// `read_secret` and `write_secret`, the application traffic secrets as SSLKEYLOGFILE has them,
+    /// make it use TLS 1.3 with the cipher suite `suite`; `read_record` and `write_record` are then
+    /// the numbers of the next records. With the addresses `local` and `peer`, payloads are IPv4
+    /// packets; without, the bytes that a socket gives. LdB balances over `cores` cores. Raises
+    /// TraceError for an interface, secret or address that cannot be used.
     #[new]
     #[pyo3(signature = (
         interface, *, include_dirs=Vec::new(), read_secret=None, write_secret=None,
@@ -102,9 +105,10 @@ impl PyConnection {
         })
     }
 
-    /// Runs the trace `name` of `image` on `payload`, as `TraceExecutor.run` does, over this
-    /// connection. Raises TraceError if a step fails. The connection is then unchanged, unless the
-    /// run had sent a message.
+    /// Runs the trace `name` of `image` on `payload`, over this connection.
+    ///
+    /// `call` is that of `TraceExecutor.run`. Raises TraceError if a step fails; the connection is
+    /// then unchanged, unless the run had sent a message.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -129,7 +133,7 @@ impl PyConnection {
         finished(done, image.inner().kinds().to_vec())
     }
 
-    /// The numbers of the next records to read and to write; None without TLS.
+    /// The numbers of the next TLS records to read and to write; None without TLS.
     #[getter]
     fn records(&self) -> Option<(u64, u64)> {
         let state = self.lock();

@@ -49,7 +49,7 @@ pub(crate) struct PyTerms {
     early: bool,
 }
 
-/// The ensemble: accelerators with queues and workers of their own.
+/// The accelerators in software: queues and worker threads that run traces.
 #[pyclass(frozen, name = "TraceEnsemble", module = "accelflow._native")]
 pub(crate) struct PyEnsemble {
     pools: Mutex<Option<Arc<Pools>>>,
@@ -162,8 +162,10 @@ fn terms(given: &PyTerms) -> Result<Terms, Failure> {
 
 #[pymethods]
 impl PyEnsemble {
-    /// Starts the workers, with an LdB that balances over `cores` cores. Raises TraceError for a
-    /// setting that is not allowed, and if a thread cannot start.
+    /// Starts the worker threads, with an LdB that balances over `cores` cores.
+    ///
+    /// `settings` has the attributes of `accelflow.trace.Ensemble`. Raises TraceError for a setting
+    /// that is not allowed, and if a thread cannot start.
     #[new]
     #[pyo3(signature = (settings, *, cores))]
     fn new(py: Python<'_>, settings: &Bound<'_, PyAny>, cores: usize) -> PyResult<PyEnsemble> {
@@ -185,8 +187,10 @@ impl PyEnsemble {
         })
     }
 
-    /// Begins the trace `name` of `image` on `payload`, and returns at once. Raises TraceError if
-    /// there is no room.
+    /// Starts the trace `name` of `image` on `payload`, and returns a handle of the run at once.
+    ///
+    /// `terms` has the run's tenant, priority and deadline, and what the payload is. Raises
+    /// TraceError if the queues or the tenant's limit leave no room for it.
     fn enqueue(
         &self,
         py: Python<'_>,
@@ -233,7 +237,9 @@ impl PyEnsemble {
         })
     }
 
-    /// The counters of each accelerator, by name.
+    /// The event counters of each accelerator, as (accelerator, [(counter, count), ...]).
+    ///
+    /// Raises TraceError once closed.
     #[getter]
     fn counters(&self) -> PyResult<Vec<(&'static str, Counted)>> {
         let counters = self.open()?.counters();
@@ -255,14 +261,17 @@ impl PyEnsemble {
             .collect())
     }
 
-    /// The number of traces that calling threads ran themselves, as their payloads were small.
+    /// The number of traces that calling threads ran themselves, for small payloads.
+    ///
+    /// Raises TraceError once closed.
     #[getter]
     fn small(&self) -> PyResult<u64> {
         Ok(self.open()?.small())
     }
 
-    /// Waits for the runs to end, except those that wait for a peer, which fail. Then ends the
-    /// workers.
+    /// Waits for runs in progress, and stops the worker threads.
+    ///
+    /// Runs that wait for a message from outside fail.
     fn close(&self, py: Python<'_>) {
         let mut open = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         let pools = open.take();
@@ -321,7 +330,7 @@ fn ended() -> Failure {
     Failure::new("ensemble_ended", "the ensemble was closed")
 }
 
-/// A trace that runs in the ensemble.
+/// A run of a trace in the software ensemble.
 #[pyclass(frozen, name = "TraceHandle", module = "accelflow._native")]
 pub(crate) struct PyHandle {
     handle: TraceHandle,
@@ -337,25 +346,28 @@ const SIGNALS: Duration = Duration::from_millis(50);
 
 #[pymethods]
 impl PyHandle {
-    /// Whether the run has ended.
+    /// Returns whether the run has ended.
     fn done(&self) -> bool {
         self.handle.is_done()
     }
 
-    /// Waits for the end of the run, for at most `timeout_s`, and returns its record. Raises
-    /// TraceError if it ended early, and TimeoutError if it has not ended in time.
+    /// Waits for the end of the run, for at most `timeout_s` seconds, and returns its record.
+    ///
+    /// Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
     #[pyo3(signature = (timeout_s=None))]
     fn wait(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Py<PyRun>> {
         let until = until(timeout_s)?;
         self.sleep(py, until, |slice| {
             self.handle.wait_by(self.notification, slice).then_some(())
         })?
-        .ok_or_else(|| PyTimeoutError::new_err("the trace has not ended in time"))?;
+        .ok_or_else(|| PyTimeoutError::new_err("the trace has not ended within timeout_s"))?;
         self.result(py)
     }
 
-    /// Waits for the next execution that ends before the run, for at most `timeout_s`. Returns None
-    /// once the run has ended. Raises TimeoutError if no execution has ended in time.
+    /// Waits for the next execution, such as an arm of a fork, that ends before the run does.
+    ///
+    /// Returns None once the run has ended. Raises TimeoutError if none ends within `timeout_s`
+    /// seconds.
     #[pyo3(signature = (timeout_s=None))]
     fn next_arrival(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<PyArrival>> {
         let until = until(timeout_s)?;
@@ -366,12 +378,15 @@ impl PyHandle {
         match found {
             Some(Some(arrival)) => Ok(Some(PyArrival::of(&arrival).map_err(refused)?)),
             Some(None) => Ok(None),
-            None => Err(PyTimeoutError::new_err("no execution has ended in time")),
+            None => Err(PyTimeoutError::new_err(
+                "no execution of the trace has ended within timeout_s",
+            )),
         }
     }
 
-    /// Calls `callback()` when the run ends, or at once if it has ended. Its exceptions are
-    /// reported like those of a destructor, and have no other effect.
+    /// Calls `callback()` when the run ends, or at once if it has ended.
+    ///
+    /// Its exceptions are reported as those of a destructor are, and have no other effect.
     fn on_done(&self, callback: Py<PyAny>) {
         self.handle.on_done(move || {
             Python::attach(|py| {
@@ -406,7 +421,8 @@ impl PyHandle {
         attempt: impl Fn(Option<Instant>) -> Option<T> + Sync,
     ) -> PyResult<Option<T>> {
         if body::is_running() {
-            let message = "a body cannot wait for a trace, which may need the thread that runs it";
+            let message =
+                "an accelerator's body cannot wait for a trace, which may need its thread";
             return Err(Failure::new("within_body", message).into());
         }
         loop {

@@ -19,8 +19,9 @@ use crate::bind::trace::failure::Failure;
 use crate::bind::trace::image::{PyImage, describe};
 use crate::bind::trace::node::PyNode;
 
-/// Runs traces on bytes, inline on the calling thread, with the software bodies. Threads run them
-/// at the same time.
+/// Runs traces on bytes, on the calling thread.
+///
+/// Software does the operations of the accelerators. Several threads may use it at the same time.
 #[pyclass(frozen, name = "TraceExecutor", module = "accelflow._native")]
 pub(crate) struct PyExecutor {
     cores: usize,
@@ -71,7 +72,9 @@ impl PyExecutor {
 
 #[pymethods]
 impl PyExecutor {
-    /// Creates an executor whose LdB balances over `cores` cores. Raises TraceError for 0 cores.
+    /// Creates an executor whose LdB balances over `cores` cores.
+    ///
+    /// Raises TraceError for 0 cores.
     #[new]
     #[pyo3(signature = (*, cores))]
     fn new(cores: usize) -> PyResult<PyExecutor> {
@@ -85,9 +88,12 @@ impl PyExecutor {
         Ok(executor)
     }
 
-    /// Runs the trace `name` of `image` on `payload`. Without `call`, the payload is packets from
-    /// the demo's client; with it, JSON to send as that kind of message, or, for `cache_response`,
-    /// packets. Raises TraceError, with the step, for the first step that fails.
+    /// Runs the trace `name` of `image` on `payload`, to its end.
+    ///
+    /// Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
+    /// `call`, the kind of message to send, it is the JSON to send or, for a cache's response, the
+    /// packets received. Raises TraceError, with the number of the step, for the first step that
+    /// fails.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -99,7 +105,8 @@ impl PyExecutor {
     ) -> PyResult<PyRun> {
         let message = message(&Schema::social_network(), payload, call)?;
         if body::is_running() {
-            let message = "a body cannot run traces on the executor that runs it";
+            let message =
+                "an accelerator's body cannot run a trace on the executor that runs the body";
             return Err(Failure::new("within_body", message).of(name).into());
         }
         let done = py.detach(|| {
@@ -116,11 +123,13 @@ impl PyExecutor {
         finished(done.map_err(refused)?, image.inner().kinds().to_vec())
     }
 
-    /// Registers `body` for the custom accelerator that `kind` declares, in all executors and
-    /// ensembles, replacing an earlier one. `body` is a function of the payload and a dict of the
-    /// facts. It returns the new payload, or None to keep it, or a pair of that and a dict of the
-    /// facts that `kind` yields. If it raises, the run fails. Raises TraceError if `kind` is one of
-    /// the nine accelerators.
+    /// Sets the software of the custom accelerator that the node `kind` calls.
+    ///
+    /// It holds for all executors and ensembles of the process. `body` is a function of the payload
+    /// and a dict of the facts. It returns the new payload or None to keep it, or a pair of that
+    /// and a dict of the facts that `kind` yields. If it raises an exception, the run fails.
+    /// Replaces earlier software of that accelerator. Raises TraceError for a node that calls no
+    /// custom accelerator.
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
@@ -132,8 +141,7 @@ impl PyExecutor {
         Ok(())
     }
 
-    /// The number of runs that reached their end, and the numbers of runs that ended early, by
-    /// reason.
+    /// The number of runs that reached their end, and the number of failed runs by reason.
     #[getter]
     fn counters(&self) -> (u64, BTreeMap<&'static str, u64>) {
         let inner = self.lock();
@@ -210,7 +218,7 @@ fn read_call(schema: &Arc<Schema>, words: &[String]) -> Result<Call, Failure> {
     }
 }
 
-/// The outcome of a run.
+/// The record of a finished run of a trace.
 #[pyclass(frozen, name = "TraceRun", module = "accelflow._native")]
 pub(crate) struct PyRun {
     outcome: Outcome,
@@ -238,21 +246,21 @@ impl PyArrival {
 
 #[pymethods]
 impl PyRun {
-    /// The ends of the executions, in order: one for the first, and one for each fork.
+    /// The ends of the executions, in order: one for the trace, and one more for each fork.
     #[getter]
     fn arrivals(&self) -> PyResult<Vec<PyArrival>> {
         let arrivals: Result<_, _> = self.outcome.arrivals.iter().map(PyArrival::of).collect();
         Ok(arrivals.map_err(refused)?)
     }
 
-    /// All visits, in the form of `TraceImage.walk`.
+    /// The steps that were executed, in the form of `TraceImage.walk`.
     #[getter]
     fn visits(&self) -> Vec<(&'static str, String)> {
         let visits = self.outcome.visits.iter().cloned();
         visits.map(|visit| describe(visit, &self.kinds)).collect()
     }
 
-    /// The accelerator calls: trace, arm, accelerator, bytes read, bytes written.
+    /// The calls: (trace, execution number, accelerator, bytes read, bytes written).
     #[getter]
     fn steps(&self) -> Vec<(String, usize, String, usize, usize)> {
         let steps = self.outcome.steps.iter();
@@ -270,7 +278,7 @@ impl PyRun {
             .collect()
     }
 
-    /// The messages that were sent: trace and packets.
+    /// The messages that were sent: (name of the trace, packets).
     #[getter]
     fn sent(&self) -> Vec<(String, Vec<u8>)> {
         let sent = self.outcome.sent.iter();
@@ -284,27 +292,28 @@ impl PyRun {
     }
 }
 
-/// The end of one execution: what the core finds when it is notified.
+/// The end of one execution of a trace: what the core finds when it is notified.
 #[pyclass(frozen, get_all, name = "TraceArrival", module = "accelflow._native")]
 pub(crate) struct PyArrival {
-    /// The trace that ended.
+    /// The name of the trace that ended.
     trace: String,
-    /// The number of the execution: 0 for the first, then one for each that a fork started.
+    /// The number of the execution: 0 for the trace itself, 1 and up for those of forks.
     arm: usize,
-    /// The application data, or the packets where the execution ended with sending.
+    /// The payload: application data, or the packets if the execution ended with sending.
     data: Vec<u8>,
-    /// The format of the data.
+    /// The name of the payload's format.
     format: &'static str,
-    /// The core that LdB chose, if LdB ran.
+    /// The index of the core that LdB chose; None if LdB did not run.
     core: Option<usize>,
-    /// The integer facts that branches can test.
+    /// The facts of the payload that are integers, by name.
     facts: BTreeMap<String, i64>,
-    /// The facts that are text, such as the method.
+    /// The facts of the payload that are text, such as the method, by name.
     texts: BTreeMap<String, String>,
 }
 
-/// The packets in which the demo's client calls `method`: input for T1. Raises TraceError for an
-/// unknown method.
+/// Returns the packets of a call of `method` by the demo's client, which T1 receives.
+///
+/// `seed` and `index` choose the content of the message. Raises TraceError for an unknown method.
 #[pyfunction]
 #[pyo3(signature = (method, *, seed=1, index=0, compressed=false))]
 pub(crate) fn demo_request(
@@ -316,7 +325,7 @@ pub(crate) fn demo_request(
     Ok(demo::request(method, seed, index, compressed).map_err(refused)?)
 }
 
-/// The TLS application traffic secrets of a demo connection: the client's, the server's.
+/// Returns the TLS traffic secrets of demo connection `number`: (client's, server's).
 #[pyfunction]
 #[pyo3(signature = (number=0))]
 pub(crate) fn demo_secrets(number: u64) -> (Cow<'static, [u8]>, Cow<'static, [u8]>) {

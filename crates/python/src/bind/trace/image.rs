@@ -14,9 +14,9 @@ use pyo3::types::PyBytes;
 use super::failure::Failure;
 use super::node::{PyNode, parts};
 
-/// A linked trace memory: words, their names and the predicates that they test. Immutable.
+/// A linked trace memory (ATM): the words of traces, and the conditions that they test. Immutable.
 ///
-/// Every image that exists obeys the rules of the language, so all its traces end.
+/// Every image obeys the rules of the language, so all its traces end.
 #[pyclass(frozen, eq, name = "TraceImage", module = "accelflow._native")]
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct PyImage {
@@ -42,7 +42,7 @@ impl PyImage {
 
 #[pymethods]
 impl PyImage {
-    /// The image in the bytes of a trace file. Raises TraceError for any other bytes.
+    /// Reads an image from the bytes of a trace file. Raises TraceError for any other bytes.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<PyImage> {
         let image = py
@@ -56,25 +56,27 @@ impl PyImage {
         PyBytes::new(py, &self.inner.to_bytes())
     }
 
-    /// All words, by address, as integers of 64 bits.
+    /// The 64-bit words of the memory, in the order of their addresses.
     #[getter]
     fn words(&self) -> Vec<u64> {
         self.inner.words().iter().map(|word| word.0).collect()
     }
 
-    /// The name of each word: a trace's, or NAME.1, NAME.2 ... for the later parts of one.
+    /// The name of each word, in the order of addresses.
+    ///
+    /// It is that of a trace, or NAME.1, NAME.2 and so on for the later words of a long trace.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.inner.names().to_vec()
     }
 
-    /// The names of all traces, by address.
+    /// The names of all traces, in the order of their addresses.
     #[getter]
     fn traces(&self) -> Vec<String> {
         self.known().map(str::to_owned).collect()
     }
 
-    /// The conditions that words name by index.
+    /// The conditions of branches, in the order of the indices by which words refer to them.
     #[getter]
     fn predicates(&self) -> Vec<String> {
         let table = self.inner.predicates();
@@ -91,7 +93,9 @@ impl PyImage {
         kinds.map(|kind| kind.to_string()).collect()
     }
 
-    /// The facts that the predicates read, by index: fields, bytes, bits and comparisons of texts.
+    /// The facts of payloads that the conditions read, in the order of their indices.
+    ///
+    /// A fact is a field, a byte, a bit or the comparison of a text.
     #[getter]
     fn fields(&self) -> Vec<String> {
         self.inner.predicates().fields().to_vec()
@@ -106,8 +110,10 @@ impl PyImage {
         }
     }
 
-    /// The instructions of the word at `address`, from its first nibble to its last; nibbles that
-    /// are zero to the end are one `end` each. Raises IndexError outside the memory.
+    /// Returns the instructions of the word at `address`, in order.
+    ///
+    /// A nibble is 4 bits of the word. Each of the trailing zero nibbles is one `end`. Raises
+    /// IndexError for an address outside the memory.
     fn decode(&self, address: usize) -> PyResult<Vec<PyInstruction>> {
         let Some(word) = self.inner.words().get(address).copied() else {
             let words = self.inner.words().len();
@@ -133,19 +139,20 @@ impl PyImage {
         Ok(found)
     }
 
-    /// The names and sources of all words, disassembled; linking them again yields the same image.
+    /// Returns the name and the source of each word; linking these gives the same image.
     fn disassemble(&self) -> PyResult<Vec<(String, Vec<PyNode>)>> {
         let found = self.inner.disassemble();
         Ok(parts(&found.map_err(Failure::from)?))
     }
 
-    /// The visits of an execution that begins with the trace `name`, for a payload with the fields
-    /// `facts`. Visits are pairs such as ('enter', 'T1'), ('receive', 'TCP'), ('call', 'Decr'),
-    /// ('trans', 'JSON>str'), ('fork', ''), ('notify', '').
+    /// Returns the steps of the trace `name` and its successors for a payload with `facts`.
     ///
-    /// The arms of a fork follow one another. Raises TraceError, with the number of the step, for
-    /// a field that is missing and after `max_visits` visits: forks double the work of what
-    /// follows them, so a program that ends may still be very long.
+    /// `facts` are integers by name. Steps are pairs such as ('enter', 'T1'), ('receive', 'TCP'),
+    /// ('call', 'Decr'), ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter',
+    /// ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
+    /// of a fork or join follow one another. Raises TraceError, with the number of the step, for a
+    /// fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
+    /// a trace may be very long.
     #[pyo3(signature = (name, facts, *, max_visits=100_000))]
     fn walk(
         &self,
@@ -184,7 +191,7 @@ fn follow(
             Err(fault) => return Err(place(fault.into())),
             Ok(None) => return Ok(visits),
             Ok(Some(_)) if visits.len() == max_visits => {
-                let message = format!("the execution is longer than {max_visits} visits");
+                let message = format!("max_visits = {max_visits}: the trace takes more steps");
                 return Err(place(Failure::new("too_many_visits", message)));
             }
             Ok(Some(visit)) => visits.push(describe(visit, walker.image().kinds())),
@@ -216,7 +223,7 @@ pub(crate) fn describe(visit: Visit, kinds: &[Arc<Kind>]) -> (&'static str, Stri
     }
 }
 
-/// One instruction of a word. Attributes that an operation does not have are None.
+/// One instruction of a word of trace memory. Attributes that it lacks are None.
 #[pyclass(frozen, name = "TraceInstruction", module = "accelflow._native")]
 pub(crate) struct PyInstruction {
     inner: Instruction,
@@ -227,19 +234,22 @@ pub(crate) struct PyInstruction {
 
 #[pymethods]
 impl PyInstruction {
-    /// The index of its first nibble in the word, 0 to 15.
+    /// The index of the instruction's first nibble (4 bits) in the word, 0 to 15.
     #[getter]
     fn position(&self) -> usize {
         self.position
     }
 
-    /// Its nibbles in hexadecimal.
+    /// The instruction's nibbles (4 bits each) in hexadecimal.
     #[getter]
     fn nibbles(&self) -> &str {
         &self.nibbles
     }
 
-    /// The operation: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
+    /// The instruction: end, call, branch, trans, fork, scatter, join, tail, jump or continue.
+    ///
+    /// `trans` changes the payload's format, `scatter` starts the arms of a join, and `continue`
+    /// loads the next word of a long trace.
     #[getter]
     fn operation(&self) -> &'static str {
         match self.inner {
@@ -266,7 +276,7 @@ impl PyInstruction {
         }
     }
 
-    /// The index of the predicate that a branch tests.
+    /// The index of the condition that a branch tests.
     #[getter]
     fn predicate(&self) -> Option<u8> {
         match self.inner {
@@ -275,8 +285,9 @@ impl PyInstruction {
         }
     }
 
-    /// The position at which a branch (if its predicate does not hold), a jump, or the second
-    /// execution of a fork or scatter continues. At most 16, the end of the word.
+    /// Where a jump, a failed branch or the second execution of a fork continues.
+    ///
+    /// This is the index of a nibble of the word, or 16 for the end of the word.
     #[getter]
     fn target(&self) -> Option<usize> {
         match self.inner {
@@ -288,7 +299,7 @@ impl PyInstruction {
         }
     }
 
-    /// The address that a tail or a continue loads.
+    /// The trace-memory address of the word that a tail or a continue loads.
     #[getter]
     fn address(&self) -> Option<usize> {
         match self.inner {

@@ -15,9 +15,10 @@ use super::failure::Failure;
 use super::image::PyImage;
 use super::node::{PyNode, parts, unwrap, wrap};
 
-/// Named traces that may refer to one another in any order of registration.
+/// A collection of named traces, which may refer to one another.
 ///
-/// Safe to use from several threads.
+/// A trace may be registered before the traces that its tails name. Safe to use from several
+/// threads.
 #[pyclass(frozen, name = "TraceLibrary", module = "accelflow._native")]
 pub(crate) struct PyLibrary {
     inner: Arc<Mutex<State>>,
@@ -58,7 +59,7 @@ impl PyLibrary {
 
 #[pymethods]
 impl PyLibrary {
-    /// A library with or without the templates of the paper.
+    /// Creates a library, with the paper's traces T1 to T12 if `templates` is true.
     #[new]
     #[pyo3(signature = (*, templates=true))]
     fn new(templates: bool) -> PyResult<PyLibrary> {
@@ -75,13 +76,14 @@ impl PyLibrary {
         })
     }
 
-    /// The library from the view of a service, which runs its own traces and those without an
-    /// owner, and replaces and removes only its own. Raises TraceError for an invalid name, and for
-    /// the view of another service.
+    /// Returns a view of the library with the rights of the service `name`.
+    ///
+    /// The service may run its own traces and those without an owner, and replace and remove only
+    /// its own. Raises TraceError for an invalid name, and if this view belongs to another service.
     fn of_service(&self, name: &str) -> PyResult<PyLibrary> {
         match &self.service {
             Some(own) if own != name => {
-                let allowed = format!("must be '{own}', whose library this is");
+                let allowed = format!("must be '{own}': this view of the library belongs to it");
                 let why = Refusal::new("service", quoted(name), allowed);
                 return Err(Failure::new("not_the_owner", why).into());
             }
@@ -101,7 +103,7 @@ impl PyLibrary {
         })
     }
 
-    /// The service whose view of the library this is; None for the operator's.
+    /// The service with whose rights the library is viewed; None for the operator's view.
     #[getter]
     fn service_name(&self) -> Option<&str> {
         self.service()
@@ -117,10 +119,10 @@ impl PyLibrary {
         }
     }
 
-    /// Checks `nodes`, adds them as `name` and returns warnings about them.
+    /// Registers the trace `nodes` as `name`, and returns warnings about it.
     ///
-    /// The same trace may be registered twice. Raises TraceError for an impossible trace and, if
-    /// not `replace`, for a name that another trace has; the library is then as it was.
+    /// An equal trace may be registered again. Raises TraceError for an invalid trace and, unless
+    /// `replace` is true, for a name that another trace has; the library is then unchanged.
     #[pyo3(signature = (name, nodes, *, replace=false))]
     fn register(
         &self,
@@ -153,8 +155,10 @@ impl PyLibrary {
         Ok(words)
     }
 
-    /// Removes the trace called `name`. Returns whether it was registered. Raises TraceError for a
-    /// trace that the service does not own. Images that are already linked keep the trace.
+    /// Removes the trace called `name`, and returns whether it was registered.
+    ///
+    /// Trace memories that are already linked keep it. Raises TraceError for a trace that the
+    /// service does not own.
     fn remove(&self, name: &str) -> PyResult<bool> {
         let mut state = self.lock();
         let removed = state.library.remove_for(self.service(), name);
@@ -180,8 +184,10 @@ impl PyLibrary {
         }
     }
 
-    /// Links all traces into a trace memory. Raises TraceError for a tail to an unregistered trace,
-    /// a chain that never ends, too many conditions or a full memory.
+    /// Links all traces into a trace memory.
+    ///
+    /// Raises TraceError for a tail to a trace that is not registered, a chain that never ends, too
+    /// many conditions or a full memory.
     fn link(&self, py: Python<'_>) -> PyResult<PyImage> {
         let link = || {
             let mut state = self.lock();
@@ -198,8 +204,9 @@ impl PyLibrary {
         ))
     }
 
-    /// Links the trace `name` and the traces that its tails lead to. Raises TraceError like link,
-    /// but only for errors of these traces.
+    /// Links the trace called `name`, and the traces that its tails lead to, into a trace memory.
+    ///
+    /// Raises TraceError as `link` does, but only for errors of these traces.
     fn link_from(&self, py: Python<'_>, name: &str) -> PyResult<PyImage> {
         let link = || {
             let state = self.lock();
@@ -232,7 +239,7 @@ impl PyLibrary {
     }
 }
 
-/// A trace of a library.
+/// A trace that is registered in a `TraceLibrary`.
 #[pyclass(frozen, name = "RegisteredTrace", module = "accelflow._native")]
 pub(crate) struct PyRegistered {
     inner: Registered,
@@ -240,19 +247,19 @@ pub(crate) struct PyRegistered {
 
 #[pymethods]
 impl PyRegistered {
-    /// The name.
+    /// The trace's name.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// The source as registered.
+    /// The trace's source, as it was registered.
     #[getter]
     fn nodes(&self) -> Vec<PyNode> {
         wrap(&self.inner.source)
     }
 
-    /// Warnings about the trace.
+    /// Warnings about the trace, one sentence each.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.inner
@@ -262,7 +269,7 @@ impl PyRegistered {
             .collect()
     }
 
-    /// The names and nodes of the pieces that fit a word each, the entry first.
+    /// The parts of the trace, each of which fits a 64-bit word, in order: (name, nodes).
     #[getter]
     fn parts(&self) -> Vec<(String, Vec<PyNode>)> {
         parts(&self.inner.parts)
@@ -273,14 +280,14 @@ impl PyRegistered {
     }
 }
 
-/// Warnings about `nodes` as a trace. Raises TraceError if they are not a valid trace.
+/// Returns warnings about the trace `nodes`. Raises TraceError if they are not a valid trace.
 #[pyfunction]
 pub(crate) fn trace_check(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<Vec<String>> {
     let warnings = check_trace(&unwrap(&nodes)?).map_err(Failure::from)?;
     Ok(warnings.iter().map(ToString::to_string).collect())
 }
 
-/// The templates of the paper: name, description in Table II, and source of each.
+/// Returns the paper's traces T1 to T12: name, description in Table II, and source of each.
 #[pyfunction]
 pub(crate) fn trace_templates() -> PyResult<Vec<(&'static str, &'static str, Vec<PyNode>)>> {
     let library = templates().map_err(Failure::from)?;

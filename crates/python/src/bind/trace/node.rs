@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 
 use super::failure::Failure;
 
-/// One element of a trace's source. Made by the functions of `accelflow.trace`; immutable.
+/// One element of a trace's source: a call, a branch, a fork, a tail, ... Immutable.
 ///
-/// An attribute that does not apply to a kind of node is None; `arms` is an empty list then.
+/// The functions of `accelflow.trace` create nodes. An attribute that does not apply to a kind of
+/// node is None, or an empty list for `arms`.
 #[pyclass(frozen, eq, hash, name = "TraceNode", module = "accelflow._native")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PyNode {
@@ -97,8 +98,10 @@ pub(crate) fn wrap(nodes: &[Node]) -> Vec<PyNode> {
 
 #[pymethods]
 impl PyNode {
-    /// The kind of the node: accelerator, branch, trans, fork, join, meet, tail, continue or
-    /// notify.
+    /// The kind of node: accelerator, branch, trans, fork, join, meet, tail, continue or notify.
+    ///
+    /// `trans` is a change of the payload's format, `meet` the point where the arms of a join meet,
+    /// `continue` the load of the next word of a long trace.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner {
@@ -125,7 +128,7 @@ impl PyNode {
         }
     }
 
-    /// The declaration of a custom accelerator, in the text of traces.
+    /// The declaration of the custom accelerator that is called, in the language of traces.
     #[getter]
     fn declaration(&self) -> Option<String> {
         match &self.inner {
@@ -134,7 +137,7 @@ impl PyNode {
         }
     }
 
-    /// The condition of a branch, in its normal form.
+    /// The condition of a branch, as text in its normal form.
     #[getter]
     fn condition(&self) -> Option<String> {
         match &self.inner {
@@ -143,7 +146,7 @@ impl PyNode {
         }
     }
 
-    /// Which outcome of a branch its author expects, if any.
+    /// Which outcome of a branch its author expects, True or False; None if not stated.
     #[getter]
     fn likely(&self) -> Option<bool> {
         match self.inner {
@@ -158,7 +161,7 @@ impl PyNode {
         arms(&self.inner).into_iter().map(|arm| wrap(arm)).collect()
     }
 
-    /// The format before a transformation.
+    /// The payload's format before a transformation.
     #[getter]
     fn src(&self) -> Option<&'static str> {
         match self.inner {
@@ -167,7 +170,7 @@ impl PyNode {
         }
     }
 
-    /// The format after a transformation.
+    /// The payload's format after a transformation.
     #[getter]
     fn dst(&self) -> Option<&'static str> {
         match self.inner {
@@ -192,8 +195,10 @@ pub(crate) fn trace_accel(name: &str) -> PyResult<PyNode> {
     Ok(PyNode::wrap(&node))
 }
 
-/// A call of a custom accelerator, which processes messages of `directions` (both, receives or
-/// sends) and yields facts, each a name and a type (number or text). Raises TraceError for an
+/// Declares a custom accelerator, and returns a call of it.
+///
+/// The accelerator processes messages of `directions` (both, receives or sends). It yields facts,
+/// which branches can test, each a name and a type (number or text). Raises TraceError for an
 /// invalid declaration.
 #[pyfunction]
 pub(crate) fn trace_kind(
@@ -221,15 +226,17 @@ pub(crate) fn trace_kind(
     Ok(PyNode::wrap(&Node::Kind(Arc::new(kind))))
 }
 
-/// The declarations of the custom accelerators that `nodes` call, a line each.
+/// Returns the declarations of the custom accelerators that `nodes` call, one per line.
 #[pyfunction]
 pub(crate) fn trace_declarations(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
     let nodes = unwrap(&nodes)?;
     Ok(text::declarations([nodes.as_slice()]).map_err(Failure::from)?)
 }
 
-/// A branch on `condition`. Raises TraceError, with the position of the offending character, for
-/// a condition that does not parse or type-check.
+/// Returns a branch: if `condition` holds for the payload, `on_true` runs, otherwise `on_false`.
+///
+/// `likely` is the outcome that the author expects. Raises TraceError, with the position of the
+/// offending character, for a condition that does not parse or type-check.
 #[pyfunction]
 #[pyo3(signature = (condition, on_true, on_false, likely=None))]
 pub(crate) fn trace_branch(
@@ -248,20 +255,22 @@ pub(crate) fn trace_branch(
     Ok(PyNode::around(node, &inside)?)
 }
 
-/// A change of format. Raises TraceError for an unknown format and for two equal ones.
+/// Returns a transformation of the payload from the format `src` to the format `dst`.
+///
+/// Raises TraceError for an unknown format and for two equal ones.
 #[pyfunction]
 pub(crate) fn trace_trans(src: &str, dst: &str) -> PyResult<PyNode> {
     let node = source::trans(src, dst).map_err(Failure::from)?;
     Ok(PyNode::wrap(&node))
 }
 
-/// A fork, whose arms run in parallel and end separately.
+/// Returns a fork: the traces in `arms` run in parallel, each to its own end.
 #[pyfunction]
 pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::fork)
 }
 
-/// A join, whose arms run in parallel until all have reached the next node.
+/// Returns a join: the traces in `arms` run in parallel, and the next node runs after all.
 #[pyfunction]
 pub(crate) fn trace_join(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::join)
@@ -280,19 +289,19 @@ fn parallel(
     Ok(PyNode::around(of(unwrapped), &inside)?)
 }
 
-/// The end of a trace that continues with the trace `name`.
+/// Returns the end of a trace after which the trace called `name` runs.
 #[pyfunction]
 pub(crate) fn trace_tail(name: &str) -> PyNode {
     PyNode::wrap(&source::tail(name))
 }
 
-/// The end of a trace, where the core is notified.
+/// Returns the end of a trace that notifies the core.
 #[pyfunction]
 pub(crate) fn trace_notify() -> PyNode {
     PyNode::wrap(&Node::Notify)
 }
 
-/// The source text of `nodes`, indented.
+/// Returns the source text of `nodes`, in the language of traces.
 #[pyfunction]
 pub(crate) fn trace_listing(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
     Ok(source::listing(&unwrap(&nodes)?))

@@ -154,7 +154,7 @@ impl KernelArguments {
             self.all_offloads_per_s,
         ) {
             (true, Some(all)) => {
-                let rule = "must be left out, since selection is lucrative";
+                let rule = "must be left out, since selection is 'lucrative'";
                 return Err(Refusal::new("all_offloads_per_s", all, rule));
             }
             (true, None) => Selection::Lucrative(scaling),
@@ -215,7 +215,10 @@ impl SizesArguments {
             return Err(Refusal::new(
                 "sizes.cumulative_ratio",
                 format!("{} values", self.cumulative_ratio.len()),
-                format!("must have one for each of {} bytes", self.bytes.len()),
+                format!(
+                    "must have as many values as sizes.bytes, {}",
+                    self.bytes.len()
+                ),
             ));
         }
         let shares = self.cumulative_ratio.iter().copied();

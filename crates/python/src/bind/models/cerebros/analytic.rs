@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use crate::errors::failure;
 
-/// The RPC layer's cycles for one request under each design, as JSON; `request` (JSON) changes
-/// parameters of UniqueId. Raises AccelflowError for a value out of range.
+/// Returns the RPC layer's cycles per request under each Cerebros design, as JSON.
+///
+/// `request` (JSON) replaces parameters of the analytic model. Raises AccelflowError for a value
+/// out of range.
 #[pyfunction]
 pub(crate) fn cerebros_designs(request: &str) -> PyResult<String> {
     let changes: BTreeMap<String, f64> = serde_json::from_str(request).map_err(failure)?;

@@ -61,8 +61,10 @@ impl Arguments {
     }
 }
 
-/// Serves requests of one service under one design, as JSON; `request` is JSON. Raises
-/// AccelflowError for an unknown name or a request that cannot be simulated.
+/// Simulates requests to a service of the Cerebros paper under one design, and returns JSON.
+///
+/// `request` (JSON) names the service and the design, and sets the load and the parameters. Raises
+/// AccelflowError for an unknown name and if the simulation fails.
 #[pyfunction]
 pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Arguments = serde_json::from_str(request).map_err(failure)?;
@@ -70,14 +72,14 @@ pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<Strin
     serde_json::to_string(&found).map_err(failure)
 }
 
-/// The names of the services and of the designs, in the paper's order.
+/// Returns the names of the services and of the designs of Cerebros, in the paper's order.
 #[pyfunction]
 pub(crate) fn cerebros_names() -> (Vec<String>, Vec<&'static str>) {
     let services = Service::all().map(|service| service.name.into_owned());
     (services.into(), Design::ALL.map(Design::name).into())
 }
 
-/// The services: functions, messages, schemata and working sets, as JSON.
+/// Returns the Cerebros paper's services as JSON: functions, messages, schemas, working sets.
 #[pyfunction]
 pub(crate) fn cerebros_services() -> PyResult<String> {
     serde_json::to_string(&describe(&Platform::default())).map_err(failure)

@@ -14,7 +14,7 @@ use super::answers::{DecisionRow, PropertiesRow, decision_row, properties_row};
 use crate::errors::failure;
 use crate::refused::refused;
 
-/// The end of an operation. An orchestrator decides who handles it.
+/// The end of an accelerator's operation. An orchestrator decides who acts on it.
 #[pyclass(frozen, eq, name = "Completion", module = "accelflow._native")]
 #[derive(Clone, PartialEq)]
 pub(crate) struct PyCompletion {
@@ -29,8 +29,10 @@ impl PyCompletion {
         self.inner.from.name()
     }
 
-    /// The next step: "forward" to another accelerator, "park" at a TCP until a message arrives, or
-    /// "end" of the trace.
+    /// What comes next: ``forward``, ``park`` or ``end``.
+    ///
+    /// ``forward`` is another accelerator, ``park`` a wait at TCP for a message, ``end`` the end of
+    /// the trace.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.inner.next {
@@ -49,32 +51,34 @@ impl PyCompletion {
         }
     }
 
-    /// Number of branches resolved.
+    /// The number of branches that must be resolved to find what comes next.
     #[getter]
     fn branches(&self) -> u8 {
         self.inner.branches
     }
 
-    /// Number of words read from the trace memory.
+    /// The number of words that must be read from the trace memory.
     #[getter]
     fn loads(&self) -> u8 {
         self.inner.loads
     }
 
-    /// Number of transformations of the payload before the next operation.
+    /// The number of transformations of the payload's format before the next operation.
     #[getter]
     fn transforms(&self) -> u8 {
         self.inner.transforms
     }
 
-    /// Size of the payload in bytes.
+    /// The size of the payload in bytes.
     #[getter]
     fn size_bytes(&self) -> u64 {
         self.inner.size.get()
     }
 
-    /// The effect on the join that comes next: "none" without one, "waits" for other arms, or is
-    /// the "last" arm, which starts the next operation.
+    /// The effect on the join that comes next.
+    ///
+    /// ``none`` if no join comes next; ``waits`` if other arms have not reached it; ``last`` if
+    /// this arm is the last one, which starts the next operation.
     #[getter]
     fn arm(&self) -> &'static str {
         match self.inner.arm {
@@ -102,7 +106,7 @@ impl PyCompletion {
     }
 }
 
-/// The simulated server of one simulation: its parameters by key, and its links.
+/// The server of one simulation: its parameters, and what built-in systems decide.
 #[pyclass(frozen, name = "SimulatedServer", module = "accelflow._native")]
 pub(crate) struct PySimulatedServer {
     config: Config,
@@ -126,9 +130,10 @@ impl PySimulatedServer {
 
 #[pymethods]
 impl PySimulatedServer {
-    /// The value of the parameter `key`, in its unit; `accelflow explain` lists all. Costs of
-    /// software are those of the server's generation of cores. Raises AccelflowError for an unknown
-    /// key.
+    /// Returns the value of the parameter `key`, in its unit; `accelflow explain` lists all keys.
+    ///
+    /// Costs of software are already scaled to the server's generation of cores. Raises
+    /// AccelflowError for an unknown key.
     fn __getitem__<'py>(
         &self,
         py: Python<'py>,
@@ -143,20 +148,25 @@ impl PySimulatedServer {
         }
     }
 
-    /// Whether the accelerator `start` has a static link to the accelerator `end`, as Cohort has
-    /// them. Raises AccelflowError for an unknown accelerator.
+    /// Returns whether the accelerator `start` is statically linked to `end`, as in Cohort.
+    ///
+    /// Raises AccelflowError for an unknown accelerator.
     fn linked(&self, start: &str, end: &str) -> PyResult<bool> {
         Ok(self.links.linked(accel(start)?, accel(end)?))
     }
 
-    /// The properties of the native system `like`, in the order of `Properties`. Raises
-    /// AccelflowError for an unknown system.
+    /// Returns the properties of the built-in system `like`.
+    ///
+    /// The values are in the order of `policies.Properties`. Raises AccelflowError for an unknown
+    /// system.
     fn properties(&self, like: &str) -> PyResult<PropertiesRow> {
         Ok(properties_row(&native(like)?.properties(&self.config)))
     }
 
-    /// The decision of the native system `like` about `completion`, in the order of `Decision`.
-    /// Raises AccelflowError for an unknown system.
+    /// Returns what the built-in system `like` decides about `completion`.
+    ///
+    /// The values are in the order of `policies.Decision`. Raises AccelflowError for an unknown
+    /// system.
     fn decision(&self, like: &str, completion: &PyCompletion) -> PyResult<DecisionRow> {
         let decision = native(like)?.decide(&completion.inner, &self.config, &self.links);
         Ok(decision_row(&decision))

@@ -17,7 +17,7 @@ pub(super) fn ns_or_infinity(due: Time) -> f64 {
     }
 }
 
-/// The entries that wait in a queue of an accelerator, in the order in which they became ready.
+/// The waiting entries of an accelerator's queue, in the order in which they became ready.
 #[pyclass(frozen, name = "Waiting", module = "accelflow._native")]
 pub(crate) struct PyWaiting {
     pub(super) queue: QueueName,
@@ -39,7 +39,7 @@ impl PyWaiting {
 
 #[pymethods]
 impl PyWaiting {
-    /// The accelerator: TCP, Encr, ...
+    /// The name of the accelerator: TCP, Encr, ...
     #[getter]
     fn accelerator(&self) -> &'static str {
         self.queue.accel.name()
@@ -51,8 +51,7 @@ impl PyWaiting {
         self.queue.instance
     }
 
-    /// True for the overflow area, from which entries move to the input queue; false for the input
-    /// queue, from which elements load them.
+    /// Whether the queue is the overflow area, whose entries move to the input queue.
     #[getter]
     fn is_overflow(&self) -> bool {
         self.queue.overflow
@@ -71,7 +70,9 @@ impl PyWaiting {
         let found = place.and_then(|place| self.entry(py, place));
         found.ok_or_else(|| {
             let allowed = format!("must be below {length}, the number of entries");
-            PyIndexError::new_err(Refusal::new("index of waiting", index, allowed).to_string())
+            PyIndexError::new_err(
+                Refusal::new("index of a waiting entry", index, allowed).to_string(),
+            )
         })
     }
 
@@ -85,7 +86,7 @@ impl PyWaiting {
     }
 }
 
-/// An entry that waits: an operation of a request.
+/// An entry that waits in a queue: an operation of a request.
 #[pyclass(frozen, name = "WaitingEntry", module = "accelflow._native")]
 pub(crate) struct PyWaitingEntry {
     inner: Waiting,
@@ -101,25 +102,25 @@ impl PyWaitingEntry {
         self.service.clone_ref(py)
     }
 
-    /// The time when the request arrived at the server, in ns since the simulation began.
+    /// The time of the request's arrival, in ns from the start of the simulation.
     #[getter]
     fn arrival_ns(&self) -> f64 {
         self.inner.arrived.as_ns_f64()
     }
 
-    /// The deadline of the operation, in ns since the simulation began; infinity without one.
+    /// The operation's deadline, in ns from the simulation's start; infinity without one.
     #[getter]
     fn deadline_ns(&self) -> f64 {
         ns_or_infinity(self.inner.due)
     }
 
-    /// The time for which the operation holds an element of an idle server, in ns.
+    /// The time in ns that the operation takes on a processing element of an idle server.
     #[getter]
     fn estimated_ns(&self) -> f64 {
         self.inner.expected.as_ns_f64()
     }
 
-    /// The level of the request's service; the highest is the most urgent.
+    /// The priority of the request's service; the highest number is the most urgent.
     #[getter]
     fn priority(&self) -> u8 {
         self.inner.priority
@@ -131,7 +132,7 @@ impl PyWaitingEntry {
         self.inner.tenant
     }
 
-    /// The place in the queue: 0 became ready first.
+    /// The index in the queue, from 0, by the time at which entries became ready.
     #[getter]
     fn position(&self) -> usize {
         self.position
