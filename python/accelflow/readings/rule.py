@@ -20,7 +20,7 @@ from accelflow.reproduce.distance import distance, fitted
 
 __all__ = ["NOISE", "Decision", "Judged", "decide", "decisions"]
 
-#: The smallest gain of distance that changes a default.
+#: The smallest difference of distances that counts: a reading nearer by no more changes no default.
 NOISE: Final = 0.02
 
 #: With at least this share of the fitted rows off, a reading cannot stand.
@@ -29,10 +29,11 @@ _MOST_OFF: Final = 0.5
 
 @dataclass(frozen=True)
 class Judged:
-    """A reading with its distance from the fitted rows.
+    """A reading with the distance of its results from the paper's.
 
-    `saturated` are the systems of Fig. 11 that could not keep up, and `off` is the number of the
-    `fitted` rows that are off.
+    `distance` is that from the rows of Fig. 11 marked ``fit``
+    (:mod:`accelflow.reproduce.distance`). `saturated` are the systems of Fig. 11 that could not
+    keep up, and `off` is the number of the `fitted` rows that are off.
     """
 
     reading: Reading
@@ -43,12 +44,15 @@ class Judged:
 
     @property
     def stands(self) -> bool:
-        """Whether no system is saturated, and most of the fitted rows are not off."""
+        """Whether the reading may be the default.
+
+        It may if no system is saturated, and most of the fitted rows are not off.
+        """
         return not self.saturated and self.off < _MOST_OFF * self.fitted
 
     @property
     def fails(self) -> str:
-        """Why it cannot stand, in words; empty if it can."""
+        """The reason why the reading cannot be the default, in words; empty if it can."""
         if self.saturated:
             return f"{', '.join(self.saturated)} saturated"
         return "" if self.stands else f"{self.off} of {self.fitted} rows off"
@@ -56,12 +60,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """How the rule decides between the readings of a choice.
+    """How the rule decides between the readings of `choice`.
 
     `by` is the basis of the decision, or ``nearest`` for the distance from Fig. 11. `default` is
-    the reading that the scenario uses, or None if it uses none of them. `exceptions` are readings
-    that the rule prefers to the default, but that were set aside for a stated reason. `breaks` says
-    how the default breaks the rule without a stated reason; it is empty if the default does not.
+    the reading that the scenario uses, or None if it uses none of them, and `others` are the rest.
+    `exceptions` are readings that the rule prefers to the default, but that were set aside for a
+    stated reason. `breaks` says how the default breaks the rule without a stated reason; it is
+    empty if the default does not.
     """
 
     choice: Choice
@@ -73,7 +78,10 @@ class Decision:
 
 
 def decisions(found: Readings) -> list[Decision]:
-    """Decide every choice that is not on request; empty without the experiment of the fit."""
+    """Return the rule's decision on every choice that is not `on_request`.
+
+    Empty if `found` lacks Fig. 11, to which parameters are fitted.
+    """
     names = [definition.name for definition in found.definitions]
     if EXPERIMENT not in names:
         return []
@@ -93,7 +101,7 @@ def _decision(found: Readings, index: int, choice: Choice) -> Decision:
 
 
 def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
-    """Judge a reading by its figures of the experiment of the fit."""
+    """Return `reading` with its distance, from its figures in Fig. 11."""
     findings = fitted([figure.finding for figure in figures])
     means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
     stuck = [system for finding in findings for system in finding.saturated]
@@ -102,7 +110,7 @@ def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
 
 
 def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
-    """Decide one choice, and find out whether `default` follows the rule."""
+    """Return the rule's decision on one choice, and whether `default` follows it."""
     if default is None:
         return Decision(choice, None, tuple(others), "", (), ("the default is no reading",))
     preferred = [rival for rival in others if _preferred(rival, default)]

@@ -25,7 +25,7 @@ _RULE: Final = (
 
 
 def rule_section(found: Readings) -> list[str]:
-    """Return the section as lines; empty without the experiment of the fit."""
+    """Return the section as lines of Markdown; empty if `found` lacks Fig. 11."""
     decided = decisions(found)
     if not decided:
         return []

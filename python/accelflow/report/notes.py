@@ -11,7 +11,8 @@ from accelflow.report.results import Comparison
 
 __all__ = ["P999_RESPONSES", "notes_of"]
 
-#: With fewer responses, fewer than 100 are beyond P99.9, and a few bursts decide it.
+#: The fewest responses for P99.9: with fewer, fewer than 100 are beyond it, and a few bursts decide
+#: it.
 P999_RESPONSES: Final = 100_000
 #: With fewer responses, fewer than 10 are beyond P99.
 _P99_RESPONSES: Final = 1_000

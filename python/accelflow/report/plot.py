@@ -17,8 +17,8 @@ from accelflow.errors import refused
 from accelflow.pictures import STYLE, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
-#: Okabe and Ito's palette, distinct for every common kind of colour vision; AccelFlow's vermilion
-#: also stands out in grey, between lighter neighbours.
+#: The colours of orchestrators by identifier: Okabe and Ito's palette, distinct for every common
+#: kind of colour vision. AccelFlow's vermilion also stands out in grey, between lighter neighbours.
 COLORS: Final = {
     "non_acc": "#999999",
     "cpu_centric": "#56B4E9",
@@ -38,7 +38,7 @@ COLORS: Final = {
 #: The letters of services' names that fit side by side below a picture.
 _LABELS: Final = 90
 
-#: Okabe and Ito's palette once more, for bars and lines other than systems.
+#: Okabe and Ito's palette, for bars and lines that are not systems.
 PALETTE: Final = (
     "#0072B2",
     "#56B4E9",
@@ -50,7 +50,7 @@ PALETTE: Final = (
     "#999999",
 )
 
-#: The colours of systems in Python.
+#: The colours of orchestrators that are written in Python.
 IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
 
 #: The hatching of bars by chip.
@@ -64,7 +64,7 @@ _FEWEST_BEYOND: Final = 10
 
 
 class Picture(Figure):
-    """A figure that notebooks show, even without pyplot."""
+    """A figure of matplotlib that notebooks show, even without pyplot."""
 
     def __init__(self, **settings: Any) -> None:
         """Make an empty figure with the width of a page."""
@@ -78,7 +78,7 @@ class Picture(Figure):
 
 
 def figure(comparison: Comparison, kind: str) -> Figure:
-    """Draw the comparison as `kind`: latency, parts or tail.
+    """Return a picture of the comparison; `kind` is ``latency``, ``parts`` or ``tail``.
 
     Raises InputError for another kind, and for a tail of results without samples.
     """
@@ -89,9 +89,9 @@ def figure(comparison: Comparison, kind: str) -> Figure:
 
 
 def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
-    """Write `stem`.png and `stem`.svg, equal bytes for equal results, and return their paths.
+    """Write a picture of the comparison as `stem`.png and `stem`.svg; return their paths.
 
-    Raises OSError if a file cannot be written.
+    Equal results give equal bytes. Raises OSError if a file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
@@ -100,7 +100,7 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Draw the comparison at the width of a page."""
+    """Return a picture of the comparison, as wide as a page of a paper."""
     picture = Picture()
     axes = picture.add_subplot()
     axes.set_yscale("log")

@@ -36,6 +36,7 @@ __all__ = [
     "system_id",
 ]
 
+#: The schema of the results of a comparison.
 SCHEMA = "accelflow.compare/1"
 
 #: Orchestrators in the order of the paper's figures, with the names that the paper prints.
@@ -60,7 +61,12 @@ ORCHESTRATORS: Mapping[str, str] = {
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
-    Latencies are in us, and None if no request completed. `spent_us` has the parts of the mean
+    `service` is its name. Requests arrived at `offered_rps`, `completed` of them have a response,
+    and `throughput_rps` is the rate of these. Latencies (`mean_us`, and `p99_us` and the other
+    percentiles) are in us, and None if no request completed. Utilisations are from 0 to 1.
+    `fallbacks` counts the operations that a core did instead of an accelerator, by reason.
+    `dispatcher_instructions_mean` is the number of instructions of a dispatcher per operation.
+    `called` has the results of requests from other services. `spent_us` has the parts of the mean
     latency along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
     communication, remote and queueing. `saturated` names the resource that could not keep up, if
     there was one; the latencies then depend on the length of the run. `data` has bytes, counts and
@@ -110,12 +116,12 @@ class ServiceResult:
 
     @property
     def only_called(self) -> bool:
-        """Whether all its requests came from other services; see `called`."""
+        """Whether all its requests came from other services; `called` has their latencies."""
         return self.completed == 0 and self.called is not None
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """Latencies of requests from outside; of requests from services if there are no others."""
+        """The results of clients' requests; of other services' requests if clients make none."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -125,7 +131,7 @@ class ServiceResult:
 
     @property
     def total_fallbacks(self) -> int:
-        """Operations that ran on a core instead of an accelerator, for any reason."""
+        """The number of operations that a core did instead of an accelerator, for any reason."""
         return sum(self.fallbacks.values())
 
     @property
@@ -150,13 +156,15 @@ class ServiceResult:
 class SystemResult(Viewed, Named[ServiceResult]):
     """The results of one orchestrator, on one chip if there are several: its services by name.
 
-    The system's latencies (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are unweighted means over the
-    services that clients call, as in the paper (section VII.A). They are None if a service lacks
-    its value. `intervals` has the intervals of several seeds, by name. `source` is the checked
-    object, with only this system. `samples` has a row for each request, if they were asked for
-    (:func:`accelflow.compare`), as a table of pyarrow.
+    `orchestrator` is its identifier, `services` are the results of each service, and `chip` is the
+    chip's name, None if there is only one. The system's latencies (`mean_us`, `p50_us`, `p99_us`,
+    `p999_us`) are unweighted means over the services that clients call, as in the paper (section
+    VII.A). They are None if a service lacks its value. `intervals` has the intervals of several
+    seeds, by name. `source` is the checked object, with only this system. `samples` has a row for
+    each request, if they were asked for (:func:`accelflow.compare`), as a table of pyarrow.
     """
 
+    #: The word for a part in error messages.
     part: ClassVar[str] = "service"
 
     orchestrator: str
@@ -177,12 +185,12 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
-        """Return the comparison with this system alone."""
+        """Return a comparison that contains only this system."""
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
     def id(self) -> str:
-        """The name in a comparison: the identifier, with the chip's name if there are several."""
+        """The system's identifier in a comparison, with the chip's name if there are several."""
         return _id(self.orchestrator, self.chip)
 
     @property
@@ -192,27 +200,27 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def label(self) -> str:
-        """The name, with the chip's name if there are several."""
+        """The system's name, with the chip's name if there are several."""
         return self.name if self.chip is None else f"{self.name} on {self.chip}"
 
     @property
     def mean_us(self) -> float | None:
-        """The mean latency."""
+        """The mean latency in us, a mean over the services."""
         return self._mean("mean_us")
 
     @property
     def p50_us(self) -> float | None:
-        """The median latency."""
+        """The median latency in us, a mean over the services."""
         return self._mean("p50_us")
 
     @property
     def p99_us(self) -> float | None:
-        """The 99th percentile of the latency."""
+        """The 99th percentile of the latency in us, a mean over the services."""
         return self._mean("p99_us")
 
     @property
     def p999_us(self) -> float | None:
-        """The 99.9th percentile of the latency."""
+        """The 99.9th percentile of the latency in us, a mean over the services."""
         return self._mean("p999_us")
 
     @property
@@ -229,11 +237,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def saturated(self) -> str | None:
-        """A resource of any service that could not keep up; None if all kept up."""
+        """The resource that could not keep up, of any service; None if all kept up."""
         return next((result.saturated for result in self.services if result.saturated), None)
 
     def service(self, name: str) -> ServiceResult | None:
-        """Return the result of the service called `name`, if it took part."""
+        """Return the results of the service called `name`; None if it was not simulated."""
         return next((result for result in self.services if result.service == name), None)
 
     def _mean(self, statistic: str) -> float | None:
@@ -245,8 +253,9 @@ class SystemResult(Viewed, Named[ServiceResult]):
 class Calibration:
     """The uncertainty of the operations' costs, if they were measured in rounds.
 
-    `spread_ratio` is, for each service, the interquartile range over the rounds of the summed cost
-    of its operations, as a share of the median. `doubts` are reasons to measure again.
+    `date` is that of the measurement, and `rounds` their number. `spread_ratio` is, for each
+    service, the interquartile range over the rounds of the summed cost of its operations, as a
+    share of the median. `doubts` are reasons to measure again.
     """
 
     date: str
@@ -257,15 +266,19 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(Viewed, Named[SystemResult]):
-    """One workload under several orchestrators, by identifier.
+    """The results of one workload under several orchestrators, by identifier.
 
-    `calibration` is None if costs were not measured in rounds. `source` is the checked object that
-    the comparison was read from. `seeds` are those of the simulations, of which `seed` is the
-    first. `samples` has a row for each request, if they were asked for (:func:`accelflow.compare`),
-    as a table of pyarrow. `use` has the servers' utilisation over time, and `loads` the comparison
-    at multiples of its load, if they were asked for.
+    `workload`, `profile` (the source of costs), `arrivals` and `placement` are those of the
+    scenario. Each service has `requests` requests, of which the first `warmup_requests` are not
+    counted. `calibration` is None if costs were not measured in rounds. `source` is the checked
+    object that the comparison was read from. `seeds` are those of the simulations, of which `seed`
+    is the first. `systems` are the results of each system. `samples` has a row for each request, if
+    they were asked for (:func:`accelflow.compare`), as a table of pyarrow. `use` has the servers'
+    utilisation over time, and `loads` the comparison at multiples of its load, if they were asked
+    for.
     """
 
+    #: The word for a part in error messages.
     part: ClassVar[str] = "system"
 
     workload: str
@@ -285,7 +298,7 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
-        """Read the results of an engine or of a results file.
+        """Return the comparison in `source`, results of the simulator or the content of a file.
 
         Raises InputError, which names the place of the first value that is missing or wrong. Keys
         outside of the schema are kept in `source` and otherwise ignored.
@@ -324,12 +337,12 @@ class Comparison(Viewed, Named[SystemResult]):
         return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
-        """Return the comparison itself."""
+        """Return the comparison itself, as results of one system return one with only it."""
         return self
 
     @property
     def seeds_text(self) -> str:
-        """The seeds in words: seed 1, or seeds 1 to 5."""
+        """The seeds in words, such as ``seed 1`` or ``seeds 1 to 5``."""
         first, last = self.seeds[0], self.seeds[-1]
         return f"seed {first}" if first == last else f"seeds {first} to {last}"
 
@@ -341,11 +354,14 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @property
     def chips(self) -> list[str]:
-        """The names of the chips in order, if there are several."""
+        """The names of the chips in order; empty if there is only one."""
         return [chip for chip in dict.fromkeys(s.chip for s in self.systems) if chip is not None]
 
     def system(self, orchestrator: str, chip: str | None = None) -> SystemResult | None:
-        """Return the system with this orchestrator, if it took part: on `chip`, or on the first."""
+        """Return the results of `orchestrator`, on `chip` or on the first.
+
+        None if it was not simulated.
+        """
         return next(
             (
                 system
@@ -357,7 +373,10 @@ class Comparison(Viewed, Named[SystemResult]):
 
 
 def system_id(system: Mapping[str, Any]) -> str:
-    """Return the name of `system`, an object of the schema, in a comparison."""
+    """Return the identifier in a comparison of `system`, an object of the schema.
+
+    It has the chip's name if there are several.
+    """
     return _id(str(system["orchestrator"]), system.get("chip"))
 
 

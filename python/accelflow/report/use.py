@@ -1,4 +1,4 @@
-"""The utilisation of servers over time, from the engine's results."""
+"""The utilisation of servers over time, from the simulator's results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class ServerUse:
 
 
 def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple[ServerUse, ...]:
-    """Convert the engine's data; `systems` are the identifiers in the order of the results."""
+    """Return the utilisation of each server, from the rows of the simulator.
+
+    `systems` are the identifiers in the order of the results.
+    """
     return tuple(
         ServerUse(
             system=systems[row["system"]],
