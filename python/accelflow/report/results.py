@@ -327,7 +327,10 @@ class Comparison(Viewed, Named[SystemResult]):
         )
 
     def parts(self) -> dict[str, SystemResult]:
-        """Return the systems by identifier, with several chips such as ``relief on small``."""
+        """Return the systems by identifier.
+
+        With several chips, they have names such as ``relief on small``.
+        """
         return {system.id: system for system in self.systems}
 
     def __repr__(self) -> str:

@@ -13,9 +13,9 @@ __all__ = ["ServerUse", "read_use"]
 class ServerUse:
     """The utilisation of a server under a system, from its start to the last arrival.
 
-    `system` is the system's identifier and `services` are those on the server. The intervals are
-    from `from_us` to `until_us` of simulated time. `shares` has each resource's utilisation (0 to
-    1) per interval: cores, accelerators by name, manager, A-DMA engines.
+    `system` is the system's identifier and `services` are those on the server. Interval number i is
+    from `from_us[i]` to `until_us[i]` of simulated time. `shares` has each resource's utilisation
+    (0 to 1) per interval: cores, accelerators by name, manager, A-DMA engines.
     """
 
     system: str

@@ -18,7 +18,7 @@ OWN_PAGE: Final = "evaluation.md"
 #: The sentence that replaces the paper's figures.
 NOT_SHOWN: Final = "The paper's figures are not shown, since they belong to its own services."
 
-#: The words for whether a statement holds.
+#: The words for a statement that holds, does not hold, or is undecided.
 HOLDS: Final = {True: "holds", False: "does not hold", None: "undecided"}
 
 

@@ -86,11 +86,11 @@ class Scenario:
 
     `tcp_cost_ns`, `sizes` and `remote` are as in :class:`accelflow.Scenario`. `placement` is where
     services run. `arrivals` are used for the paper's production arrivals. `rates` is how
-    SocialNetwork's services share their mean rate. `facts` is the content of payloads, unless an
-    experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs are multiples of the
-    response time of `slo_system` on an idle server (``own``: each system's own). A request is late
-    after `deadline_factor` times its service's idle response time. `config` sets parameters of the
-    server.
+    SocialNetwork's services share their mean rate. `facts` determines the values that branches
+    test, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs are
+    multiples of the response time of `slo_system` on an idle server (``own``: each system's own). A
+    request is late after `deadline_factor` times its service's idle response time. `config` sets
+    parameters of the server.
     """
 
     placement: str = "colocated"
