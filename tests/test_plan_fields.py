@@ -141,7 +141,7 @@ def test_the_recording_of_a_plan_is_a_file_relative_to_it_and_has_its_costs(
         ),
         ('profile = "paper"', "config = 3", "scenario.config = 3: must be a table"),
         ('profile = "paper"', "config = 'x'", "scenario.config = 'x': must be a table"),
-        ('profile = "paper"', "recording = 3", "scenario.recording = 3: must be the file of a"),
+        ('profile = "paper"', "recording = 3", "scenario.recording = 3: must be the path of a"),
         (
             'profile = "paper"',
             "recording = 'none.json'",

@@ -73,7 +73,7 @@ SCENARIO = "[scenario]\n"
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (SCENARIO, "[scenario]\nrecording = 3\n", "scenario.recording = 3: must be the file of"),
+        (SCENARIO, "[scenario]\nrecording = 3\n", "scenario.recording = 3: must be the path of"),
         (
             SCENARIO,
             "[scenario]\nrecording = 'none.json'\n",
