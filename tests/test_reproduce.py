@@ -145,7 +145,7 @@ def test_all_files_are_read() -> None:
         (
             'direction = "rises"\n',
             'direction = "rises"\nto_points = ["1"]\n',
-            "trend[0].to_points = ['1']: must be as many as points, which are 2",
+            "trend[0].to_points = ['1']: must be as many as `points` has: 2",
         ),
         (
             "[plot]",
@@ -566,7 +566,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
     refused({"budget": "quick"}, "budget = 'quick': must be 'ci'")
     refused({"schema": "x/1"}, "schema = 'x/1'")
     refused({"findings": [{"key": "nothing"}]}, "run it again")
-    refused({"setup": {}}, "has another setup than the current experiment")
+    refused({"setup": {}}, "has the results of another setup than the experiment has now")
     done = run("--page", str(tmp_path))
     assert "there are no results" in done.stderr
 

@@ -76,11 +76,11 @@ OF_SHAPING: list[tuple[str, Any, str]] = [
     ("burst_requests", 5, "None if requests_per_s is None"),
     ("bytes_per_s", "fast", "a number above 0"),
     ("burst_bytes", 2**32, "a whole number from 1 to 4294967295"),
-    ("burst_bytes", 1, "None if bytes_per_s is None"),
+    ("burst_bytes", 1, "None if bytes_per_s"),
     ("accelerator_s_per_s", 0, "a number from 1e-9 to 400"),
     ("accelerator_s_per_s", HUGE, "a number from 1e-9 to 400"),
     ("burst_accelerator_s", "1", "a number from 1e-9 to 4"),
-    ("burst_accelerator_s", 1, "None if accelerator_s_per_s is None"),
+    ("burst_accelerator_s", 1, "None if accelerator_s_per_s"),
 ]
 OF_CONTROL: list[tuple[str, Any, str]] = [
     ("capacity_s_per_s", 0, "a number above 0, at most 400"),

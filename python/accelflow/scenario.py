@@ -125,6 +125,10 @@ class Scenario:
     default: equal for all requests) or ``distribution``: times are drawn for each request, and the
     time outside of steps is added.
 
+    `placement` is ``colocated`` (all services on one server) or ``isolated`` (a server each).
+    `arrivals` is the arrival process, by default that of the workload, else ``poisson``. `seed` is
+    the seed of everything random.
+
     `rate_rps` is the mean rate over the services that clients call; services called only by others
     do not count. The default is the paper's for the suites, and 800 for serverless functions.
     `rates` is how the services share it. The default is Alibaba's rates for the paper's production

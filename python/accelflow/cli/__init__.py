@@ -95,7 +95,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "fit",
         "fit",
         "fit_command",
-        "Fit assumed parameters to the rows marked `fit`.",
+        "Fit assumed parameters to figures of the paper (Fig. 11).",
     ),
     Listed(
         "record",

@@ -64,9 +64,10 @@ def _fixable() -> list[str]:
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
 )
 def fit_command(**options: Any) -> None:
-    """Fit assumed parameters to the rows marked `fit`.
+    """Fit assumed parameters to figures of the paper (Fig. 11).
 
-    Each parameter stays within its bounds. Rows marked `check` are never used.
+    Each parameter stays within its bounds. The figures are those marked `fit` in accelflow's data;
+    those marked `check` are never used.
     """
     if options["seed"] < 0:
         raise refused("--seed", options["seed"], "must be at least 0")

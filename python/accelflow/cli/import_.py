@@ -38,7 +38,11 @@ def _common(command: _Command) -> _Command:
     """The arguments and options of every kind."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
-        click.option("--strict", is_flag=True, help="Refuse instead of guessing or dropping."),
+        click.option(
+            "--strict",
+            is_flag=True,
+            help="Exit with an error where data would be guessed or dropped.",
+        ),
         click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE..."),
     ):
         command = option(command)
@@ -255,7 +259,10 @@ def _profile(command: _Command) -> _Command:
 
 
 _EVENT: Final = click.option(
-    "--event", "sample_type", metavar="TYPE", help="Event or sample type to weigh by."
+    "--event",
+    "sample_type",
+    metavar="TYPE",
+    help="The event (perf) or sample type (pprof) that weighs the samples.",
 )
 _PROCESS: Final = click.option(
     "--process",
@@ -336,7 +343,7 @@ def _spans(command: _Command) -> _Command:
             "--shapes",
             type=int,
             metavar="NUMBER",
-            help="Most services to make of one operation. Default: 3.",
+            help="The most services that one operation of the spans becomes. Default: 3.",
         ),
         click.option(
             "--waits",

@@ -46,7 +46,7 @@ def timeline_options(command: Command) -> Command:
             "--timeline-for",
             type=float,
             metavar="US",
-            help="Show requests that arrive within this time, in us. Default: all.",
+            help="Show requests that arrive within this time from --timeline-from on, in us.",
         ),
         click.option(
             "--timeline-service",
@@ -169,7 +169,7 @@ def timeline() -> None:
     "for_us",
     type=float,
     metavar="US",
-    help="Show requests that begin within this time, in us.",
+    help="Show requests that begin within this time from --from on, in us. Default: all.",
 )
 @click.option(
     "--service",

@@ -1,4 +1,4 @@
-"""The choices that the paper leaves open, from the file ``choices.toml``."""
+"""The choices that the paper leaves open, read from the file ``choices.toml``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: What supports an interpretation of the paper, the best first, with its words on the page.
+#: What may support a reading, the best first, and the words for it on the page.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
@@ -40,10 +40,9 @@ _KEYS: Final = (
 class Reading:
     """One way to understand a sentence of the paper that allows several.
 
-    `settings` are the values of a scenario that it means, `basis` is what supports it (one of
-    :data:`BASES`), and `why` the reason in words.
-    `set_aside` is the reason why it is not the default although the rule prefers it; empty for any
-    other reading.
+    `settings` are the fields and parameters of a scenario that it sets, `basis` is its support (a
+    key of :data:`BASES`), and `why` the reason. `set_aside` is the reason why it is not the default
+    although the rule (:mod:`accelflow.readings.rule`) prefers it; empty for any other reading.
     """
 
     settings: Mapping[str, float | str]
@@ -53,7 +52,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The name of the reading for people: its values, all but the first with their keys."""
+        """The reading's values as text; all but the first with their keys."""
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
@@ -67,12 +66,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice that the paper leaves open, with its possible `readings`.
+    """A choice that the paper leaves open: several readings of one sentence.
 
-    `quote` is the sentence that leaves it open, and `place` is where the paper has it.
-    `contrary` is a sentence that speaks against `quote`, and `contrary_place` its place; empty if
-    there is none. A choice `on_request` runs only when it is named. A `combined` choice changes
-    several others together, and has no default.
+    `name` is its identifier and `title` its heading. `quote` is the sentence, and `place` where the
+    paper has it. `readings` are the ways to understand it. `contrary` is a sentence that speaks
+    against `quote`, and `contrary_place` its place; empty if there is none. A choice `on_request`
+    runs only when it is named. A `combined` choice changes several others together, and has no
+    default.
     """
 
     name: str
@@ -86,20 +86,23 @@ class Choice:
     combined: bool = False
 
     def default(self, scenario: Scenario) -> Reading | None:
-        """Return the reading that `scenario` uses, or None; of several, that with most settings."""
+        """Return the reading that `scenario` uses, or None.
+
+        If it uses several, the one with most settings counts.
+        """
         others = self.alternatives(scenario)
         found = [reading for reading in self.readings if reading not in others]
         return max(found, key=lambda reading: len(reading.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
-        """Return the values that `scenario` has for this choice, as text for people."""
+        """Return as text the values that `scenario` has for the settings of this choice."""
         found = self.default(scenario)
         if found is not None:
             return found.label
         return _label(_values(scenario, self._keys))
 
     def alternatives(self, scenario: Scenario) -> list[Reading]:
-        """Return the readings other than that of `scenario`."""
+        """Return the readings that `scenario` does not use."""
         has = _values(scenario, self._keys)
         return [
             reading for reading in self.readings if _values(reading.of(scenario), self._keys) != has
@@ -154,9 +157,9 @@ def choices() -> tuple[Choice, ...]:
 
 
 def select(names: Sequence[str]) -> tuple[Choice, ...]:
-    """Return the choices in `names`, in the order of the file; without names, :func:`choices`.
+    """Return the choices called `names`, in the order of the file.
 
-    Raises InputError for an unknown name.
+    Without names, they are those of :func:`choices`. Raises InputError for an unknown name.
     """
     if not names:
         return choices()
@@ -168,7 +171,7 @@ def select(names: Sequence[str]) -> tuple[Choice, ...]:
 
 
 def parse_choices(text: str) -> tuple[Choice, ...]:
-    """Read the text of a file of choices.
+    """Return the choices in `text`, the content of ``choices.toml``.
 
     Raises InputError; the message names the choice, the value and the allowed values.
     """

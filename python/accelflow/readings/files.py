@@ -1,4 +1,4 @@
-"""Readings as files: the page, its pictures, and everything as JSON."""
+"""Write the results under each reading: a page, its pictures, and everything as JSON."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from accelflow.readings.runs import Figure, Readings
 
 __all__ = ["PAGE", "SCHEMA", "to_json", "write_held", "write_readings"]
 
-#: The schema of ``readings.json``, the results under all readings.
+#: The schema of ``readings.json``.
 SCHEMA: Final = "accelflow.readings/3"
-#: The schema of files of :func:`write_held`.
+#: The schema of ``held.json``, the results by reading that reasons quote.
 HELD_SCHEMA: Final = "accelflow.held/1"
 
 #: The name of the page in the folder of the results.
@@ -29,8 +29,8 @@ PAGE: Final = "readings.md"
 def write_readings(found: Readings, out: Path) -> list[Path]:
     """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
 
-    If the folder has readings of another scenario, budget or experiments, all names get the next
-    free number. Equal readings give equal bytes. Raises InputError if a file cannot be written.
+    If the folder has results of another scenario, budget or experiments, all names get the next
+    free number. Equal results give equal bytes. Raises InputError if a file cannot be written.
     """
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
@@ -64,7 +64,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def to_json(found: Readings) -> str:
-    """Return everything as JSON text; equal readings give equal bytes."""
+    """Return the results under all readings as JSON text; equal results give equal bytes."""
     content = {
         "schema": SCHEMA,
         "budget": found.budget.name,
@@ -89,11 +89,10 @@ def to_json(found: Readings) -> str:
 
 
 def write_held(found: Sequence[Readings], path: Path) -> None:
-    """Write our figure of each row under each reading to `path`, as JSON.
+    """Write the figures of rows by choice and reading to the file `path`.
 
-    The recorded reasons for differences from the paper (:mod:`accelflow.findings.reasons`) quote
-    these figures.
-    Raises InputError if the file cannot be written.
+    `accelflow reproduce` quotes them in its reasons. Raises InputError if the file cannot be
+    written.
     """
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for tried in (tried for readings in found for tried in readings.tried):

@@ -1,4 +1,4 @@
-"""Read readings back from their file, and rewrite the page, the pictures and the held figures."""
+"""Read ``readings.json``, and rewrite what is made from it, without simulations."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SCHEMAS = (SCHEMA, "accelflow.readings/2")
 
 
 def rewrite_readings(folder: Path) -> Readings:
-    """Rewrite the page and pictures of the readings in `folder`, without simulations.
+    """Rewrite the page and pictures in `folder` from its ``readings.json``, without simulations.
 
-    Figures are those of the file; sentences, bases and the rule are the current ones. Raises
-    InputError for a folder without readings, and for readings that do not fit the current choices
-    or experiments.
+    Figures are those of the file; sentences, bases and the rule are the current ones. Returns the
+    results. Raises InputError for a folder without readings, and for readings that do not fit the
+    current choices or experiments.
     """
     found = read_readings(folder / _FILE)
     try:
@@ -41,15 +41,15 @@ def rewrite_readings(folder: Path) -> Readings:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # All members are there, but one has a type that no readings have.
         raise InputError(
-            f"{folder / _FILE}: a value cannot be used ({error}); run the readings again"
+            f"{folder / _FILE}: a value cannot be used ({error}); run `accelflow readings` again"
         ) from error
     return found
 
 
 def read_readings(path: Path) -> Readings:
-    """Return the results under all readings from the file at `path`.
+    """Return the results in ``readings.json`` at `path`.
 
-    Raises InputError for another file, and if they do not fit the current choices.
+    Raises InputError if they do not fit the current choices or experiments.
     """
     try:
         tree = parse_json(read_text(path))
@@ -60,7 +60,7 @@ def read_readings(path: Path) -> Readings:
         return _readings(tree)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path}: does not fit the current choices ({error}); run the readings again"
+            f"{path}: does not fit the current choices ({error}); run `accelflow readings` again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The page of readings: every choice, and how far each of its readings moves each row."""
+"""The page ``readings.md``: every choice, and how far each of its readings moves each result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LEAST: Final = 0.02
 
 
 def markdown(found: Readings) -> str:
-    """Return the page in Markdown; equal readings give equal text."""
+    """Return the page as Markdown; equal results give equal text."""
     lines = [
         *_heading(found),
         *rule_section(found),
@@ -35,22 +35,23 @@ def markdown(found: Readings) -> str:
 
 
 def name_of(tried: Tried) -> str:
-    """Return the name of a reading on the page, such as ``remote = short``."""
+    """Return the name of a reading on the page."""
     return f"{tried.choice.name} = {tried.reading.label}"
 
 
 def short(figure: Figure) -> str:
-    """Return the key of a figure without the name of the paper."""
+    """Return the key of a row without the name of the paper."""
     return figure.finding.short_key
 
 
 @dataclass(frozen=True)
 class Swing:
-    """How far a choice that the paper leaves open moves one of our figures.
+    """The effect of a choice on one result: log ratios under the choice's readings.
 
-    Values are log ratios: logarithms of our figure over the paper's, with the `default` reading and
-    with the `others`. Those with a `saturated` system are separate, since they grow with the length
-    of the run. A swing is `sure` if a figure differs from the default by more than both intervals.
+    A log ratio is the logarithm of our figure over the paper's. `default` is that of the default
+    reading, and `others` are those of the other readings. Readings with a saturated system are
+    separate, in `saturated`, since their figures grow with the run. A swing is `sure` if a figure
+    differs from the default by more than both intervals.
     """
 
     choice: Choice
@@ -67,15 +68,16 @@ class Swing:
 
     @property
     def width(self) -> float:
-        """The highest log ratio less the lowest, saturated readings included."""
+        """The highest log ratio minus the lowest, with those of saturated systems."""
         every = (self.default, *self.others, *self.saturated)
         return max(every) - min(every)
 
 
 def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
-    """Return how far each choice moves a row, the largest first.
+    """Return the effects of all choices that move a result, the largest first.
 
-    Empty if the default figure has no ratio to the paper's.
+    `experiment` and `row` are the indices of the result. Empty if the result has no log ratio by
+    default.
     """
     default = found.default[experiment][row].log_ratio
     if default is None:
@@ -196,7 +198,10 @@ def _moves(swing: Swing) -> str:
 
 
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
-    """Return the indices of an experiment's rows whose figures have a ratio to the paper's."""
+    """Return the indices of the rows of an experiment that a plot can show.
+
+    They have a ratio to the paper's figure under at least one reading.
+    """
     return [
         row
         for row, figure in enumerate(found.default[experiment])

@@ -32,9 +32,10 @@ _DEFAULT: Final = "#444444"
 
 
 def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
-    """Write `stem`.png and `stem`.svg, equal bytes for equal readings, and return their paths.
+    """Write the plot of an experiment's rows as `stem`.png and `stem`.svg; return their paths.
 
-    Raises OSError when a place cannot be written.
+    `experiment` is its index. Equal results give equal bytes. Raises OSError if a file cannot be
+    written.
     """
     with mpl.rc_context(STYLE):
         return save(_draw(found, experiment), stem, dpi=140)

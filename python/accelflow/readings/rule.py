@@ -20,8 +20,7 @@ from accelflow.reproduce.distance import distance, fitted
 
 __all__ = ["NOISE", "Decision", "Judged", "decide", "decisions"]
 
-#: The least distance from the paper's figures by which another reading must be nearer than the
-#: default to be preferred.
+#: The smallest difference of distances that counts: a reading nearer by no more changes no default.
 NOISE: Final = 0.02
 
 #: With at least this share of the fitted rows off, a reading cannot stand.
@@ -30,12 +29,11 @@ _MOST_OFF: Final = 0.5
 
 @dataclass(frozen=True)
 class Judged:
-    """A reading, and how near its results are to the rows of Fig. 11 marked ``fit``.
+    """A reading with the distance of its results from the paper's.
 
-    `distance` is the root mean square difference of the logarithms of our latency ratios and the
-    paper's.
-    `saturated` are the systems of Fig. 11 that could not keep up, and `off` is the number of the
-    `fitted` rows that are off.
+    `distance` is that from the rows of Fig. 11 marked ``fit``
+    (:mod:`accelflow.reproduce.distance`). `saturated` are the systems of Fig. 11 that could not
+    keep up, and `off` is the number of the `fitted` rows that are off.
     """
 
     reading: Reading
@@ -46,12 +44,15 @@ class Judged:
 
     @property
     def stands(self) -> bool:
-        """Whether it may be the default: no system saturated, and fewer than half the rows off."""
+        """Whether the reading may be the default.
+
+        It may if no system is saturated, and most of the fitted rows are not off.
+        """
         return not self.saturated and self.off < _MOST_OFF * self.fitted
 
     @property
     def fails(self) -> str:
-        """Why it may not be the default, in words; empty if it may."""
+        """The reason why the reading cannot be the default, in words; empty if it can."""
         if self.saturated:
             return f"{', '.join(self.saturated)} saturated"
         return "" if self.stands else f"{self.off} of {self.fitted} rows off"
@@ -59,12 +60,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """How the rule decides between the default and the `others`, all readings of a choice.
+    """How the rule decides between the readings of `choice`.
 
     `by` is the basis of the decision, or ``nearest`` for the distance from Fig. 11. `default` is
-    the reading that the scenario uses, or None if it uses none of them. `exceptions` are readings
-    that the rule prefers to the default, but that were set aside for a stated reason. `breaks` says
-    how the default breaks the rule without a stated reason; it is empty if the default does not.
+    the reading that the scenario uses, or None if it uses none of them, and `others` are the rest.
+    `exceptions` are readings that the rule prefers to the default, but that were set aside for a
+    stated reason. `breaks` says how the default breaks the rule without a stated reason; it is
+    empty if the default does not.
     """
 
     choice: Choice
@@ -76,7 +78,10 @@ class Decision:
 
 
 def decisions(found: Readings) -> list[Decision]:
-    """Apply the rule to every choice that runs by default; empty without results of Fig. 11."""
+    """Return the rule's decision on every choice that is not `on_request`.
+
+    Empty if `found` lacks Fig. 11, to which parameters are fitted.
+    """
     names = [definition.name for definition in found.definitions]
     if EXPERIMENT not in names:
         return []
@@ -96,7 +101,7 @@ def _decision(found: Readings, index: int, choice: Choice) -> Decision:
 
 
 def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
-    """Return how near a reading is to the paper, from its `figures` of Fig. 11."""
+    """Return `reading` with its distance, from its figures in Fig. 11."""
     findings = fitted([figure.finding for figure in figures])
     means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
     stuck = [system for finding in findings for system in finding.saturated]
@@ -105,7 +110,7 @@ def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
 
 
 def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
-    """Apply the rule to one choice, and find out whether `default` follows it."""
+    """Return the rule's decision on one choice, and whether `default` follows it."""
     if default is None:
         return Decision(
             choice, None, tuple(others), "", (), ("the default is none of the readings",)

@@ -25,7 +25,7 @@ _RULE: Final = (
 
 
 def rule_section(found: Readings) -> list[str]:
-    """Return the lines of the section; empty without results of Fig. 11."""
+    """Return the section as lines of Markdown; empty if `found` lacks Fig. 11."""
     decided = decisions(found)
     if not decided:
         return []

@@ -15,19 +15,19 @@ from accelflow.reproduce.pooling import rates_shortage
 
 __all__ = ["EXPERIMENTS", "REDUCTION", "Figure", "Readings", "Tried", "read_all"]
 
-#: The experiments that run by default. Searches for a maximum throughput take long and are
-#: excluded.
+#: The experiments that run by default. Searches for a maximum throughput take long and are left
+#: out.
 EXPERIMENTS: Final = ("fig3", "fig11", "fig13", "fig17", "fig19")
 
-#: The form of an experiment's row whose figure is a reduction: 1 less a ratio of latencies.
+#: The form of a row whose figure is 1 minus a ratio of latencies.
 REDUCTION: Final = "reduction"
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Our value of a figure under one reading of the paper, compared with the paper's value.
+    """One of our figures under one reading of the paper, compared with the paper's.
 
-    A `reduction` is 1 less a ratio of latencies.
+    `finding` is the comparison, and `reduction` is true for a reduction of latency.
     """
 
     finding: Finding
@@ -35,22 +35,22 @@ class Figure:
 
     @property
     def mean(self) -> float | None:
-        """The figure; None if it could not be computed."""
+        """Our figure; None if it could not be computed."""
         return None if self.finding.ours is None else self.finding.ours.mean
 
     @property
     def half_width(self) -> float:
-        """Half of its 95 % confidence interval; infinite for a single simulation."""
+        """Half of the figure's 95 % confidence interval; infinite for a single simulation."""
         ours = self.finding.ours
         return math.inf if ours is None or ours.half_width is None else ours.half_width
 
     @property
     def verdict(self) -> str:
-        """Return the verdict on the paper's figure: ``agrees``, ``off`` or ``undecided``.
+        """The verdict on our figure: ``agrees``, ``off`` or ``undecided``.
 
         It depends on the interval, and on whether bursty arrivals had enough different rates.
-        Unlike on the page of the reproduction, it does not depend on the number of responses beyond
-        a percentile, since these runs are short.
+        Unlike on the page of `accelflow reproduce`, it does not depend on the number of responses
+        beyond a percentile, since these runs are short.
         """
         few = rates_shortage(self.finding.lacking)
         return str(replace(self.finding, lacking=few).verdict)
@@ -59,8 +59,8 @@ class Figure:
     def log_ratio(self) -> float | None:
         """The logarithm of our figure over the paper's: 0 is equal, 0.69 is twice as much.
 
-        For a reduction, it is that of the latency ratio, one less the reduction. None if one of the
-        two has no logarithm, or the paper reports no single number.
+        For a reduction r, latency ratios 1 - r are compared instead. None if one of the two has no
+        logarithm, or the paper reports no single number.
         """
         reported = self.finding.paper
         if self.mean is None or reported is None or not reported.single:
@@ -72,11 +72,11 @@ class Figure:
 
     @property
     def saturated(self) -> bool:
-        """Whether requests arrived faster than they ended: the value depends on the run length."""
+        """Whether requests arrived faster than they ended: the figure depends on the run length."""
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Return whether the figures differ by more than both half intervals together."""
+        """Return whether the two figures differ by more than both intervals together."""
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width
@@ -88,9 +88,9 @@ class Figure:
 
 @dataclass(frozen=True)
 class Tried:
-    """The results of one reading of `choice` other than the default.
+    """The results under `reading`, one of the readings of `choice` that is not the default.
 
-    ``figures[experiment][row]`` is our figure; experiments and rows are numbers from 0.
+    `figures[experiment][row]` is one figure.
     """
 
     choice: Choice
@@ -100,11 +100,11 @@ class Tried:
 
 @dataclass(frozen=True)
 class Readings:
-    """The results of the experiments under all readings of the paper.
+    """The results of experiments under the default scenario and under every other reading.
 
-    `definitions` are the experiments, and `scenario` and `budget` are what all simulations share.
-    ``default[experiment][row]`` is our figure under the default readings; `tried` has those under
-    each other reading.
+    `default[experiment][row]` is a figure under the default `scenario`, and `tried` has those under
+    each other reading. `definitions` are the experiments, `choices` the choices that were varied,
+    and `budget` is the length of simulations.
     """
 
     definitions: tuple[Definition, ...]
@@ -115,7 +115,10 @@ class Readings:
     tried: tuple[Tried, ...]
 
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
-        """Return our figure of one row under each reading other than the default."""
+        """Return a row's figure under each reading that is not the default.
+
+        `experiment` and `row` are indices.
+        """
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
 
@@ -136,7 +139,9 @@ def read_all(
     scenario = scenario or Scenario()
     for definition in definitions:
         if not definition.rows:
-            raise InputError(f"{definition.name} has no row, so no reading can move it")
+            raise InputError(
+                f"{definition.name} must have a row to compare with the paper, but has none"
+            )
 
     def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:
         outcomes = reproduce(definitions, budget=budget, runner=runner, scenario=read)

@@ -34,14 +34,16 @@ __all__ = [
     "utilizations",
 ]
 
-#: An accelerator whose full queue turns away this share of its operations is the bottleneck.
+#: A full queue is the bottleneck if it turns away at least this share of an accelerator's
+#: operations.
 DENIED_SHARE: Final = 0.01
-#: A part other than work, such as queueing, is the bottleneck from this share of the mean latency.
+#: Orchestration, queueing or communication is the bottleneck from this share of the mean latency
+#: on.
 WAITING_SHARE: Final = 0.10
-#: The utilisation from which a resource is named as the cause of queueing.
+#: The least utilisation of a resource that explains queueing.
 BUSY_SHARE: Final = 0.50
 
-#: The parts of the response time in reports; each is the sum of the simulator's parts listed here.
+#: The parts of the response time that reports show, and the simulator's parts that each adds up.
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "application": ("cpu",),
     "accelerators": ("accelerator",),
@@ -58,6 +60,8 @@ _WORK: Final = {
 }
 _ORCHESTRATORS: Final = {"manager": "manager", "cores": "cores", "dispatcher": "dispatchers"}
 
+#: The kinds of bottlenecks: a saturated resource, full queues, three kinds of overhead, and the
+#: work itself.
 BindingKind = Literal["overload", "denials", "orchestration", "queueing", "communication", "work"]
 
 
@@ -65,9 +69,9 @@ BindingKind = Literal["overload", "denials", "orchestration", "queueing", "commu
 class Binding:
     """The bottleneck of a system.
 
-    `kind` is the rule that found it, and `resource` its name. `share` (0 to 1) is its share of the
-    mean latency, the share of operations turned away for the kind `denials`, and None for the kind
-    `overload`. For the kind `queueing`, `used` is the utilisation of the busiest resource.
+    `kind` is one of :data:`BindingKind`, and `resource` its name. `share` (0 to 1) is its share of
+    the mean latency, the share of operations turned away for the kind ``denials``, and None for the
+    kind ``overload``. For the kind ``queueing``, `used` is the utilisation of the busiest resource.
     """
 
     kind: BindingKind
@@ -77,7 +81,7 @@ class Binding:
 
     @property
     def short(self) -> str:
-        """Return the bottleneck in a few words, for the cell of a table."""
+        """The bottleneck in a few words, for the cell of a table."""
         if self.kind == "queueing":
             busy = self.used is not None and self.used >= BUSY_SHARE
             return f"{self.resource}, {self.used:.0%} used" if busy else "queueing"
@@ -88,7 +92,7 @@ class Binding:
 
     @property
     def sentence(self) -> str:
-        """Return a clause with the bottleneck and its share."""
+        """The bottleneck and its share as a clause of a sentence."""
         if self.kind == "overload":
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"
@@ -104,9 +108,9 @@ class Binding:
 
 
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """Return the mean latency in us, by :data:`PARTS`; for a system, the mean over its services.
+    """Return the parts of the mean latency in us, by the names in :data:`PARTS`.
 
-    Empty if the results do not have the parts.
+    For a system, they are means over its services. Empty if the results do not have the parts.
     """
     spent = spent_of(result)
     return (
@@ -117,7 +121,10 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 
 
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
-    """Return the mean latency in us, by the parts of ``spent_us``; empty if results lack them."""
+    """Return the parts of the mean latency in us, by the simulator's own names.
+
+    Empty if the results do not have the parts.
+    """
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
     names = dict.fromkeys(name for spent in known for name in spent)
@@ -162,7 +169,7 @@ def _waiting(
 
 
 def utilizations(services: Sequence[ServiceResult]) -> dict[str, float]:
-    """Return the utilisation of each resource, as a mean over the services."""
+    """Return the utilisation of each resource (0 to 1), a mean over `services`."""
     return {
         "cores": _mean(service.core_utilization for service in services),
         **_by_name(service.accelerator_utilization for service in services),

@@ -1,4 +1,4 @@
-"""Results of the requests that other services made."""
+"""Results of requests that come from other services."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,10 @@ __all__ = ["Called"]
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """Results of a service for the requests that other services made, not clients.
+    """Results of the requests to a service that other services made; clients' are excluded.
 
-    `completed` is their number. Latencies are in us, and None if no request completed.
+    `completed` is their number. Latencies (mean and percentiles) are in us, and None if no request
+    completed.
     """
 
     completed: int

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL_SERVICES", "LEVELS", "curves", "level_text"]
 
-#: The name for the requests of all services together.
+#: The name that stands for the requests of all services together.
 ALL_SERVICES: Final = "all services"
 #: The fewest requests beyond the last point.
 _FEWEST_BEYOND: Final = 10
 _STEP: Final = 0.1
 
-#: The percentiles of curves, as -log10 of the share of requests that take longer: 1 is P90, 2 is
-#: P99.
+#: Positions on the axis of percentiles: -log10 of the share of requests that take longer, so 1 is
+#: P90 and 2 is P99.
 LEVELS: Final = tuple(
     sorted({round(math.log10(2), 4), *(round(step * _STEP, 4) for step in range(61))})
 )
 
 
 def level_text(level: float) -> str:
-    """Return the name of the percentile at `level` (:data:`LEVELS`): 3 gives ``P99.9``."""
+    """Return the percentile at a position of the axis (:data:`LEVELS`), as in ``P99.9``."""
     percent = 100 * (1 - 10**-level)
     digits = max(0, math.ceil(level) - 2)
     text = f"{percent:.{digits}f}"
@@ -38,8 +38,9 @@ def level_text(level: float) -> str:
 def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
     """Return the percentile curves of each system, by service and for all services, as columns.
 
-    By nearest rank over the samples: the system's `name`, `service`, the time `x` in us and the
-    level `y` (:data:`LEVELS`). None if the comparison has no samples.
+    The columns are the system's `name`, `service`, the response time `x` in us and the position `y`
+    of the percentile (:data:`LEVELS`). Percentiles are by nearest rank. None if the comparison has
+    no samples.
     """
     if comparison.samples is None:
         return None

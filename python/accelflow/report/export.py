@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 
 
 def to_json(comparison: Comparison) -> str:
-    """Return the results as JSON text; equal results give equal bytes.
+    """Return the results as JSON text, schema ``accelflow.compare/1``.
 
-    Keys are sorted. Each float is the shortest text that reads back as the same value.
+    Keys are sorted, and each float is the shortest text that reads back as the same value, so equal
+    results give equal bytes.
     """
     return json.dumps(comparison.source, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
 
 def write_json(comparison: Comparison, path: Path) -> None:
-    """Write the results as JSON to `path`. Raises OSError if the file cannot be written."""
+    """Write the results to `path` as JSON. Raises OSError if the file cannot be written."""
     text = to_json(comparison)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 
 
 def write_parquet(comparison: Comparison, path: Path) -> None:
-    """Write the table of :func:`to_table` to `path` as Parquet.
+    """Write the table of :func:`to_table` to `path` as a Parquet file.
 
     Raises OSError if the file cannot be written.
     """

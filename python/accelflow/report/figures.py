@@ -1,4 +1,4 @@
-"""The plots of a comparison on a page."""
+"""The plots of a comparison on an HTML page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _NAMED: Final = (round(math.log10(2), 4), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 
 
 def tail_figure(comparison: Comparison) -> Figure | None:
-    """Draw percentiles by system, of all services or one, with a cursor; None without samples."""
+    """Return a plot of the percentiles of response times by system; None without samples.
+
+    A list selects one or all services, and a cursor a percentile.
+    """
     found = curves(comparison)
     if found is None:
         return None
@@ -82,7 +85,7 @@ def tail_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_figure(comparison: Comparison) -> Figure:
-    """Draw P99 by system, with the mean, the SLO and the spread of seeds."""
+    """Return a plot of P99 by system, with the mean, the SLO and the interval over seeds."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "us", "mean", "low", "high", "end", "slo", "label")
     }
@@ -138,7 +141,7 @@ def latency_figure(comparison: Comparison) -> Figure:
 
 
 def services_figure(comparison: Comparison) -> Figure:
-    """Draw P99 of each service by system, on a logarithmic axis."""
+    """Return a plot of P99 by service and system, on a logarithmic axis."""
     columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value", "slo")}
     for service in comparison.service_names:
         for system in comparison.systems:
@@ -169,7 +172,7 @@ def services_figure(comparison: Comparison) -> Figure:
 
 
 def breakdown_figure(comparison: Comparison) -> Figure | None:
-    """Draw the parts of the mean latency; None if the results do not have them."""
+    """Return a plot of the parts of each system's mean latency; None if results lack them."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "scale", "part", "place", "value")
     }
@@ -211,7 +214,7 @@ def breakdown_figure(comparison: Comparison) -> Figure | None:
 
 
 def use_figure(comparison: Comparison) -> Figure:
-    """Draw the utilisation of each resource by system."""
+    """Return a plot of the utilisation of each resource by system."""
     columns: dict[str, list[Any]] = {name: [] for name in ("row", "name", "value")}
     for system in comparison.systems:
         for resource, share in utilizations(system.services).items():
@@ -235,7 +238,7 @@ def use_figure(comparison: Comparison) -> Figure:
 
 
 def fallbacks_figure(comparison: Comparison) -> Figure | None:
-    """Draw operations that fell back to a core, by reason; None if there were none."""
+    """Return a plot of operations that fell back to a core, by reason; None if there were none."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
     for system in comparison.systems:
         reasons = dict.fromkeys(name for result in system.services for name in result.fallbacks)

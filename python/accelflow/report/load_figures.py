@@ -1,4 +1,4 @@
-"""The plots of a comparison against time and against load."""
+"""The plots of a comparison over time and over load, on an HTML page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OFFERED_COLOR: Final = "#7d6bd0"
 
 
 def use_over_time_figure(comparison: Comparison) -> Figure | None:
-    """Draw the utilisation of each resource over simulated time; None if it was not recorded."""
+    """Return a plot of each resource's utilisation over simulated time; None if not recorded."""
     if not comparison.use:
         return None
     labels = {system.id: system.label for system in comparison.systems}
@@ -77,7 +77,7 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """Draw throughput within the SLO against the load; None without other loads."""
+    """Return a plot of throughput within the SLO over load; None without other loads."""
     if not comparison.loads:
         return None
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}
@@ -114,7 +114,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """Draw P99 / SLO against load, with the SLO as a line; None without other loads."""
+    """Return a plot of P99 / SLO over load; None without other loads."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:

@@ -1,4 +1,4 @@
-"""The colours of systems and parts on a light or dark page."""
+"""The colours of systems and of parts of the latency, on a light or dark page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from accelflow.report.results import Comparison
 
 __all__ = ["PART_COLORS", "SYSTEM_COLORS", "system_colors"]
 
-#: The colour of each system on a page, from :data:`accelflow.page.plots.PALETTE`; AccelFlow's is
-#: the same as in pictures.
+#: The colours of orchestrators by identifier, from :data:`accelflow.page.plots.PALETTE`;
+#: AccelFlow's is the same as in pictures.
 SYSTEM_COLORS: Final = {
     "non_acc": "#808080",
     "cpu_centric": "#2b8cc4",
@@ -27,7 +27,7 @@ SYSTEM_COLORS: Final = {
     "ideal": "#c2609a",
 }
 
-#: The colour of each part of the response time (:data:`accelflow.report.binding.PARTS`).
+#: The colours of the parts of the mean latency.
 PART_COLORS: Final = {
     "application": "#0072b2",
     "accelerators": "#2b8cc4",
@@ -39,9 +39,9 @@ PART_COLORS: Final = {
 
 
 def system_colors(comparison: Comparison) -> dict[str, str]:
-    """Return the colour of each system by its label.
+    """Return the colour of each system, by its label.
 
-    With several chips, systems take the colours of the palette in order.
+    With several chips, colours follow the systems' order.
     """
     if comparison.chips:
         return {

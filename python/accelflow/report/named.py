@@ -1,4 +1,4 @@
-"""Access by name for results that are also tables."""
+"""Access by name to results that are also tables."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _Part = TypeVar("_Part")
 
 
 class UnknownNameError(InputError, KeyError):
-    """A system or service that results do not have."""
+    """The name of a system or service that the results do not have."""
 
     __str__ = Exception.__str__  # that of KeyError would put the message in quotes
 
 
 class Named(Generic[_Part]):
-    """A base class for results with named parts, with the methods of a read-only mapping.
+    """A base class for results with named parts, which has the methods of a read-only mapping.
 
     It is not a `collections.abc.Mapping`: libraries such as polars would then read it as a mapping
     of columns and not use its table.
     """
 
-    #: What a part is called in the error for an unknown name, such as ``service``.
+    #: The word for a part, ``system`` or ``service``, in the error for an unknown name.
     part: ClassVar[str]
 
     def parts(self) -> dict[str, _Part]:
@@ -48,7 +48,7 @@ class Named(Generic[_Part]):
         return len(self.parts())
 
     def keys(self) -> KeysView[str]:
-        """Return the names."""
+        """Return the names of the parts."""
         return self.parts().keys()
 
     def values(self) -> ValuesView[_Part]:
@@ -56,7 +56,7 @@ class Named(Generic[_Part]):
         return self.parts().values()
 
     def items(self) -> ItemsView[str, _Part]:
-        """Return the names with their parts."""
+        """Return pairs of name and part."""
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:

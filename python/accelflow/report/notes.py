@@ -11,7 +11,7 @@ from accelflow.report.results import Comparison
 
 __all__ = ["P999_RESPONSES", "notes_of"]
 
-#: The responses of a service from which P99.9 counts as precise: fewer have less than 100 beyond
+#: The fewest responses for P99.9: with fewer, fewer than 100 are beyond it, and a few bursts decide
 #: it.
 P999_RESPONSES: Final = 100_000
 #: With fewer responses, fewer than 10 are beyond P99.

@@ -36,7 +36,7 @@ _MOST_LABEL: Final = 28
 
 
 def print_overview(comparison: Comparison, console: Console) -> None:
-    """Print the verdict, the table of systems, and bars of the parts of their latency."""
+    """Print the answer, a row for each system, and bars of the parts of its latency."""
     _line(console, Text(verdict(comparison), style="bold"))
     console.print()
     _line(console, Text(_scenario(comparison), style="dim"))
@@ -74,7 +74,10 @@ def _precision(comparison: Comparison) -> str:
 
 
 def systems_table(comparison: Comparison, width: int) -> Table:
-    """Build a row for each system; the least important columns are omitted to fit `width`."""
+    """Return a table with a row for each system.
+
+    The least important columns are left out so that it fits `width` characters.
+    """
     columns = _columns(comparison)
     for unneeded in ("Busiest", "Mean", "Cores", "Within SLO", ""):
         table = _table(comparison, columns)
@@ -138,7 +141,7 @@ def _within(system: SystemResult) -> str:
 
 
 def latency_text(value_us: float | None) -> str:
-    """Return a latency as text in us, with one decimal below a millisecond; None gives ``-``."""
+    """Return a latency in us as text, with one decimal below a millisecond."""
     if value_us is None:
         return "-"
     return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"

@@ -58,7 +58,7 @@ _OVERLOADED: Final = (
 
 
 def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
-    """Make the page of a comparison; `command` is the command that repeats it."""
+    """Return the page of a comparison; `command` is the command that repeats it."""
     *first, last = [system.label for system in comparison.systems]
     names = f"{', '.join(first)} and {last}" if first else last
     breakdown = breakdown_figure(comparison)

@@ -10,8 +10,8 @@ from accelflow.report.results import Comparison, SystemResult
 
 __all__ = ["EXPERIMENT", "PAPER_REDUCTIONS", "compared", "other_experiment"]
 
-#: AccelFlow's mean reduction of (P99, mean) latency over each orchestrator, as the paper reports it
-#: (AccelFlow, Fig. 11 and section VII.A).
+#: The paper's reductions of (P99, mean) latency by AccelFlow, by the orchestrator with which it is
+#: compared (AccelFlow, Fig. 11 and section VII.A).
 PAPER_REDUCTIONS: Final = {
     system: (
         targets()[f"accelflow.p99_reduction.{name}"].value,
@@ -30,7 +30,7 @@ _SERVICES: Final = frozenset(_native.service_names(_WORKLOAD))
 #: The mean rate of each service, which is the default of a scenario.
 _RATE_RPS: Final[float] = json.loads(_native.scenario_check("{}", None))["rate_rps"]
 
-#: The experiment of the paper's figures, in words for tables and pages.
+#: A description of the experiment to which the paper's figures belong, for tables and pages.
 EXPERIMENT: Final = (
     f"SocialNetwork's eight services, {_RATE_RPS:,.0f} requests a second each, on the server of"
     " Table III, with the paper's costs of operations"
@@ -78,7 +78,10 @@ def _has_paper_rate(comparison: Comparison) -> bool:
 
 
 def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
-    """Return pairs of AccelFlow and each system that the paper compares it with, on one chip."""
+    """Return pairs (AccelFlow, other system) for each system that the paper compares with it.
+
+    Both are on the same chip.
+    """
     rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
     pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]
     return [(ours, rival) for ours, rival in pairs if ours is not None]

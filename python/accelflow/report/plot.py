@@ -17,9 +17,8 @@ from accelflow.errors import refused
 from accelflow.pictures import STYLE, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
-#: The colour of each system in pictures, from Okabe and Ito's palette, which is distinct for every
-#: common kind of colour vision; AccelFlow's vermilion also stands out in grey, between lighter
-#: neighbours.
+#: The colours of orchestrators by identifier: Okabe and Ito's palette, distinct for every common
+#: kind of colour vision. AccelFlow's vermilion also stands out in grey, between lighter neighbours.
 COLORS: Final = {
     "non_acc": "#999999",
     "cpu_centric": "#56B4E9",
@@ -39,7 +38,7 @@ COLORS: Final = {
 #: The letters of services' names that fit side by side below a picture.
 _LABELS: Final = 90
 
-#: Colours of bars and lines other than systems: Okabe and Ito's palette.
+#: Okabe and Ito's palette, for bars and lines that are not systems.
 PALETTE: Final = (
     "#0072B2",
     "#56B4E9",
@@ -51,7 +50,7 @@ PALETTE: Final = (
     "#999999",
 )
 
-#: The colours of systems whose policies are in Python, in order.
+#: The colours of orchestrators that are written in Python.
 IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
 
 #: The hatching of bars by chip.
@@ -79,7 +78,7 @@ class Picture(Figure):
 
 
 def figure(comparison: Comparison, kind: str) -> Figure:
-    """Draw the comparison as `kind`: latency, parts or tail.
+    """Return a picture of the comparison; `kind` is ``latency``, ``parts`` or ``tail``.
 
     Raises InputError for another kind, and for a tail of results without samples.
     """
@@ -90,9 +89,9 @@ def figure(comparison: Comparison, kind: str) -> Figure:
 
 
 def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
-    """Write `stem`.png and `stem`.svg, equal bytes for equal results, and return their paths.
+    """Write a picture of the comparison as `stem`.png and `stem`.svg; return their paths.
 
-    Raises OSError if a file cannot be written.
+    Equal results give equal bytes. Raises OSError if a file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
@@ -101,7 +100,7 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Draw P99 and mean latency of each service and system as bars, as wide as a page."""
+    """Return a picture of the comparison, as wide as a page of a paper."""
     picture = Picture()
     axes = picture.add_subplot()
     axes.set_yscale("log")

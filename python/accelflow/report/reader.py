@@ -1,4 +1,4 @@
-"""Checked reading of results files: a refusal names the place of the wrong value."""
+"""Read results files with checks: an error names the place of the wrong value."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ class Interval(NamedTuple):
 
 
 def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
-    """Raise InputError if one of the `names` at `place` is repeated; `what` is their kind."""
+    """Raise InputError if `names` has a name twice.
+
+    `what` says whose names they are, and `place` where they are in the file.
+    """
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
         raise refused(f"{place}: {what}", repeated, "must not be repeated")
 
 
 class Reader:
-    """An object of a results file, whose values are checked when they are read.
-
-    Methods take the key of a value, and raise InputError with the value's place in the file if it
-    is missing or not of the type that they return.
-    """
+    """An object of a JSON file and its place there, for errors that name the place."""
 
     def __init__(self, value: object, place: str) -> None:
         """Read `value`, which is at `place`. Raises InputError if it is not an object."""
@@ -57,7 +56,7 @@ class Reader:
         self.place = place
 
     def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
-        """Return the value of `key`; InputError if it is missing or not of type `wanted`."""
+        """Return the value of `key`. Raises InputError if it is missing or not of type `wanted`."""
         if key not in self.value:
             raise refused(f"{self.place}.{key}", LEFT_OUT, "must be given")
         value = self.value[key]
@@ -66,15 +65,15 @@ class Reader:
         return value
 
     def has(self, key: str) -> bool:
-        """Return whether the object has `key`; its value may be null."""
+        """Return whether the object has a member `key`, even null."""
         return key in self.value
 
     def holds(self, key: str) -> bool:
-        """Return whether the object has `key` with a value other than null."""
+        """Return whether the object has a member `key` that is not null."""
         return self.value.get(key) is not None
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the list of strings at `key`."""
+        """Return the value of `key`, a list of strings. Raises InputError otherwise."""
         values = self.get(key, list)
         if not all(isinstance(value, str) for value in values):
             raise refused(f"{self.place}.{key}", values, "must be a list of strings")
@@ -85,7 +84,10 @@ class Reader:
         return None if self.value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:
-        """Return the number at `key`, which must be finite and not negative."""
+        """Return the value of `key`, a finite number that is not negative.
+
+        Raises InputError otherwise.
+        """
         whole = type(self.value.get(key)) is int  # some writers of JSON turn 1.0 into 1
         value = self.get(key, int) if whole else self.get(key, float)
         if not math.isfinite(value) or value < 0:
@@ -93,11 +95,14 @@ class Reader:
         return float(value)
 
     def number_or_none(self, key: str) -> float | None:
-        """Return the number at `key`, or None if it is null."""
+        """Return the value of `key`, a finite number that is not negative; None if it is null."""
         return None if self.value.get(key, 0) is None else self.number(key)
 
     def count(self, key: str) -> int:
-        """Return the whole number at `key`, which must not be negative."""
+        """Return the value of `key`, a whole number that is not negative.
+
+        Raises InputError otherwise.
+        """
         value = self.get(key, int)
         if value < 0:
             raise refused(f"{self.place}.{key}", value, "must not be negative")
@@ -108,35 +113,33 @@ class Reader:
         return tuple(Reader({key: value}, self.place).count(key) for value in self.get(key, list))
 
     def numbers(self, key: str) -> tuple[float, ...]:
-        """Return the list at `key` of finite numbers that are not negative."""
+        """Return the value of `key`, a list of finite numbers that are not negative."""
         return tuple(Reader({key: value}, self.place).number(key) for value in self.get(key, list))
 
     def interval(self, key: str) -> Interval:
-        """Return the confidence interval at `key`, a list of its lower and its upper end."""
+        """Return the value of `key`, two finite numbers in ascending order."""
         ends = self.get(key, list)
         numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
         if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
-            raise refused(
-                f"{self.place}.{key}", ends, "must be a list of two numbers, the lower one first"
-            )
+            raise refused(f"{self.place}.{key}", ends, "must be two numbers, the smaller first")
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:
-        """Return the object at `key`, or an empty one if there is none."""
+        """Return the object at `key`; an empty one if it is missing or null."""
         return Reader(self.value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[Reader, str], _Wanted]
     ) -> _Wanted:
-        """Return the value at `key`, read by the method `read`, or `absent` if there is none."""
+        """Return `read(self, key)`, or `absent` if the member `key` is missing or null."""
         return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
-        """Return the object at `key`."""
+        """Return the value of `key`, a JSON object. Raises InputError otherwise."""
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
-        """Return the members of the object at `key`, each read by the method `read`."""
+        """Apply `read` to each member of the object at `key`; return the values by name."""
         inner = Reader(self.mapping(key), f"{self.place}.{key}")
         return {name: read(inner, name) for name in inner.value}
 
@@ -147,7 +150,7 @@ class Reader:
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:
-        """Return the objects in the list at `key`, which must not be empty."""
+        """Return the value of `key`, a list of at least one object. Raises InputError otherwise."""
         values = self.get(key, list)
         if not values:
             raise refused(f"{self.place}.{key}", values, "must have at least one entry")

@@ -19,8 +19,9 @@ __all__ = ["reduction", "reduction_text"]
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
     """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
 
-    `statistic` is ``mean_us`` or ``p99_us``. See :func:`accelflow.report.results.mean_reduction`.
-    The half width is None for a single seed. None if no service has both latencies.
+    `statistic` is ``mean_us`` or ``p99_us``. Services have equal weights. The interval is the
+    jackknife's over the seeds, and unknown for a single seed. None if no service has both
+    latencies.
     """
     whole = mean_reduction(ours, theirs, statistic)
     if whole is None:

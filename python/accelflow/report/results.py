@@ -61,21 +61,22 @@ ORCHESTRATORS: Mapping[str, str] = {
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
-    `offered_rps` is the rate of arriving requests, and `throughput_rps` that of completed ones.
-    Latencies are in us, and None if no request completed. Utilisations are from 0 to 1, of
-    accelerators by name. `fallbacks` counts operations that a core executed in place of an
-    accelerator, by reason. `called` has the results of requests from other services. `spent_us` has
-    the parts of the mean latency along the path that ended last: cpu, accelerator, dispatcher,
-    manager, cores, communication, remote and queueing. `saturated` names the resource that could
-    not keep up, if there was one; the latencies then depend on the length of the run. `data` has
-    bytes, counts and shares (0 to 1) of the server's networks, caches, memory and address
-    translation. Of `slo_requests`, `slo_missed` were answered after `slo_us` or never. `timed_out`
-    counts requests without a latency, which were terminated because a message did not arrive in
-    time. Of the operations with `deadlines`, `deadlines_missed` ended late. `manager_utilization`
-    and `dma_utilization` are shares of the manager's and the A-DMA engines' time;
-    `accelerator_denied` is the share of the operations of each kind that a full queue turned away.
-    Older files lack some of these; `spent_us` is then empty, `data` and `slo_us` are None, and
-    numbers are 0.
+    `service` is its name. Requests arrived at `offered_rps`, `completed` of them have a response,
+    and `throughput_rps` is the rate of these. Latencies (`mean_us`, and `p99_us` and the other
+    percentiles) are in us, and None if no request completed. Utilisations are from 0 to 1.
+    `fallbacks` counts the operations that a core did instead of an accelerator, by reason.
+    `dispatcher_instructions_mean` is the number of instructions of a dispatcher per operation.
+    `called` has the results of requests from other services. `spent_us` has the parts of the mean
+    latency along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
+    communication, remote and queueing. `saturated` names the resource that could not keep up, if
+    there was one; the latencies then depend on the length of the run. `data` has bytes, counts and
+    shares (0 to 1) of the server's networks, caches, memory and address translation. Of
+    `slo_requests`, `slo_missed` were answered after `slo_us` or never. `timed_out` counts requests
+    without a latency, which were terminated because a message did not arrive in time. Of the
+    operations with `deadlines`, `deadlines_missed` ended late. `manager_utilization` and
+    `dma_utilization` are shares of the manager's and the A-DMA engines' time; `accelerator_denied`
+    is the share of the operations of each kind that a full queue turned away. Older files lack some
+    of these; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
@@ -115,12 +116,12 @@ class ServiceResult:
 
     @property
     def only_called(self) -> bool:
-        """Whether all its requests came from other services; see `called`."""
+        """Whether all its requests came from other services; `called` has their latencies."""
         return self.completed == 0 and self.called is not None
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """Latencies of requests from outside; of requests from services if there are no others."""
+        """The results of clients' requests; of other services' requests if clients make none."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -130,7 +131,7 @@ class ServiceResult:
 
     @property
     def total_fallbacks(self) -> int:
-        """Operations that ran on a core instead of an accelerator, for any reason."""
+        """The number of operations that a core did instead of an accelerator, for any reason."""
         return sum(self.fallbacks.values())
 
     @property
@@ -155,13 +156,15 @@ class ServiceResult:
 class SystemResult(Viewed, Named[ServiceResult]):
     """The results of one orchestrator, on one chip if there are several: its services by name.
 
-    The system's latencies (`mean_us`, `p50_us`, `p99_us`, `p999_us`) are unweighted means over the
-    services that clients call, as in the paper (section VII.A). They are None if a service lacks
-    its value. `intervals` has the intervals of several seeds, by name. `source` is the checked
-    object, with only this system. `samples` has a row for each request, if they were asked for
-    (:func:`accelflow.compare`), as a table of pyarrow.
+    `orchestrator` is its identifier, `services` are the results of each service, and `chip` is the
+    chip's name, None if there is only one. The system's latencies (`mean_us`, `p50_us`, `p99_us`,
+    `p999_us`) are unweighted means over the services that clients call, as in the paper (section
+    VII.A). They are None if a service lacks its value. `intervals` has the intervals of several
+    seeds, by name. `source` is the checked object, with only this system. `samples` has a row for
+    each request, if they were asked for (:func:`accelflow.compare`), as a table of pyarrow.
     """
 
+    #: The word for a part in error messages.
     part: ClassVar[str] = "service"
 
     orchestrator: str
@@ -182,12 +185,12 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
-        """Return a comparison that has only this system."""
+        """Return a comparison that contains only this system."""
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
     def id(self) -> str:
-        """The name in a comparison: the identifier, with the chip's name if there are several."""
+        """The system's identifier in a comparison, with the chip's name if there are several."""
         return _id(self.orchestrator, self.chip)
 
     @property
@@ -197,27 +200,27 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def label(self) -> str:
-        """The name, with the chip's name if there are several."""
+        """The system's name, with the chip's name if there are several."""
         return self.name if self.chip is None else f"{self.name} on {self.chip}"
 
     @property
     def mean_us(self) -> float | None:
-        """The mean latency."""
+        """The mean latency in us, a mean over the services."""
         return self._mean("mean_us")
 
     @property
     def p50_us(self) -> float | None:
-        """The median latency."""
+        """The median latency in us, a mean over the services."""
         return self._mean("p50_us")
 
     @property
     def p99_us(self) -> float | None:
-        """The 99th percentile of the latency."""
+        """The 99th percentile of the latency in us, a mean over the services."""
         return self._mean("p99_us")
 
     @property
     def p999_us(self) -> float | None:
-        """The 99.9th percentile of the latency."""
+        """The 99.9th percentile of the latency in us, a mean over the services."""
         return self._mean("p999_us")
 
     @property
@@ -234,11 +237,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def saturated(self) -> str | None:
-        """A resource of any service that could not keep up; None if all kept up."""
+        """The resource that could not keep up, of any service; None if all kept up."""
         return next((result.saturated for result in self.services if result.saturated), None)
 
     def service(self, name: str) -> ServiceResult | None:
-        """Return the result of the service called `name`, if it took part."""
+        """Return the results of the service called `name`; None if it was not simulated."""
         return next((result for result in self.services if result.service == name), None)
 
     def _mean(self, statistic: str) -> float | None:
@@ -250,8 +253,9 @@ class SystemResult(Viewed, Named[ServiceResult]):
 class Calibration:
     """The uncertainty of the operations' costs, measured on `date` in several `rounds`.
 
-    `spread_ratio` is, for each service, the interquartile range over the rounds of the summed cost
-    of its operations, as a share of the median. `doubts` are reasons to measure again.
+    `date` is that of the measurement, and `rounds` their number. `spread_ratio` is, for each
+    service, the interquartile range over the rounds of the summed cost of its operations, as a
+    share of the median. `doubts` are reasons to measure again.
     """
 
     date: str
@@ -264,14 +268,17 @@ class Calibration:
 class Comparison(Viewed, Named[SystemResult]):
     """The results of one workload under several orchestrators, by identifier.
 
-    `profile` is the source of costs. `requests` is the number of each service, of which the first
-    `warmup_requests` are not counted. `calibration` is None if costs were not measured in rounds.
-    `source` is the checked object that the comparison was read from. `seeds` are those of the
-    simulations, of which `seed` is the first. `samples` has a row for each request, if they were
-    asked for (:func:`accelflow.compare`), as a table of pyarrow. `use` has the servers' utilisation
-    over time, and `loads` the comparison at multiples of its load, if they were asked for.
+    `workload`, `profile` (the source of costs), `arrivals` and `placement` are those of the
+    scenario. Each service has `requests` requests, of which the first `warmup_requests` are not
+    counted. `calibration` is None if costs were not measured in rounds. `source` is the checked
+    object that the comparison was read from. `seeds` are those of the simulations, of which `seed`
+    is the first. `systems` are the results of each system. `samples` has a row for each request, if
+    they were asked for (:func:`accelflow.compare`), as a table of pyarrow. `use` has the servers'
+    utilisation over time, and `loads` the comparison at multiples of its load, if they were asked
+    for.
     """
 
+    #: The word for a part in error messages.
     part: ClassVar[str] = "system"
 
     workload: str
@@ -291,7 +298,7 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
-        """Read the results of an engine or of a results file.
+        """Return the comparison in `source`, results of the simulator or the content of a file.
 
         Raises InputError, which names the place of the first value that is missing or wrong. Keys
         outside of the schema are kept in `source` and otherwise ignored.
@@ -320,7 +327,10 @@ class Comparison(Viewed, Named[SystemResult]):
         )
 
     def parts(self) -> dict[str, SystemResult]:
-        """Return the systems by identifier, with several chips such as ``relief on small``."""
+        """Return the systems by identifier.
+
+        With several chips, they have names such as ``relief on small``.
+        """
         return {system.id: system for system in self.systems}
 
     def __repr__(self) -> str:
@@ -330,12 +340,12 @@ class Comparison(Viewed, Named[SystemResult]):
         return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
-        """Return the comparison itself."""
+        """Return the comparison itself, as results of one system return one with only it."""
         return self
 
     @property
     def seeds_text(self) -> str:
-        """The seeds in words: seed 1, or seeds 1 to 5."""
+        """The seeds in words, such as ``seed 1`` or ``seeds 1 to 5``."""
         first, last = self.seeds[0], self.seeds[-1]
         return f"seed {first}" if first == last else f"seeds {first} to {last}"
 
@@ -347,11 +357,14 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @property
     def chips(self) -> list[str]:
-        """The names of the chips in order, if there are several."""
+        """The names of the chips in order; empty if there is only one."""
         return [chip for chip in dict.fromkeys(s.chip for s in self.systems) if chip is not None]
 
     def system(self, orchestrator: str, chip: str | None = None) -> SystemResult | None:
-        """Return the system with this orchestrator, if it took part: on `chip`, or on the first."""
+        """Return the results of `orchestrator`, on `chip` or on the first.
+
+        None if it was not simulated.
+        """
         return next(
             (
                 system
@@ -363,7 +376,10 @@ class Comparison(Viewed, Named[SystemResult]):
 
 
 def system_id(system: Mapping[str, Any]) -> str:
-    """Return the identifier that a comparison gives `system`, a member of its results in JSON."""
+    """Return the identifier in a comparison of `system`, an object of the schema.
+
+    It has the chip's name if there are several.
+    """
     return _id(str(system["orchestrator"]), system.get("chip"))
 
 

@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Sampled", "samples_table"]
 
-#: Single requests of one service under one system, as the simulator gives them: the system's place
-#: in the results, the service, and columns of 8-byte values by name. `request` has whole numbers,
-#: the others microseconds.
+#: The single requests of one service under one system, from the simulator: the system's index in
+#: the results, the service's name, and columns of 8-byte values by name. The column `request` has
+#: whole numbers, the others microseconds.
 Sampled = tuple[int, str, list[tuple[str, bytes]]]
 
 
 def samples_table(
     by_seed: Mapping[int, Sequence[Sampled]], systems: Sequence[str], system: str
 ) -> pa.Table:
-    """Make an Arrow table of the samples of `system`, a row for each request.
+    """Return an Arrow table of single requests under `system`, a row for each.
 
-    `systems` are the names of all systems in the order of the results. The first columns are
-    `system`, `service` and `seed`. The engine's columns follow without a copy: `request`,
-    `arrival_us`, `response_us` and the parts of the response time.
+    `by_seed` has the simulator's samples of each seed. `systems` are the names of all systems in
+    the order of the results. The columns are `system`, `service`, `seed`, `request`, `arrival_us`,
+    `response_us` and the parts of the response time.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

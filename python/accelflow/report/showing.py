@@ -1,4 +1,4 @@
-"""The views of results, each of which imports its module when it is first used."""
+"""The functions that show results; each imports its module when it is first used."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _figure(comparison: Comparison, kind: str) -> Figure:
     return figure(comparison, kind)
 
 
-#: The functions that show results, as the package installs them.
+#: The functions that show results, which the package installs (:mod:`accelflow.report.views`).
 VIEWS: Final = Views(
     service=_service,
     system=_system,

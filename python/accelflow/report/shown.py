@@ -22,10 +22,10 @@ _SATURATED: Final = "* The system cannot keep up: its latency grows with the len
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """A short table of results for a terminal or a notebook: a `title`, `headings` and `rows`.
+    """A small table of results: lines of `title`, `headings`, and `rows` of texts.
 
-    Each row begins with the name of a system or service. `notes` are shown below it. `details` is a
-    longer table, folded in HTML.
+    Each row begins with a name. `notes` are shown below the table. `details` is a longer table,
+    folded in HTML.
     """
 
     title: Sequence[str]
@@ -76,7 +76,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def of_comparison(comparison: Comparison) -> Summary:
-    """Return a table with a row for each system, and details with a row for each service."""
+    """Return a summary with a row for each system, and details with a row for each service."""
     services = len(comparison.service_names)
     of_all = (
         f"{len(comparison)} {'system' if len(comparison) == 1 else 'systems'}",
@@ -104,7 +104,7 @@ def of_comparison(comparison: Comparison) -> Summary:
 
 
 def of_system(comparison: Comparison) -> Summary:
-    """Return a table with a row for each service of the only system of `comparison`."""
+    """Return a summary with a row for each service of the only system of `comparison`."""
     (system,) = comparison.systems
     return Summary(
         title=_title(comparison, system.id),
@@ -115,7 +115,7 @@ def of_system(comparison: Comparison) -> Summary:
 
 
 def of_service(result: ServiceResult) -> str:
-    """Return the measures of one service in a line or two."""
+    """Return the results of one service as text of one or two lines."""
     cells = _measures(result)
     measures = ", ".join(f"{name} {cell}" for name, cell in zip(_HEADINGS, cells, strict=True))
     return fill(f"{_cut(result.service, _LONGEST)}: {measures}", width=80, subsequent_indent="  ")

@@ -1,4 +1,4 @@
-"""The tables of a comparison on a page: systems and services."""
+"""The tables of a comparison on an HTML page: systems and services."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["services_table", "systems_table"]
 
 
 def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
-    """Return the table of systems: latency, requests in time, utilisation and bottleneck."""
+    """Return a table of systems: latency, requests within the SLO, utilisation and bottleneck."""
     columns = [
         Column(name="System"),
         Column(name="Mean", unit="us", form="number"),

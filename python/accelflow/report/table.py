@@ -67,7 +67,7 @@ def _print_services(comparison: Comparison, console: Console) -> None:
 
 
 def services_table(comparison: Comparison) -> Table:
-    """Build a table with a block of rows for each service: one row for each orchestrator.
+    """Return a table with a block of rows for each service, one row for each orchestrator.
 
     The columns about the server are omitted if all services share one.
     """
@@ -106,7 +106,7 @@ def _chip_cell(system: SystemResult) -> list[str]:
 
 
 def server_table(comparison: Comparison) -> Table | None:
-    """Build a table of the shared server: its utilisation under each orchestrator.
+    """Return a table of the shared server's utilisation, a row for each orchestrator.
 
     None if each service has its own server.
     """
@@ -143,7 +143,7 @@ def _title(comparison: Comparison) -> str:
 
 
 def reductions_table(comparison: Comparison) -> Table | None:
-    """Build the table of AccelFlow's mean reductions.
+    """Return a table of AccelFlow's reductions of P99 and mean latency, means over services.
 
     The paper's figures are added if this is the paper's experiment
     (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction where one of the two

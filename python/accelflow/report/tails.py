@@ -12,12 +12,12 @@ __all__ = ["pooled_percentile"]
 
 
 def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> float:
-    """Return the percentile of all responses of `rows`, by nearest rank, in us.
+    """Return the percentile of all responses of several simulations, by nearest rank, in us.
 
-    The engine uses the same method for one simulation. `rows` has a service's result in each
-    simulation: the number of responses ``completed``, and the longest of them, ``tail_us``.
-    Responses that were counted in bins are in ``tail_bins``, pairs of a time in us and a number of
-    responses. Raises ValueError if the percentile is not among the kept responses.
+    `rows` has a service's result in each simulation: the number of responses ``completed``, and the
+    longest of them, ``tail_us``. Responses that were counted in bins are in ``tail_bins``, pairs of
+    a time in us and a number of responses. The simulator uses the same method for one simulation.
+    Raises ValueError if the percentile is not among the kept responses.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -1,4 +1,4 @@
-"""The utilisation of servers over time, from the engine's results."""
+"""The utilisation of servers over time, from the simulator's results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["ServerUse", "read_use"]
 class ServerUse:
     """The utilisation of a server under a system, from its start to the last arrival.
 
-    `system` is the system's identifier and `services` are those on the server. The intervals are
-    from `from_us` to `until_us` of simulated time. `shares` has each resource's utilisation (0 to
-    1) per interval: cores, accelerators by name, manager, A-DMA engines.
+    `system` is the system's identifier and `services` are those on the server. Interval number i is
+    from `from_us[i]` to `until_us[i]` of simulated time. `shares` has each resource's utilisation
+    (0 to 1) per interval: cores, accelerators by name, manager, A-DMA engines.
     """
 
     system: str
@@ -26,9 +26,9 @@ class ServerUse:
 
 
 def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple[ServerUse, ...]:
-    """Convert the simulator's data on utilisation over time.
+    """Return the utilisation of each server, from the rows of the simulator.
 
-    `systems` are the systems' identifiers in the order of the results.
+    `systems` are the identifiers in the order of the results.
     """
     return tuple(
         ServerUse(

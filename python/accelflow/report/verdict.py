@@ -20,11 +20,11 @@ _RIVALS: Final = 2
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return the answer in words: what the subject gains, and its bottleneck, for each chip.
+    """Return the answer of a comparison in a sentence for each chip: gain and bottleneck.
 
-    The subject is AccelFlow, or the system with the lowest P99 if AccelFlow did not take part.
-    Reductions are means over the services, as in the paper. With several seeds each reduction has
-    a 95 % interval. A rival whose interval contains zero is reported as equal.
+    They are those of AccelFlow, or of the system with the lowest P99 if AccelFlow did not take
+    part. Reductions are means over the services, as in the paper. With several seeds each reduction
+    has a 95 % interval. A system whose interval contains zero is reported as equal.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -116,7 +116,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def within_slo(system: SystemResult) -> tuple[float, float] | None:
-    """Return requests per second answered within their SLO, and their share of all requests.
+    """Return (requests per second answered within their SLO, share of all requests).
 
     None if no service has an SLO. A request without an answer counts as late.
     """
@@ -131,12 +131,12 @@ def within_slo(system: SystemResult) -> tuple[float, float] | None:
 
 
 def core_use(system: SystemResult) -> float:
-    """Return the utilisation of the cores: the mean over servers if there are several."""
+    """Return the utilisation of the cores (0 to 1), a mean over servers if there are several."""
     return mean_of([result.core_utilization for result in system.services]) or 0.0
 
 
 def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
-    """Return the busiest kind of accelerator and its utilisation; None if none was used."""
+    """Return (kind, utilisation) of the busiest kind of accelerator; None if none was used."""
     names = dict.fromkeys(
         name for result in system.services for name in result.accelerator_utilization
     )

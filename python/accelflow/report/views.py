@@ -1,7 +1,8 @@
-"""Views of results: texts, tables, pages and plots that the results offer as methods.
+"""The methods of results that show them: texts, tables, pages and plots.
 
-Results are plain data; the functions that show them are above them. The package installs these
-functions when it is loaded, so that results have methods without importing what shows them.
+Results are plain data; the functions that show them are in modules that import them. The package
+installs these functions when it is loaded, so that results have methods without importing what
+shows them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ __all__ = ["Viewed", "Views", "install", "installed"]
 
 
 class Summary(Protocol):
-    """A summary of results that can be shown as text or as HTML."""
+    """A protocol: a summary of results, as text and as HTML."""
 
     def to_text(self) -> str:
         """Return the summary for a terminal."""
@@ -33,17 +34,17 @@ class Summary(Protocol):
 class Views:
     """The functions that show results as text, tables, pages and figures."""
 
-    #: Return the text of a service's results.
+    #: Returns the text of a service's results.
     service: Callable[[Any], str]
-    #: Summarize the results of one system.
+    #: Returns the summary of one system's results.
     system: Callable[[Any], Summary]
-    #: Summarize a comparison.
+    #: Returns the summary of a comparison.
     comparison: Callable[[Any], Summary]
-    #: Make an Arrow table of a comparison.
+    #: Returns an Arrow table of a comparison.
     table: Callable[[Any], pa.Table]
-    #: Write the page of a comparison to a path.
+    #: Writes the HTML page of a comparison to a path.
     page: Callable[[Any, Path], None]
-    #: Draw a comparison as a kind of figure.
+    #: Returns a picture of a comparison; its kind is the second argument.
     figure: Callable[[Any, str], Figure]
 
 
@@ -51,20 +52,20 @@ _VIEWS: list[Views] = []
 
 
 def install(views: Views) -> None:
-    """Make `views` the functions that show all results."""
+    """Use `views` for the methods of all results."""
     _VIEWS[:] = [views]
 
 
 def installed() -> Views:
-    """Return the functions that show results, as given to :func:`install`."""
+    """Return the functions that show results."""
     return _VIEWS[0]
 
 
 class Viewed:
-    """The common methods of results of several services: a table, a page and a figure."""
+    """A base class of results of several services: methods for a table, a page and a picture."""
 
     def whole(self) -> Any:
-        """Return the comparison that has all results to show."""
+        """Return these results as a comparison."""
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -30,10 +30,11 @@ def accelerometer_page(
     *,
     sought: str | None = None,
 ) -> Page:
-    """Make the page of a result (schema ``accelflow.accelerometer/1``) of a service.
+    """Return the page of `result` (schema ``accelflow.accelerometer/1``) for a service.
 
-    A `decision` in the result is shown with its alternatives and SLO. `sought` is the sentence on a
-    parameter that reaches a goal.
+    `settings` are the inputs by name, and `command` is the command that repeats it. A ``decision``
+    in the result is shown with its alternatives and SLO. `sought` is the sentence on the input that
+    reaches a goal.
     """
     decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])

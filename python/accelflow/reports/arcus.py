@@ -14,7 +14,10 @@ __all__ = ["experiment_page", "plan_page"]
 
 
 def experiment_page(report: Mapping[str, Any], command: str | None) -> Page:
-    """Make the page of an experiment (schema ``accelflow.arcus.experiment/1``)."""
+    """Return the page of an experiment (schema ``accelflow.arcus.experiment/1``).
+
+    `command` is the command that repeats it.
+    """
     rows = report["rows"]
     near = [row for row in rows if row["difference"] is not None and abs(row["difference"]) <= 0.25]
     compared = [row for row in rows if row["difference"] is not None]
@@ -115,7 +118,10 @@ def _curves(series: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Make the page of a plan (schema ``accelflow.arcus.plan/1``)."""
+    """Return the page of a plan's result (schema ``accelflow.arcus.plan/1``).
+
+    `command` is the command that repeats it.
+    """
     admitted, rejected = result["admitted"], result["rejected"]
     broken = [flow["name"] for flow in admitted if flow["verdict"]["Arcus"] == "below"]
     kept = f"ARCUS keeps its promise to {len(admitted) - len(broken)} of {len(admitted)} flows"

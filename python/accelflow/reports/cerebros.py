@@ -25,7 +25,10 @@ _OF_REQUEST: Final = {
 
 
 def designs_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Make the page of the designs in closed form (schema ``accelflow.cerebros/1``)."""
+    """Return the page of Cerebros's designs in closed form (schema ``accelflow.cerebros/1``).
+
+    `command` is the command that repeats it.
+    """
     designs = result["designs"]
     best = max(designs, key=lambda row: row["speedup_ratio"])
     return Page(
@@ -94,7 +97,10 @@ def _cycles(rows: Sequence[Mapping[str, Any]], parts: Mapping[str, str], title: 
 
 
 def simulation_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Make the page of simulated requests (schema ``accelflow.cerebros-server/1``)."""
+    """Return the page of simulated requests (schema ``accelflow.cerebros-server/1``).
+
+    `command` is the command that repeats it.
+    """
     runs = [{"design": run["design"], **run["all"]} for run in result["runs"]]
     best = min(runs, key=lambda run: run["total_cycles"])
     stuck = [run["design"] for run in result["runs"] if run.get("saturated")]
@@ -151,7 +157,10 @@ _ROLES: Final = {"input": "input", "fit": "fitted", "check": "prediction", None:
 def figures_page(
     findings: Sequence[Finding], settings: Mapping[str, Any], command: str | None
 ) -> Page:
-    """Make the page that compares our figures with the paper's."""
+    """Return the page that compares our figures with those of Cerebros's paper.
+
+    `settings` are the inputs by name, and `command` is the command that repeats it.
+    """
     rows = [finding for finding in findings if finding.paper is not None]
     compared = [
         (f"{row.experiment}: {row.label}", _ROLES[row.use], abs(row.difference or 0.0))

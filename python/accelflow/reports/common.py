@@ -1,4 +1,4 @@
-"""Shared parts of pages: parameters with origins, settings, comparisons with the paper."""
+"""Parts that several pages share: parameters with origins, settings, comparisons with the paper."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _TCP_COST_NS: Final = 7_000.0
 def configuration(
     settings: Mapping[str, Any], *engine_names: str, values: Mapping[str, Any] | None = None
 ) -> Section:
-    """Make sections with the settings of an answer, and the parameters of the engines it used.
+    """Return the page's section with the settings of an answer, and the parameters of its engines.
 
-    `values` are the parameters that are not at their default, by default those in `settings`.
+    `engine_names` are the simulators and models that it used. `values` are the parameters that are
+    not at their default, by default those in `settings`.
     """
     given = settings if values is None else values
     tables = [engine_table(name, given) for name in engine_names]
@@ -35,7 +36,7 @@ def configuration(
 
 
 def settings_table(settings: Mapping[str, Any]) -> Table:
-    """Make a table of settings by name; nested settings have a combined name."""
+    """Return a table of settings by name; nested settings have dotted names."""
     return Table(
         caption="What was asked",
         columns=[Column(name="Setting"), Column(name="Value")],
@@ -52,7 +53,10 @@ def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 
 def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
-    """Make a table of an engine's parameters with their origins; changed rows are highlighted."""
+    """Return a table of a simulator's or model's parameters with their origins.
+
+    Rows of changed `values` are highlighted.
+    """
     (found,) = [candidate for candidate in engines(_TCP_COST_NS) if candidate.engine == engine]
     given = dict(_flat(values or {}, ""))
     rows: list[list[Cell]] = []
@@ -85,7 +89,11 @@ def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
 
 
 def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str]) -> Figure:
-    """Draw the relative differences of our figures from the paper's, coloured by one of `names`."""
+    """Return a plot of the relative differences of our figures from the paper's.
+
+    Each of `rows` is (figure, group, difference as a share); dots have the colour of their group,
+    one of `names`.
+    """
     return Figure(
         title="Differences from the paper's figures",
         text="The relative difference of each of our figures from the paper's. A dot at 0 equals"
@@ -115,9 +123,10 @@ def whisker_bars(
     unit: str,
     whiskers: bool = True,
 ) -> Figure:
-    """Draw a bar with a whisker for each row: name, value, low end, high end, label.
+    """Return a plot with a bar and a whisker for each row: name, value, low end, high end, label.
 
-    `unit` is the title of the axis. Without `whiskers`, only bars are drawn.
+    `title` heads the plot, `text` describes it in words, and `unit` is the title of the axis.
+    Without `whiskers`, only bars are drawn.
     """
     return Figure(
         title=title,

@@ -16,7 +16,7 @@ _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year
 
 
 def decided(decision: Mapping[str, Any]) -> str:
-    """Return a sentence that names the alternative with the most throughput within its SLO."""
+    """Return the sentence that says which way to offload to choose."""
     within = (
         " within the latency SLO" if any(row["slo"] for row in decision["alternatives"]) else ""
     )
@@ -26,9 +26,9 @@ def decided(decision: Mapping[str, Any]) -> str:
 
 
 def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> list[Section]:
-    """Make the section on alternatives, the SLO's verdicts, and a sought parameter.
+    """Return the section on alternative ways to offload, SLOs, and an input that reaches a goal.
 
-    Empty if there is neither.
+    Empty if `decision` and `sought` are None.
     """
     parts: list[Figure | Table] = []
     if decision is not None:
@@ -115,7 +115,10 @@ def _gain_bar(row: Mapping[str, Any]) -> tuple[str, float, float, float, str]:
 
 
 def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None) -> Page:
-    """Make the page of a fleet (schema ``accelflow.accelerometer-fleet/1``)."""
+    """Return the page of a fleet (schema ``accelflow.accelerometer-fleet/1``).
+
+    `settings` are the inputs by name, and `command` is the command that repeats it.
+    """
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     whole = result["fleet"]
     shown = [name for name in _NEEDS if whole[name]["before"] > 0]

@@ -26,8 +26,9 @@ def reproduction_page(
     *,
     own: bool = False,
 ) -> Page:
-    """Make the page of experiments; `settings` are those of the scenario, by name.
+    """Return the page of experiments: our figures, the paper's, and all measures.
 
+    `settings` are those of the scenario, by name, and `command` is the command that repeats it.
     With `own`, the experiments are of a user's workload, named ``workload`` in `settings`.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]

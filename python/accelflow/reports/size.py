@@ -17,16 +17,15 @@ __all__ = ["size_page"]
 _NAMES: Final = {"simulated": "simulated", "closed_form": "closed form"}
 _COLORS: Final = {ORCHESTRATORS[name]: color for name, color in SYSTEM_COLORS.items()}
 
-#: A point of a curve of latency against load: the system; ``simulated`` or ``closed form``; the
-#: share of all rates that one server has; and the largest P99 of its services, as a share of the
-#: SLO.
+#: One simulated or computed load of a server: the system, which answer it belongs to, the share of
+#: all rates that the server has, and the largest of its services' P99s as a share of the SLO.
 Point = tuple[str, str, float, float]
 
 
 def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | None) -> Page:
-    """Make the page of an answer (schema ``accelflow.size/1``).
+    """Return the page of the size of a fleet (schema ``accelflow.size/1``).
 
-    `sweep` has points of a server at different loads.
+    `sweep` has points of a server at different loads, and `command` is the command that repeats it.
     """
     total_rps = sum(answer["needed_rps"].values())
     kinds = [kind for kind in _NAMES if any(row[kind] for row in answer["systems"])]

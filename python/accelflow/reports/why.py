@@ -22,9 +22,10 @@ _LEAST_US: Final = 0.05
 def why_page(
     found: Mapping[str, Any], sentence: str, settings: Mapping[str, Any], command: str | None
 ) -> Page:
-    """Make the page of an explanation (schema ``accelflow.why/1``).
+    """Return the page that explains slow requests (schema ``accelflow.why/1``).
 
-    `sentence` is its answer, and `settings` is the scenario with every default filled in.
+    `sentence` is the answer, and `settings` is the scenario with every default filled in. `command`
+    is the command that repeats it.
     """
     occupied = found["occupied_by"]
     return Page(

@@ -1,4 +1,4 @@
-"""A part of a picture that compares our figures with the paper's."""
+"""The part of a picture that shows our figures beside the paper's."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return the figures that both ours and the paper have, by unit in order of appearance.
+    """Return the findings that have both our figure and the paper's, in groups of one unit.
 
-    Bounds are left out.
+    Groups are in the order in which units appear. Bounds are left out.
     """
     units: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -52,14 +52,14 @@ def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
 
 
 def height_in(groups: Sequence[Sequence[Finding]]) -> float:
-    """Return the height that figures by unit need; None without figures."""
+    """Return the height in inches that the groups of findings need; 0 without groups."""
     return sum(_AXIS_IN + _ROW_IN * len(findings) for findings in groups) + _LEGEND_IN * bool(
         groups
     )
 
 
 def draw_beside(figure: SubFigure, groups: Sequence[Sequence[Finding]]) -> None:
-    """Draw a row for each figure: ours with its interval, the paper's, and both in numbers.
+    """Draw a row for each finding: ours with its interval, the paper's, and both in numbers.
 
     `groups` are those of :func:`compared`; each has an axis of its own.
     """

@@ -1,4 +1,4 @@
-"""Lengths and repetitions of simulations, and the smallest samples of figures."""
+"""Budgets: how long and how often simulations run, and the smallest samples for a figure."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from accelflow.errors import one_of
 
 __all__ = ["BUDGETS", "MIN_BEYOND", "MIN_DWELLS", "Budget", "budget"]
 
-#: The fewest responses beyond a percentile, over all seeds. A percentile q of n responses has (1 -
-#: q) n of them beyond it, plus or minus the root of that: 10 % for 100.
+#: The fewest responses, over all seeds, that may lie beyond a percentile that we report. Of n
+#: responses, (1 - q) n lie beyond percentile q, plus or minus the root of that: 10 % for 100.
 MIN_BEYOND: Final = 100
 
-#: How often all seeds together must draw the rate of modulated arrivals. The rarest state of
-#: `alibaba` has 1 %, makes most of its tail, and is then drawn three times.
+#: The fewest changes of the arrival rate, over all seeds, for arrivals with a changing rate. The
+#: rarest state of `alibaba` has 1 %, makes most of its tail, and then occurs three times.
 MIN_DWELLS: Final = 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """The length of simulations, their repetitions, and the precision of figures.
+    """How long and how often simulations run, and the precision that they aim at.
 
-    `requests` are those of a service with the mean rate in each simulation, of which the first
-    tenth is warm-up and not counted. They are doubled, up to `most_requests`, until the half width
-    of each compared figure is at most `precision` of the paper's figure, and that of each service's
-    P99 at most `tail_precision` of itself, unless it is None. Each simulation is repeated with the
-    seeds 1 to `replications`. A search for a maximum rate tries rates that differ by the factor
-    `rate_step`, or by less if a row needs it, and is accurate to one step. It never prolongs
-    simulations.
+    `name` is its identifier. `requests` are those of a service with the mean rate in each
+    simulation, of which the first tenth is warm-up and not counted. They are doubled, up to
+    `most_requests`, until the half width of each compared figure is at most `precision` of the
+    paper's figure, and that of each service's P99 at most `tail_precision` of itself, unless it is
+    None. Each simulation is repeated with the seeds 1 to `replications`. A search for a maximum
+    rate tries rates that differ by the factor `rate_step`, or by less if a compared figure needs
+    it, and is accurate to one step. It never prolongs simulations.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Budget:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The numbers of requests that a simulation may have.
+        """The numbers of requests that a simulation may have, in ascending order.
 
         They begin at `requests` and double up to `most_requests`. Few lengths allow experiments to
         share simulations.
@@ -62,8 +62,8 @@ class Budget:
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
 
-#: `full` is for results to keep, `precise` for tails that are known within 2 %, `quick` for a first
-#: look, `ci` for tests.
+#: The budgets by name: `full` for results to keep, `precise` for tails that are known within 2 %,
+#: `quick` for a first look, `ci` for tests.
 BUDGETS: Mapping[str, Budget] = {
     known.name: known
     for known in (

@@ -1,4 +1,4 @@
-"""Experiments as small files, with simulations, measures, and comparisons with the paper.
+"""Experiments as small files: what they simulate, measure, and compare with the paper.
 
 The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md describes them. Unknown
 keys and values are refused; the message names the place and the allowed values.
@@ -35,11 +35,17 @@ __all__ = [
     "parse",
 ]
 
+#: The kinds of experiments: simulations at given loads, searches for the highest load, and tables
+#: without a simulation.
 KINDS = ("simulation", "throughput", "static")
+#: The forms of an experiment's picture.
 PLOTS = ("bars", "lines", "stack", "range")
+#: What a bar stands for: a service, or the server if all its services share the figure.
 PLOTTED_PER = ("service", "server")
+#: The directions of a trend.
 DIRECTIONS = ("rises", "falls")
-#: The fields of a simulation that a file may set; scenario and budget set the others.
+#: The fields of a simulation that an experiment's file may set; the scenario and the budget set the
+#: others.
 SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Scenario)) - {
     "by_rate",
     "orchestrators",
@@ -52,23 +58,30 @@ SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Scenario)) 
     "slo_us",
     "tcp_cost_ns",
 }
-#: Represents the scenario's arrivals for the paper's production load.
+#: The value of `arrivals` that stands for the paper's production load, whose arrivals the scenario
+#: chooses.
 PRODUCTION = "production"
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a sweep, with the settings that it adds to the experiment's setup."""
+    """One setting of a varied parameter, such as a load or a number of elements.
+
+    `label` is its name, and `settings` are added to the experiment's common `setup`.
+    """
 
     label: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    #: Multiplies the speedup of every accelerator.
+    #: The factor on the speedup of every accelerator.
     speedup_factor: float = 1.0
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A system at a point. Files may omit either if there is only one, or if all are meant."""
+    """One simulated combination of an experiment: a `system` at a `point`.
+
+    A file may omit either if there is only one, or if all are meant.
+    """
 
     system: str
     point: str
@@ -76,11 +89,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A figure to compare with a reported one; `also` are other definitions of it.
+    """A figure of an experiment, to compare with one that the paper reports.
 
-    A ratio or a reduction compares `measure` at `of` with `to_measure` (if empty, `measure`) at
-    `to`. `target` is the key of the reported figure. A row of a user's workload has none:
-    its key begins with ``own.``, and `unit` is its unit.
+    `measure` is what is read from the results of each service, ``of`` a system at a point. `form`
+    is ``value``, or ``ratio`` or ``reduction`` to the same measure (or to `to_measure`) of the cell
+    `to`. `summary` combines the services: ``mean`` or ``max``. `target` is the key of the reported
+    figure. A row of a user's workload has none: its key begins with ``own.``, and `unit` is its
+    unit. `also` are other definitions of the figure.
     """
 
     target: str
@@ -96,7 +111,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Also:
-    """A row's figure by another definition; `says` describes it."""
+    """The same figure by another definition: its `row`, and `says`, a description."""
 
     says: str
     row: Row
@@ -104,14 +119,14 @@ class Also:
 
 @dataclass(frozen=True)
 class Check:
-    """A statement of the paper in words, which is checked.
+    """A statement of the paper in words (`says`), in a form that can be checked.
 
-    `kind` is one of these. ``order``: `groups` of systems are in the order of `measure`; systems
-    within a group may have any order. ``ranking``: the same for groups of measures, for the system
-    and point of `row`. ``trend``: the figure of `row` changes in one `direction` over `points`,
-    each with its point of comparison. ``most``: the figure of `row` of each of `services` is above
-    the mean of the others'. `why_not` is the recorded reason for a check that does not hold here;
-    None for one that should hold. `also` is the same statement by other definitions.
+    `kind` is one of these. ``order``: `groups` of systems are in the order of `measure` at `point`;
+    systems within a group may have any order. ``ranking``: the same for groups of measures, for the
+    system and point of `row`. ``trend``: the figure of `row` changes in one `direction` over
+    `points`, each with its point of comparison. ``most``: the figure of `row` of each of `services`
+    is above the mean of the others'. `why_not` is the recorded reason for a check that does not
+    hold here; None for one that should hold. `also` is the same statement by other definitions.
     """
 
     says: str
@@ -129,7 +144,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Plot:
-    """The form of the picture."""
+    """The picture of an experiment.
+
+    `form` is one of :data:`PLOTS`. It shows `measures`, with the axis titles `x` and `y` (`log`: a
+    logarithmic axis), at a width of `width_in` inches. `star` is a measure that is drawn as stars.
+    """
 
     form: str
     measures: tuple[str, ...]
@@ -138,18 +157,18 @@ class Plot:
     star: str | None = None
     log: bool = False
     width_in: float = 7.5
-    #: Bars for each service, or one for the server if all its services share the figure.
+    #: What a bar stands for: one of :data:`PLOTTED_PER`.
     per: str = "service"
-    #: The points that are drawn, if not all.
+    #: The labels of the points that are drawn; empty for all.
     points: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Slo:
-    """A service level objective: `factor` times the mean response time of an idle server.
+    """A service-level objective: `factor` times a service's mean response time on an idle server.
 
-    The idle server is that of `point`; the scenario chooses its system. `low_rps` and `high_rps`
-    bound a search.
+    The idle server is that of `point`; the scenario chooses its system. A search for the highest
+    load goes from `low_rps` to `high_rps` requests per second.
     """
 
     point: str
@@ -160,8 +179,13 @@ class Slo:
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """One experiment.
+    """One experiment of the paper, as its file defines it.
 
+    `name` is its identifier, `title` its heading, `place` where the paper has it, and `note` a
+    remark. `kind` is one of :data:`KINDS`. Each of `systems` is simulated at each of `points`, with
+    the fields in `setup`. `measures` are reported, `rows` and `checks` are compared with the paper,
+    and `plot` is the picture. `table` names a table that needs no simulation. `slo` is the SLO of
+    searches. A `long_run` experiment, about rare events, begins with four times as many requests.
     `paper_only` is the reason why it applies only to the paper's services; empty if it applies to
     any workload.
     """
@@ -185,7 +209,7 @@ class Definition:
 
 
 def names() -> list[str]:
-    """Return the names of all experiments: tables and figures by number, then the others."""
+    """Return the names of all experiments: first tables and figures by number, then the others."""
     files = resources.files("accelflow.experiments").iterdir()
     found = [file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")]
     return sorted(set(found) - {"notes", "paper-targets", "reasons", "uncovered"}, key=_rank)
@@ -207,7 +231,7 @@ def load(name: str) -> Definition:
 
 
 def parse(name: str, text: str) -> Definition:
-    """Read the text of an experiment's file.
+    """Return the experiment in `text`, the content of the file of the experiment `name`.
 
     Raises InputError; the message names the place, the value and the allowed values.
     """
@@ -432,9 +456,9 @@ def _pairs(table: Section, scope: _Scope) -> tuple[tuple[str, str], ...]:
     if "to_points" in table:
         others = table.choices("to_points", scope.points)
     if len(points) < 2:
-        raise refused(f"{table.place}.points", list(points), "must be at least two")
+        raise refused(f"{table.place}.points", list(points), "must be two or more points")
     if len(points) != len(others):
-        allowed = f"must be as many as points, which are {len(points)}"
+        allowed = f"must be as many as `points` has: {len(points)}"
         raise refused(f"{table.place}.to_points", list(others), allowed)
     return tuple(zip(points, others, strict=True))
 

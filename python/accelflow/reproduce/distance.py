@@ -1,4 +1,4 @@
-"""The distance of figures from the paper's rows that choose a scenario, and its standard error."""
+"""The distance of our figures from the paper's, which chooses the default scenario."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 
 
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings whose distance chooses the scenario: those on sections marked ``fit``.
+    """Return the findings that enter the distance: those in sections marked ``fit``.
 
-    A row of another section that has informed one parameter (``fits``) is no check of the model any
-    more, but it does not enter the distance.
+    A finding of another section may have informed one parameter (``fits``). It is then no check of
+    the model, but it does not enter the distance.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits
@@ -22,11 +22,11 @@ def fitted(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def distance(rows: Mapping[str, float | None]) -> float:
-    """Return the distance of figures by row, which are reductions of latency.
+    """Return the distance of our figures from the paper's; `rows` has ours by key.
 
-    A reduction r is a latency ratio of 1 - r. The distance is the root mean square difference
-    between the logarithms of our ratios and the paper's: 0.1 is about a tenth of a latency. It is
-    infinite if a figure does not exist.
+    Figures are reductions of latency; a reduction r is a latency ratio of 1 - r. The distance is
+    the root mean square difference between the logarithms of our ratios and the paper's: 0.1 is
+    about a tenth of a latency. It is infinite if a figure does not exist.
     """
     squares = [log_ratio(ours, targets()[row].value) ** 2 for row, ours in rows.items()]
     return math.sqrt(math.fsum(squares) / len(squares))
@@ -43,7 +43,7 @@ def log_ratio(ours: float | None, paper: float) -> float:
 
 
 def standard_error(findings: Sequence[Finding]) -> float:
-    """Return the standard error of the distance of `findings`, from leaving out each seed in turn.
+    """Return the standard error of the distance of `findings`, by the jackknife over the seeds.
 
     Infinite for a single seed, and if a figure does not exist.
     """

@@ -1,4 +1,4 @@
-"""Figures of several seeds with their intervals, as the rows of an experiment define them."""
+"""Compute an experiment's figures and their intervals from the results of several seeds."""
 
 from __future__ import annotations
 
@@ -27,17 +27,16 @@ __all__ = [
     "too_little",
 ]
 
-#: By (point, system), the services' results of each seed.
+#: The services' results of each seed, by (point, system).
 Cells = dict[tuple[str, str], list[Services]]
-#: The place of a simulated system in :data:`Cells`.
+#: A key of :data:`Cells`: (point, system).
 Place = tuple[str, str]
 
 
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
-    """Return the places of the results from which `row` is computed.
+    """Return the keys (point, system) of the results from which `row` is computed.
 
-    For a trend, they are at `point`, and the places of comparison at `other`, or else also at
-    `point`.
+    For a trend, they are at `point`, and those to compare with at `other`, or also at `point`.
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:
@@ -46,7 +45,7 @@ def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
 
 
 def saturated(row: Row, cells: Cells) -> list[str]:
-    """Return the systems of `row` that were saturated in at least one run."""
+    """Return the systems of `row` that were saturated in at least one simulation."""
     found = [
         system
         for point, system in places_of(row)
@@ -56,40 +55,49 @@ def saturated(row: Row, cells: Cells) -> list[str]:
 
 
 def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate | None:
-    """Return `measure` of one service of one system, a jackknife over `runs`, one for each seed."""
+    """Return `measure` of one service under one system, with its interval.
+
+    `runs` are the results of each seed; the interval is the jackknife's.
+    """
     rows = _rows(runs, service)
     return jackknife(lambda kept: _value(measure, rows, kept), len(rows))
 
 
 def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
-    """Return the mean of `measure` over the services of one system, a jackknife over `runs`."""
+    """Return the mean of `measure` over the services under one system, with its interval.
+
+    `runs` are the results of each seed; the interval is the jackknife's.
+    """
     return jackknife(lambda kept: _of_system(measure, runs, kept), len(runs))
 
 
 def of_row(row: Row, cells: Cells, point: str = "", other: str = "") -> Estimate | None:
-    """Return the figure of `row`; for a trend, that at `point`, compared with `other`."""
+    """Return the figure of `row`, with its interval.
+
+    For a trend, it is that at `point`, compared with `other`.
+    """
     places = places_of(row, point, other)
     return jackknife(lambda kept: _of_row(row, cells, places, kept), len(cells[places[0]]))
 
 
 def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
-    """Return the figure of `row` for each service by itself."""
+    """Return the figure of `row` for each single service, by its name."""
     runs = cells[places_of(row)[0]]
     return {name: _of_services(row, cells, [name], []) for name in runs[0]}
 
 
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
-    """Return the figure of `row` for `service`, less its mean over `others`."""
+    """Return the figure of `row` for `service` minus its mean over `others`."""
     return _of_services(row, cells, [service], others)
 
 
 def difference_of_systems(
     measure: str, cells: Cells, first: Place, second: Place
 ) -> Estimate | None:
-    """Return a measure of the second system, less that of the first.
+    """Return a measure of the second system minus that of the first, with its interval.
 
-    For the interval (jackknife over seeds) both leave out the same seeds, so that variation
-    which they share cancels.
+    For the interval (jackknife over seeds) both leave out the same seeds, so that variation which
+    they share cancels.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),
@@ -99,7 +107,7 @@ def difference_of_systems(
 
 
 def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
-    """Return the second measure of one system, less the first."""
+    """Return the second measure of one system minus the first, with its interval."""
     return _difference(
         lambda kept: _of_system(first, runs, kept),
         lambda kept: _of_system(second, runs, kept),
@@ -110,9 +118,9 @@ def difference_of_measures(first: str, second: str, runs: Sequence[Services]) ->
 def difference_of_points(
     row: Row, cells: Cells, first: tuple[str, str], second: tuple[str, str]
 ) -> Estimate | None:
-    """Return the figure of `row` at the second of a trend's points, less that at the first.
+    """Return the figure of `row` at the second point of a trend minus that at the first.
 
-    Each is a point with its point of comparison.
+    Each is a pair: a point and its point of comparison.
     """
     places = [places_of(row, *first), places_of(row, *second)]
     return _difference(
@@ -131,15 +139,15 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 
 
 def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """Return the samples that are too small for the figure of `row`, in words; empty if none is."""
+    """Return in words which samples are too small for the figure of `row`; empty if none is."""
     found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
     return next((text for text in found if text), "")
 
 
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
-    """Return the smallest and the largest number of requests of a service in one run.
+    """Return (smallest, largest) number of requests of a service in the simulations at `places`.
 
-    Runs are those at `places`, pairs of a point and a system. Both are 0 without runs.
+    Places are pairs (point, system). Both numbers are 0 without simulations.
     """
     found = [
         service["run"]["requests"]

@@ -1,7 +1,7 @@
-"""The values at which rows would hold, and the readings that were tried, from committed runs.
+"""At which values of an unprinted input a figure would agree, and which readings were tried.
 
-``experiments/held.json`` has the figures of rows by reading; `accelflow readings --held` writes it
-from the pages of readings. Proofs give values that follow from other printed figures.
+``experiments/held.json`` has the figures by reading of the paper; `accelflow readings --held`
+writes it. Proofs give values that follow from other printed figures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from accelflow.reproduce.implications.page import value_text
 
 __all__ = ["COMPUTED", "HELD", "computed_text", "held", "holds_and_tried", "implied_text"]
 
-#: The name of the file of figures by reading.
+#: The name of the file of figures by reading of the paper.
 HELD: Final = "held.json"
 
 #: How many readings at which a row holds are named.
@@ -30,14 +30,14 @@ _MOST: Final = 3
 
 @cache
 def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
-    """Return, by row and choice, the readings that were tried: label, mean and verdict."""
+    """Return the readings that were tried, by row and choice: label, mean and verdict of each."""
     text = resources.files(DATA).joinpath(HELD).read_text("utf-8")
     rows: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = json.loads(text)["rows"]
     return rows
 
 
 def holds_and_tried(row: str, choices: Sequence[str]) -> tuple[str, str]:
-    """Return the readings of `choices` at which `row` agrees, and the others, in words."""
+    """Return in words at which readings of `choices` the figure `row` agrees, and the others."""
     agreeing: list[tuple[float, str]] = []
     without: list[str] = []
     paper = targets()[row].figure
@@ -80,7 +80,7 @@ def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def implied_text(names: Sequence[str]) -> str:
-    """Return the values that follow from other printed figures, in words."""
+    """Return in words the values that follow from other printed figures, by the proofs `names`."""
     return "; or ".join(f"if {value_text(proof(name))}" for name in names)
 
 
@@ -100,10 +100,13 @@ def _timeout() -> str:
     return f"with a time-out of {number(low / 1e3)} ms and the captured waits of SocialNetwork"
 
 
-#: Computations of the value at which a row would hold, by name.
+#: Computations, by name, of the value of an input at which a figure would agree.
 COMPUTED: Final[Mapping[str, Callable[[], str]]] = {"timeout": _timeout}
 
 
 def computed_text(name: str, place: str) -> str:
-    """Return the value that the computation called `name` finds. Raises InputError for no name."""
+    """Return in words the value that the computation called `name` finds.
+
+    `place` names it in messages. Raises InputError for an unknown name.
+    """
     return COMPUTED[one_of(f"{place}: computed", name, COMPUTED)]()

@@ -1,4 +1,4 @@
-"""Read outcomes back from their files, and rewrite them, the page and the pictures."""
+"""Read experiments' results back from their files, and rewrite the page and the pictures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 @dataclass(frozen=True)
 class Kept:
-    """The outcomes in a folder by their files, with their shared scenario and budget."""
+    """The results in a folder, by file, with their common `scenario` and `budget`."""
 
     outcomes: Mapping[Path, ExperimentResult]
     scenario: Scenario
@@ -41,12 +41,12 @@ class Kept:
 
     @property
     def page(self) -> str:
-        """The text of the page."""
+        """The text of the page ``comparison.md`` for these results."""
         return markdown(list(self.outcomes.values()), self.scenario, self.budget)
 
     @property
     def results(self) -> dict[Path, str]:
-        """The texts of the files, with today's reasons."""
+        """The texts of the results' files, with the current reasons."""
         return {
             path: to_text(outcome, self.scenario, self.budget)
             for path, outcome in self.outcomes.items()
@@ -83,11 +83,14 @@ def rewrite_page(folder: Path) -> Path:
 
 
 def read_kept(folder: Path) -> Kept:
-    """Return the outcomes in `folder`. Raises InputError as :func:`rewrite_page` does."""
+    """Return the results of experiments in `folder`.
+
+    Raises InputError as :func:`rewrite_page` does.
+    """
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
-        raise InputError(f"{folder}: there are no results of experiments")
+        raise InputError(f"{folder}: must have the results of experiments, but has none")
     _check_together(trees)
     first = next(iter(trees))
     try:
@@ -140,7 +143,9 @@ def _shared(tree: Mapping[str, Any]) -> tuple[Budget, Scenario]:
 def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
     definition = load(path.stem)
     if tree.get("setup") != setup_of(definition):
-        raise InputError(f"{path}: has another setup than the current experiment; run it again")
+        raise InputError(
+            f"{path}: has the results of another setup than the experiment has now; run it again"
+        )
     try:
         shown = [_shown(cell) for cell in tree["cells"]]
         return ExperimentResult(

@@ -16,11 +16,12 @@ from accelflow.errors import one_of
 
 __all__ = ["FORMS", "MEASURES", "SUMMARIES", "check_measure", "figure", "read"]
 
-#: The results of one service in one simulation, as the engine gives them, and under ``run`` those
-#: of the whole simulation.
+#: The results of one service in one simulation, and under ``run`` those of the whole simulation.
 ServiceRow = Mapping[str, Any]
 
+#: How a figure is computed from one system's values, or from those of two.
 FORMS: Final = ("value", "reduction", "ratio")
+#: How the values of services are combined.
 SUMMARIES: Final = ("mean", "max")
 
 
@@ -189,7 +190,8 @@ def _energy(key: str) -> Callable[[ServiceRow], float | None]:
     return read_energy
 
 
-#: All measures of a service by name: latencies in us, the others as shares of 1 or counts.
+#: Functions that read a measure from a service's results, by name: latencies in us, the others as
+#: shares of 1 or counts.
 MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     **{key: _plain(key) for key in ("mean_us", "p50_us", "p99_us", "p999_us")},
     **{key: _plain(key) for key in ("throughput_rps", "core_utilization", "manager_utilization")},
@@ -232,12 +234,12 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
 
 
 def check_measure(name: str, place: str) -> None:
-    """Raise InputError, which names `place`, if there is no measure called `name`."""
+    """Raise InputError if there is no measure called `name`; `place` names the setting."""
     one_of(place, name, MEASURES)
 
 
 def read(measure: str, row: ServiceRow) -> float | None:
-    """Return `measure` of one service; None if it does not exist, as without requests."""
+    """Return `measure` from a service's results; None if it does not exist, as without requests."""
     return MEASURES[measure](row)
 
 

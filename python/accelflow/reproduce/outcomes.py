@@ -1,4 +1,4 @@
-"""Results of experiments: figures to compare with the paper, and data to draw."""
+"""Results of experiments: figures to compare with the paper, and values to draw."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ __all__ = ["ExperimentResult", "Shown", "Statement", "of_cells", "of_table"]
 
 @dataclass(frozen=True)
 class Shown:
-    """A measure of one service of one system at one point."""
+    """A measured `value` to draw: one `measure` of one service under one system at one point.
+
+    `saturated` is whether the system could not keep up.
+    """
 
     point: str
     system: str
@@ -44,8 +47,12 @@ class Shown:
 class ExperimentResult:
     """All results of one experiment.
 
-    Simulations have `requests` of a service with the mean rate, or up to `most_requests` if figures
-    needed them. The first tenth is not counted.
+    `definition` is the experiment. Simulations have `requests` of a service with the mean rate, or
+    up to `most_requests` if figures needed them; the first tenth, `warmup_requests`, are not
+    counted. `seeds` are those of the simulations. `findings` compare our figures with the paper's,
+    and `statements` are its statements in words, with whether they hold. `shown` are the values to
+    draw, and `by_cell` the same by point, system, service and measure. `table` is that of an
+    experiment without simulations.
     """
 
     definition: Definition
@@ -61,7 +68,7 @@ class ExperimentResult:
 
     @property
     def requests_text(self) -> str:
-        """The requests of its simulations, for a person."""
+        """The number of requests of its simulations, as text."""
         if self.most_requests == self.requests:
             return f"{self.requests:,}"
         return f"{self.requests:,} to {self.most_requests:,}"
@@ -78,7 +85,7 @@ class ExperimentResult:
 
 
 def of_table(definition: Definition, table: Table) -> ExperimentResult:
-    """Return the outcome of an experiment that needs no simulation."""
+    """Return the results of an experiment that needs no simulation, from its table."""
 
     def computed(row: Row) -> Finding:
         value = table.figures.get(row.measure)
@@ -99,7 +106,7 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
 
 
 def of_cells(definition: Definition, cells: Cells, budget: Budget) -> ExperimentResult:
-    """Return the outcome of an experiment from its simulations."""
+    """Return the results of an experiment from those of its simulations."""
     shown = tuple(_shown(definition, cells))
     fewest, most = requests_of(cells, cells)
     if not most:  # searches that found nothing

@@ -1,4 +1,4 @@
-"""The cases of an experiment, and the SLOs of their services."""
+"""The simulations of an experiment (point, system, seed), and the SLOs of their services."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accelflow.reproduce.scenario import OWN, Setting
 
 __all__ = ["Case", "called_by_clients", "cases_of", "owed_us"]
 
-#: A point, a system and a seed.
+#: One simulation of an experiment: (point, system, seed).
 Case = tuple[Point, str, int]
 
 
@@ -28,7 +28,7 @@ def cases_of(definition: Definition, budget: Budget) -> list[Case]:
 
 
 def called_by_clients(services: Services) -> Services:
-    """Return the services that clients call, without those that only other services call."""
+    """Return those of `services` that clients call, without those that only other services call."""
     return {
         name: row
         for name, row in services.items()
@@ -43,10 +43,11 @@ def owed_us(
     budget: Budget,
     cases: Sequence[Case],
 ) -> Plan[list[dict[str, float]]]:
-    """Return the SLO in us of each service and case, a multiple of its mean time on an idle server.
+    """Return the plan that finds the SLO in us of each service, for each of `cases`.
 
-    The idle server is that of the point that `slo` names. So all points have the same SLO, also
-    those with fewer or slower elements. The scenario chooses the system.
+    An SLO is a multiple of the service's mean time on an idle server, that of the point that `slo`
+    names. So all points have the same SLO, also those with fewer or slower elements. The scenario
+    chooses the system.
     """
     named = next(point for point in definition.points if point.label == slo.point)
 

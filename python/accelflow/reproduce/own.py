@@ -63,13 +63,15 @@ _NOTE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class OwnScenario:
-    """A user's workload, and the choices that it leaves open.
+    """A user's workload for the paper's experiments, and the choices that it leaves open.
 
-    `workload` is a suite's name or the tree of a file, and `name` its name. Its services have
-    `rate_rps` on average, shared by `rates`. Where the paper uses its production load, requests
-    arrive as the workload specifies, or by the process `arrivals`. `slo_us` and `slo_factors` are
-    SLOs of single services; the other SLOs are a multiple of the response time on an idle server.
-    The other fields are those of :class:`accelflow.reproduce.Scenario`.
+    `workload` is a suite's name or the tree of a file, `name` its name, and `sha256` the hash of
+    the file. Its services have `rate_rps` on average, shared by `rates`. Where the paper uses its
+    production load, requests arrive as the workload specifies, or by the process `arrivals`.
+    `slo_us` and `slo_factors` are SLOs of single services; the other SLOs are a multiple of the
+    response time on an idle server. `recording` is the text of a recording with costs and sizes.
+    `placement`, `cohort`, `slo_system` and `config` are as in
+    :class:`accelflow.reproduce.Scenario`.
     """
 
     workload: str | Mapping[str, Any]
@@ -89,7 +91,7 @@ class OwnScenario:
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point."""
+        """Return the simulation of one system at one point of an experiment with `setup`."""
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
@@ -121,17 +123,20 @@ class OwnScenario:
 
     @property
     def unloaded_rps(self) -> float:
-        """A rate so low that each request finds the server idle."""
+        """A mean rate so low that each request finds the server idle."""
         return _scaled(UNLOADED_RPS, self.rate_rps)
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
-        """Return the workload's SLO for `service`, or `factor` times `idle_us` without one."""
+        """Return the SLO of `service` in us.
+
+        It is the workload's, or `factor` times `idle_us`, the mean time on an idle server.
+        """
         if service in self.slo_us:
             return self.slo_us[service]
         return self.slo_factors.get(service, factor) * idle_us
 
     def due(self, factor: float) -> float:
-        """Return `factor`: deadlines are the SLOs."""
+        """Return the multiple of the idle response time after which a request is late: `factor`."""
         return factor
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,9 +173,10 @@ class OwnScenario:
 
 @dataclass(frozen=True)
 class OwnEvaluation:
-    """The paper's experiments with another workload, for :func:`reproduce`.
+    """The paper's experiments (`definitions`) with another workload (`scenario`).
 
-    `left_out` has the experiments that apply only to the paper's services, with the reason.
+    :func:`reproduce` runs them. `left_out` has the experiments that apply only to the paper's
+    services, with the reason.
     """
 
     scenario: OwnScenario
@@ -206,7 +212,7 @@ def of_workload(
     }
     if experiments and left_out:
         name, reason = next(iter(left_out.items()))
-        raise InputError(f"experiment '{name}': makes no sense with --workload. {reason}")
+        raise InputError(f"experiment '{name}': must be left out with --workload. {reason}")
     definitions = tuple(
         _adapted(definition, scenario) for definition in chosen if not definition.paper_only
     )

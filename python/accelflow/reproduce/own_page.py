@@ -15,9 +15,10 @@ __all__ = ["HOLDS", "NOT_SHOWN", "OWN_PAGE", "own_markdown"]
 #: The name of the page in the folder of the results.
 OWN_PAGE: Final = "evaluation.md"
 
-#: Said wherever the paper's figures are missing.
+#: The sentence that replaces the paper's figures.
 NOT_SHOWN: Final = "The paper's figures are not shown, since they belong to its own services."
 
+#: The words for a statement that holds, does not hold, or is undecided.
 HOLDS: Final = {True: "holds", False: "does not hold", None: "undecided"}
 
 
@@ -27,7 +28,10 @@ def own_markdown(
     budget: Budget,
     left_out: Mapping[str, str],
 ) -> str:
-    """Return the page; `left_out` has the experiments that do not apply to the workload."""
+    """Return the page of a user's workload as Markdown.
+
+    `left_out` has the experiments that do not apply to the workload, with the reason.
+    """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     lines = [f"# The paper's experiments with {scenario.name}", ""]
     for paragraph in _about(scenario, budget):

@@ -66,7 +66,7 @@ def _walks(inputs: Inputs) -> list[dict[str, Any]]:
     return [simulation.service(name, workload) for name in simulation.services(workload)]
 
 
-#: The functions that compute tables of a user's workload, by name.
+#: The functions that compute tables of a user's workload, by name of the experiment.
 OWN_TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "fig1": _fig1,
     "fig5": fig5,

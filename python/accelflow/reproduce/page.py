@@ -1,4 +1,4 @@
-"""The page of a run: every reported figure and ours, with reasons for large differences."""
+"""The page ``comparison.md``: the paper's figures and ours, with reasons for large differences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["markdown"]
 
 
 def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
-    """Return the page, equal for equal outcomes."""
+    """Return the page as Markdown; equal results give equal text."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     body = [
         *largest(findings),

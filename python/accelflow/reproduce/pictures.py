@@ -1,4 +1,4 @@
-"""Pictures of outcomes in the paper's forms."""
+"""Draw the results of experiments in the forms of the paper's figures."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _MOST_TICKS: Final = 8
 
 
 def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
-    """Write `stem`.png and `stem`.svg, equal bytes for equal outcomes, and return their paths.
+    """Write an experiment's picture as `stem`.png and `stem`.svg; return their paths.
 
-    Nothing is written for an experiment without a picture. Raises OSError if a file cannot be
-    written.
+    Equal results give equal bytes. Nothing is written for an experiment without a picture. Raises
+    OSError if a file cannot be written.
     """
     plot = outcome.definition.plot
     if plot is None:
@@ -45,9 +45,9 @@ def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
 
 
 def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
-    """Write `stem`.png and `stem`.svg of a drawing, and return their paths.
+    """Write a picture as `stem`.png and `stem`.svg, and return their paths.
 
-    Equal drawings give equal bytes, since files have no date and no version. Raises OSError if a
+    Equal pictures give equal bytes, since files have no date and no version. Raises OSError if a
     file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
@@ -55,7 +55,7 @@ def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
 
 
 def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
-    """Draw `outcome` at the width of a page."""
+    """Return the picture of `outcome` as `plot` describes it, as wide as a page of a paper."""
     panels, beside = _panels(outcome, plot), compared(outcome.findings)
     heights = [0.7 + 2.3 * len(panels), height_in(beside)]
     figure = Figure(figsize=(plot.width_in, 0.3 + sum(heights)), layout="constrained")

@@ -1,4 +1,4 @@
-"""The simulations of an experiment, step by step, and their lengths."""
+"""Plan the simulations of an experiment: which ones, step by step, and how long."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from accelflow.reproduce.searches import throughput
 
 __all__ = ["Cells", "plan"]
 
-#: The most by which a step multiplies the requests of an imprecise figure.
+#: The largest factor by which one step lengthens the simulations of an imprecise figure.
 MOST_AT_ONCE = 4
 
 
 def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """Return the plan of an experiment's simulations."""
+    """Return the plan (:data:`accelflow.reproduce.runs.Plan`) of an experiment's simulations."""
     if definition.long_run:
         most = max(budget.most_requests, budget.requests * 4)
         budget = replace(budget, requests=budget.requests * 4, most_requests=most)

@@ -1,4 +1,4 @@
-"""Measures of a service over several seeds, and checks that there are enough responses."""
+"""Compute measures of a service over several seeds; check that there are enough responses."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = [
 #: The percentiles among the measures, in thousandths: whole numbers keep ranks exact.
 PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
 
-#: The share of each simulation's response times, from the longest on, that is kept for the
-#: percentiles of all seeds: enough for P99 of ten seeds, even if all beyond it are of one.
+#: The share of a simulation's response times, the longest, that is kept for percentiles over all
+#: seeds. It suffices for P99 of ten seeds, even if all responses beyond it belong to one.
 TAIL_SHARE: Final = 0.1
 
 #: Arrivals that the workload describes.
@@ -43,10 +43,11 @@ _KEPT_ALWAYS: Final = 1_000
 
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
-    """Return `measure` of a service over the seeds of `rows`; None if a seed lacks it.
+    """Return `measure` of a service over several seeds; None if a seed lacks it.
 
-    Percentiles and the mean latency are computed from the response times of all seeds together. Any
-    other measure is the mean over the seeds. Rows of a search are at the peak of these seeds.
+    `rows` has the service's results of each seed. Percentiles and the mean latency are computed
+    from the response times of all seeds together. Any other measure is the mean over the seeds. In
+    a search, the rows are those at the highest load.
     """
     rows = _at_peak(rows)
     if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO
@@ -73,7 +74,10 @@ def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
 
 
 def tail_share(experiment: simulation.Scenario) -> float:
-    """Return the share of the longest response times that pooled percentiles need."""
+    """Return the share of the longest response times that a simulation must keep.
+
+    Percentiles over all seeds need them.
+    """
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
 
@@ -90,9 +94,9 @@ def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """Return the expected number of changes of the arrival rate after warm-up.
+    """Return how often the arrival rate is expected to change after warm-up.
 
-    It is infinite for a constant rate, since any run then samples all rates.
+    Infinite for a constant rate, since any run then samples all rates.
     """
     return _dwells(
         dwell_s(experiment),
@@ -102,9 +106,9 @@ def dwells_of(experiment: simulation.Scenario) -> float:
 
 
 def dwell_s(experiment: simulation.Scenario) -> float | None:
-    """Return the mean seconds between rate changes of the arrivals; None for a constant rate.
+    """Return the mean time in seconds for which the arrival rate stays the same.
 
-    For a workload's own arrivals it is the longest of its services.
+    None for a constant rate. For a workload's own arrivals it is the longest of its services.
     """
     kind = experiment.arrival_kind
     if kind != _OWN:
@@ -140,7 +144,10 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """Describe the samples that are too small for `measure` of some services; empty if none is."""
+    """Return in words which samples of some services are too small for `measure`.
+
+    Empty if all suffice.
+    """
     lacking = []
     percentile = "p99_us" if measure == "max_rps" else measure  # the search compares P99
     if percentile in PERCENTILES:
@@ -154,7 +161,10 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
 
 
 def rates_lacking(experiment: simulation.Scenario, replications: int) -> str:
-    """Return what :func:`rates_shortage` of `replications` simulations would be."""
+    """Return in words that `replications` simulations sample too few arrival rates.
+
+    Empty if they sample enough. It is what :func:`rates_shortage` returns after the simulations.
+    """
     return _few_rates(dwells_of(experiment) * replications)
 
 
@@ -163,6 +173,6 @@ def _few_rates(drawn: float) -> str:
 
 
 def rates_shortage(shortage: str) -> str:
-    """Return the part of a :func:`shortage` that is about the arrivals' rates; empty if none is."""
+    """Return the part of `shortage` (see :func:`shortage`) about arrival rates; empty if none."""
     parts = shortage.split(", ")
     return ", ".join(part for part in parts if part.endswith(_RATES))

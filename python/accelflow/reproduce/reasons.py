@@ -1,4 +1,4 @@
-"""Reasons for rows that are off and statements that do not hold, with checked references."""
+"""Reasons for figures that are off and statements that do not hold, with checked references."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ def _with_evidence(key: str, reason: Reason) -> Reason:
 
 
 def read_reason(content: object, place: str, row: str = "") -> Reason:
-    """Read a reason at `place`, for `row` if it belongs to a row.
+    """Make a reason from `content`, a table of ``reasons.toml``; `place` names it in messages.
 
-    Raises InputError; the message names the place, the value and the allowed values.
+    `row` is the key of the figure that it explains, or empty. Raises InputError; the message names
+    the place, the value and the allowed values.
     """
     reason = read_plain(content, place)
     _check_measures(reason, place)
@@ -66,11 +67,17 @@ def _check(reason: Reason, place: str, row: str) -> None:
         raise InputError(f"{place}: proofs: {error}") from error
     for implied in reason.implied:
         if proof(implied).kind != IMPLIED:
-            raise InputError(f"{place}: implied: the proof '{implied}' gives no value")
+            raise InputError(
+                f"{place}: implied: the proof '{implied}' must give a value, but gives none"
+            )
     if reason.kind != "contradiction":
         return
     for named_proof in named:
         if named_proof.kind == IMPLIED or not named_proof.found().rules_out:
-            raise InputError(f"{place}: the proof '{named_proof.name}' rules no figure out")
+            raise InputError(
+                f"{place}: the proof '{named_proof.name}' must rule a figure out, but does not"
+            )
     if row and not any(row in named_proof.rows for named_proof in named):
-        raise InputError(f"{place}: none of the proofs {', '.join(reason.proofs)} is about the row")
+        raise InputError(
+            f"{place}: one of the proofs {', '.join(reason.proofs)} must be about the row"
+        )

@@ -1,4 +1,4 @@
-"""Outcomes as objects for JSON (schema ``accelflow.reproduce/3``)."""
+"""Write an experiment's results as objects for JSON (schema ``accelflow.reproduce/3``)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from accelflow.reproduce.words import Statement
 
 __all__ = ["SCHEMA", "setup_of", "to_dict", "to_text"]
 
+#: The schema of the results of an experiment.
 SCHEMA: Final = "accelflow.reproduce/3"
 
 
 def to_text(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> str:
-    """Return one outcome as the text of a file; equal outcomes give equal bytes."""
+    """Return an experiment's results as the text of a JSON file; equal results give equal bytes."""
     return json_text(to_dict(outcome, scenario, budget))
 
 
 def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dict[str, Any]:
-    """One outcome as an object for JSON."""
+    """Return an experiment's results as an object for JSON."""
     definition = outcome.definition
     return {
         "schema": SCHEMA,

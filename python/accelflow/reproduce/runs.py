@@ -21,13 +21,14 @@ __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
 #: The services of one simulation of one system, by name.
 Services = Mapping[str, ServiceRow]
-#: The next simulations of a plan.
+#: The simulations that a plan asks for next.
 Wanted = Sequence[simulation.Scenario]
 
 _Outcome = TypeVar("_Outcome")
-#: A plan: yields simulations, receives their results in the same order, and returns its outcome.
+#: A generator that yields the simulations it needs, receives their results in the same order, and
+#: returns its outcome.
 Plan = Generator[Wanted, Sequence[Services], _Outcome]
-#: Receives the number of completed simulations, and the number requested.
+#: A function that is called with the number of completed simulations, and the number requested.
 Progress = Callable[[int, int], object]
 
 
@@ -96,7 +97,7 @@ class Runner:
             future.cancel()
 
     def result(self, experiment: simulation.Scenario) -> Services:
-        """Return the results of a simulation that :meth:`run` has run."""
+        """Return the results of `experiment`, which :meth:`run` has simulated, by service."""
         return self._known[identity(experiment)]
 
     def _simulate(self, key: str, experiment: simulation.Scenario) -> None:
@@ -120,9 +121,9 @@ class Runner:
 
 
 def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:
-    """Run all plans to their ends, and return their outcomes.
+    """Run all plans to their ends, and return their outcomes by name.
 
-    Plans advance together: their next simulations run in parallel.
+    Plans advance together: the simulations that they ask for next run in parallel.
     """
     outcomes: dict[str, _Outcome] = {}
     waiting: dict[str, Wanted] = {}

@@ -1,4 +1,4 @@
-"""One set of parameters for all experiments."""
+"""The choices that the paper leaves open, as one set of parameters for all experiments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RATES = (_PRODUCTION_RATES, "equal")
 _COHORT = "cohort"
 _COHORTS = (_COHORT, "cohort_polling")
 
-#: SLOs are multiples of each system's own response time.
+#: The value of `slo_system` for SLOs that are multiples of each system's own response time.
 OWN = "own"
 
 #: The multiple of an idle response time after which a request is late (section VII.A.3), and the
@@ -36,20 +36,23 @@ OWN = "own"
 _DEADLINE_FACTOR = 5.0
 _LATEST = 1_000
 
-#: A rate so low that each request finds the server idle.
+#: A mean rate in requests per second so low that each request finds the server idle.
 UNLOADED_RPS = 10.0
 
 
 class Setting(Protocol):
-    """The setting of all experiments of a run: the paper's evaluation, or a user's workload."""
+    """A protocol: what all experiments of a run share, in the paper's evaluation or a user's."""
 
     @property
     def slo_system(self) -> str:
-        """The system whose response time on an idle server counts; ``own``: each system's own."""
+        """The system whose response times on an idle server set SLOs.
+
+        ``own``: SLOs are set by each system's own.
+        """
 
     @property
     def unloaded_rps(self) -> float:
-        """A rate so low that each request finds the server idle."""
+        """A mean rate so low that each request finds the server idle."""
 
     @property
     def inputs(self) -> simulation.Scenario:
@@ -58,10 +61,14 @@ class Setting(Protocol):
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point."""
+        """Return the simulation of one system at one point of an experiment with `setup`."""
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
-        """Return the SLO of `service`, whose mean response time on an idle server is `idle_us`."""
+        """Return the SLO of `service` in us.
+
+        `idle_us` is its mean response time on an idle server, and `factor` the experiment's
+        multiple.
+        """
 
     def due(self, factor: float) -> float:
         """Return the multiple of the idle response time after which a request is late.
@@ -77,12 +84,13 @@ class Setting(Protocol):
 class Scenario:
     """The choices that the paper leaves open, the same for every experiment.
 
-    `placement` is where services run. `arrivals` are used for the paper's production arrivals.
-    `rates` is how SocialNetwork's services share their mean rate. `facts` is the content of
-    payloads, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs
-    are multiples of the response time of `slo_system` on an idle server (``own``: each system's
-    own). A request is late after `deadline_factor` times its service's idle response time. `config`
-    sets parameters of the server.
+    `tcp_cost_ns`, `sizes` and `remote` are as in :class:`accelflow.Scenario`. `placement` is where
+    services run. `arrivals` are used for the paper's production arrivals. `rates` is how
+    SocialNetwork's services share their mean rate. `facts` determines the values that branches
+    test, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs are
+    multiples of the response time of `slo_system` on an idle server (``own``: each system's own). A
+    request is late after `deadline_factor` times its service's idle response time. `config` sets
+    parameters of the server.
     """
 
     placement: str = "colocated"
@@ -100,7 +108,7 @@ class Scenario:
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point."""
+        """Return the simulation of one system at one point of an experiment with `setup`."""
         settings = merged(self.config, setup, point)
         if settings.get("arrivals") == PRODUCTION:
             settings["arrivals"] = self.arrivals
@@ -127,20 +135,26 @@ class Scenario:
 
     @property
     def unloaded_rps(self) -> float:
-        """A rate so low that each request finds the server idle."""
+        """A mean rate so low that each request finds the server idle."""
         return UNLOADED_RPS
 
     def owed_us(self, _service: str, idle_us: float, factor: float) -> float:
-        """Return `factor` times the mean response time on an idle server, `idle_us`."""
+        """Return the SLO of a service in us: `factor` times `idle_us`.
+
+        `idle_us` is its mean response time on an idle server.
+        """
         return factor * idle_us
 
     def due(self, _factor: float) -> float:
-        """Return `deadline_factor`."""
+        """Return the multiple of the idle response time after which a request is late.
+
+        It is `deadline_factor`, whatever the experiment's factor is.
+        """
         return self.deadline_factor
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The inputs of tables: SocialNetwork's most common paths."""
+        """The scenario of tables without a simulation: SocialNetwork's most common paths."""
         return simulation.Scenario(
             profile="paper",
             rates="equal",

@@ -1,7 +1,7 @@
-"""Searches for the highest load within the SLO, over the responses of all seeds together.
+"""Search for the highest load at which all services meet their SLOs, over all seeds together.
 
-At each rate that a search tries, P99 is that of all seeds. For the interval, the search is repeated
-without each seed in turn (the jackknife).
+At each rate that a search tries, P99 is that of the responses of all seeds. For the interval, the
+search is repeated without each seed in turn (the jackknife).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from accelflow.reproduce.scenario import Setting
 
 __all__ = ["SEARCHED", "resolution", "step_at", "throughput"]
 
-#: The measure that a search finds.
+#: The measure that a search finds: the highest rate in requests per second.
 SEARCHED: Final = "max_rps"
 
 #: The systems whose input queues use deadlines.
@@ -90,10 +90,13 @@ class _Search:
 
 
 def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """Return the plan that finds the highest load within the SLO, by system and point."""
+    """Return the plan that finds the highest load within the SLO, for each system and point."""
     slo = definition.slo
     if slo is None:
-        raise InputError(f"{definition.name}.toml: a throughput experiment needs an slo")
+        raise InputError(
+            f"{definition.name}.toml: slo = left out: must be given, since the experiment"
+            " searches for a throughput"
+        )
     cases = cases_of(definition, budget)
     owed = yield from owed_us(definition, slo, scenario, budget, cases)
     by_place: dict[tuple[str, str], dict[_Seeds, list[_Search]]] = {}
@@ -181,10 +184,10 @@ def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Service
 
 
 def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> float:
-    """Return the factor between the rates that a search at `place` tries.
+    """Return the factor between the rates that a search tries at `place`, (point, system).
 
-    It is that of the budget, or a smaller one if a row of the experiment needs it: the error of one
-    step is less than the difference at which the row still agrees.
+    It is that of the budget, or a smaller one if a compared figure needs it: the error of one step
+    is less than the difference at which the figure still agrees.
     """
     steps = [
         1 + _ERROR * reported.scale / _slope(row, reported.value)

@@ -1,4 +1,4 @@
-"""Tables of a TOML file that are read strictly, key by key."""
+"""Read tables of a TOML file strictly: every key must be known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Section"]
 
 
 class Section:
-    """A table of the file, read key by key; :meth:`end` refuses unread keys."""
+    """A table of a TOML file, read key by key; :meth:`end` refuses keys that were not read."""
 
     def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
         """Read `content`, the table at `place` of the file, or None for an absent table."""
@@ -33,11 +33,11 @@ class Section:
         return self._content.pop(key, default)
 
     def string(self, key: str, default: str | None = None) -> str:
-        """Return the string of `key`."""
+        """Return the value of `key`, a string, or `default`. Raises InputError otherwise."""
         return str(self._typed(key, str, "a string", default))
 
     def number(self, key: str, default: float | None = None) -> float:
-        """Return the number of `key`."""
+        """Return the value of `key`, a number, or `default`. Raises InputError otherwise."""
         return float(self._typed(key, (int, float), "a number", default))
 
     def flag(self, key: str) -> bool:
@@ -48,18 +48,21 @@ class Section:
         return value
 
     def strings(self, key: str) -> list[str]:
-        """Return the list of strings of `key`."""
+        """Return the value of `key`, a list of strings. Raises InputError otherwise."""
         value = self.take(key)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise refused(f"{self.place}.{key}", value, "must be a list of strings")
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
-        """Return the text of `key`, which must be one of `allowed`."""
+        """Return the value of `key`, one of `allowed`, or `default`.
+
+        Raises InputError for any other value.
+        """
         return one_of(f"{self.place}.{key}", self.string(key, default), map(str, allowed))
 
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
-        """Return the texts of `key`: distinct values, each one of `allowed`."""
+        """Return the value of `key`: distinct texts, each one of `allowed`."""
         values = self.strings(key)
         for value in values:
             one_of(f"{self.place}.{key}", value, allowed)
@@ -68,7 +71,7 @@ class Section:
         return tuple(values)
 
     def table(self, key: str, *, needed: bool = True) -> Section:
-        """Return the table of `key`; an absent table if it is missing and not `needed`."""
+        """Return the table `key`; one without keys if it is missing and not `needed`."""
         self._allowed.append(key)
         if not needed and key not in self._content:
             return Section(None, f"{self.place}.{key}")
@@ -78,7 +81,7 @@ class Section:
         return Section(content, f"{self.place}.{key}")
 
     def tables(self, key: str) -> list[Section]:
-        """Return the list of tables of `key`; empty if it is missing."""
+        """Return the list of tables `key`; empty if it is missing."""
         content = self.take(key, [])
         if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
             raise refused(f"{self.place}.{key}", content, "must be a list of tables")

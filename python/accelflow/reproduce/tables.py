@@ -1,4 +1,4 @@
-"""Tables and pictures that are computed from the library, without a simulation."""
+"""Compute tables and pictures of the paper that need no simulation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under headings, and their figures.
+    """A computed table: `rows` of text under the headings `columns`, and its figures.
 
-    `figures` are compared with the paper, by the name of the reported row; `also` has them by other
-    definitions, each with its description; `series` are drawn, by category and group.
+    `figures` are compared with the paper, by the name of the reported figure; `also` has them by
+    other definitions, each with its description; `series` are drawn, by category and group.
     """
 
     columns: tuple[str, ...]
@@ -33,7 +33,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a table: the scenario of a simulation, with its workload."""
+    """The inputs of a table: a `scenario`, with its workload."""
 
     scenario: simulation.Scenario
 
@@ -169,7 +169,7 @@ def _without_test(walks: Sequence[Mapping[str, Any]]) -> list[int]:
     return found
 
 
-#: The categories of Fig. 1 with the names of the reported rows.
+#: The categories of Fig. 1, with the names of the reported figures.
 CATEGORIES: Final = {
     "TCP": "TCP",
     "(De)Encr": "Encr",
@@ -215,7 +215,7 @@ _DRAWN: Final = 2_000
 
 
 def fig5(inputs: Inputs) -> Table:
-    """Return the smallest, median and largest payload before and after each accelerator."""
+    """Return Fig. 5: the smallest, median and largest payload before and after each accelerator."""
     seen: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in ACCELERATORS}
     for name, before, after in simulation.payloads(inputs.scenario, _DRAWN):
         sides = seen.setdefault(name, ([], []))
@@ -369,7 +369,7 @@ def _times(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}x"
 
 
-#: The functions that compute tables, by name.
+#: The functions that compute tables, by name of the experiment.
 TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "table1": _table1,
     "table2": _table2,

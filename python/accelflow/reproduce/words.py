@@ -1,4 +1,4 @@
-"""Statements of the paper in words: orders and trends, and whether they hold here."""
+"""Check the paper's statements in words, orders and trends, against our results."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _Place = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of the paper in words, and whether it holds here.
+    """A statement of the paper in words (`says`), and whether it holds in our results.
 
     `holds` is None if it cannot be decided, because a figure could not be computed or a difference
     is within its interval. Figures that are equal for every seed have no order, so the statement
-    does not hold. `found` are our figures, in words. `also` is the same statement by other
-    definitions.
+    does not hold. `found` are our figures, in words. `why_not` is the recorded reason if it does
+    not hold. `also` is the same statement by other definitions.
     """
 
     says: str
@@ -47,7 +47,10 @@ class Statement:
 
 
 def judge(check: Check, cells: Cells) -> Statement:
-    """Decide whether `check` holds in `cells`. Raises InputError for a service that is missing."""
+    """Return the statement of `check`, and whether it holds in the results `cells`.
+
+    Raises InputError for a service that is missing.
+    """
     found = {"order": _order, "ranking": _ranking, "trend": _trend, "most": _most}[check.kind]
     also = tuple(judge(other, cells) for other in check.also)
     return replace(found(check, cells), also=also)
@@ -76,7 +79,7 @@ def _ranking(check: Check, cells: Cells) -> Statement:
 
 
 def steps_of(check: Check) -> list[tuple[list[_Place], list[_Place]]]:
-    """Return the places of each two figures that `check` compares; none for ``most``."""
+    """Return pairs of places (point, system) whose figures `check` compares; none for ``most``."""
     if check.kind == "order":
         return [
             ([(check.point, before, check.measure)], [(check.point, after, check.measure)])

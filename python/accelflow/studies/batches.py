@@ -1,4 +1,4 @@
-"""Simulations that go to a worker together."""
+"""Groups of simulations that a worker receives together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ __all__ = ["Batch", "batched"]
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Scenarios by key, which share a recording."""
+    """Simulations that a worker receives together: (key, scenario) of each.
+
+    All have the same `recording`, or None.
+    """
 
     scenarios: tuple[tuple[str, Scenario], ...]
     recording: str | None
@@ -25,7 +28,7 @@ class Batch:
 
 
 def batched(found: Iterable[Task], size: int) -> Iterator[Batch]:
-    """Group tasks into batches of `size`, in order; a new recording begins a new batch."""
+    """Group simulations into batches of `size`, in order; another recording begins a new batch."""
     group: list[Task] = []
     for task in found:
         if group and (len(group) == size or task.recording != group[0].recording):

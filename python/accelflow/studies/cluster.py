@@ -1,8 +1,8 @@
-"""Batches of simulations on Dask: its local processes, a scheduler's workers, SLURM, Kubernetes.
+"""Run batches of simulations on Dask: local processes, a scheduler's workers, SLURM, Kubernetes.
 
 Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend only on the batch,
 so it may run twice and anywhere. The batches of a dead worker go to others. A batch that takes far
-longer than its neighbours is also given to a second worker, and the first answer counts.
+longer than the others is also given to a second worker, and the first answer counts.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ _KINDS: Final = ("local", "slurm", "kubernetes")
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """The rule for giving a slow batch to a second worker.
+    """When to give a slow batch to a second worker as well.
 
-    It applies after `factor` times the median of the completed batches, and at least `least_s`.
+    It is done after `factor` times the median time of the completed batches, and at least
+    `least_s`.
     """
 
     factor: float = 6.0
@@ -332,7 +333,8 @@ class _Run:
         asked.deaths += 1
         if asked.deaths >= _MOST_DEATHS:
             raise AccelflowError(
-                f"the workers of simulation {asked.batch.keys[0]} died {asked.deaths} times"
+                f"simulation {asked.batch.keys[0]}: given up, since {asked.deaths} workers died"
+                " while running it"
             )
         if not asked.futures:
             self._submit(asked, None)

@@ -13,7 +13,7 @@ __all__ = ["number_of_points", "points"]
 
 
 def points(study: Study) -> Iterator[Mapping[str, Any]]:
-    """Yield the points of `study`: a value by the name of each axis."""
+    """Yield the points of `study`: the value of each axis by its name."""
     if study.kind == "list":
         yield from study.points
     elif study.kind == "grid":

@@ -1,4 +1,4 @@
-"""Answer a question by a bisection that accounts for noise."""
+"""Find the limit of one axis by a bisection that accounts for noise."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _PRECISION: Final = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(Look):
-    """One value and its measures."""
+    """One value of the axis, and its measures against the limits."""
 
     value: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an object for JSON."""
+        """Return the value and its measures as an object for JSON."""
         return {"value": self.value} | super().to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The best value that keeps the limits, and the next value, which does not.
+    """The best value that meets all limits, and the next value, which does not.
 
-    `best` is None if no value in the range keeps the limits, and `beyond` is None if all do.
+    `best` is None if no value in the range meets the limits, and `beyond` is None if all do.
     `clear` is true if both decisions are outside the noise. `tried` has all values in order. If the
     time limit expired before the search ended, `ended` is False: the answer is between `best` and
     `beyond`, and a value that is None was not reached.

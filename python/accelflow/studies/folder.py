@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "Folder", "errors_of"]
 
+#: The schema of a study's folder.
 SCHEMA: Final = "accelflow.study-folder/1"
 _ABOUT, _LOCK, _ROWS = "study.json", "lock", "rows"
 #: More files than this are joined to one, as each of them takes about a millisecond to read.
@@ -33,7 +34,7 @@ _MOST_FILES: Final = 512
 
 
 class Folder:
-    """The results of a study on disk. :meth:`opened` locks it against other processes."""
+    """The folder with a study's results. :meth:`opened` locks it against other processes."""
 
     def __init__(self, place: Path) -> None:
         """Name the folder; nothing is read or written yet."""
@@ -61,7 +62,10 @@ class Folder:
             yield self
 
     def done(self) -> Mapping[str, Path]:
-        """Return the file of each simulation that has rows, by key. Files are read on first use."""
+        """Return the file with the rows of each simulation, by the simulation's key.
+
+        Files are read on first use.
+        """
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         if self._files is None:
@@ -73,7 +77,7 @@ class Folder:
         return self._files
 
     def add(self, keys: Sequence[str], table: pa.Table) -> None:
-        """Write the rows of the simulations `keys` atomically."""
+        """Write `table`, the rows of the simulations `keys`, atomically."""
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         name = keys[0] if len(keys) == 1 else f"{keys[0]}-{len(keys)}"
@@ -96,12 +100,15 @@ class Folder:
         self._write_json("skipped.json", [point.to_dict() for point in skipped])
 
     def errors(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the failure reasons of the simulations `keys` that failed."""
+        """Return the reasons of those simulations in `keys` that failed, by key."""
         table = self.rows(keys)
         return {} if table is None else errors_of(table)
 
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
-        """Write `results.parquet`, in the order of the design; return its path, None if empty."""
+        """Write `results.parquet`, in the order of the design.
+
+        Returns its path, None without rows.
+        """
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -215,7 +222,9 @@ class Folder:
                 raise
             lock.seek(0)
             holder = lock.read().strip() or "another process"
-            raise AccelflowError(f"{self.place}: {holder} works on this study") from error
+            raise AccelflowError(
+                f"{self.place}: is in use: {holder} works on this study"
+            ) from error
         lock.truncate(0)
         # Unbuffered: closing a file with unwritten text fails again on a full disk, without a name.
         with named(self.place / _LOCK):
@@ -227,7 +236,7 @@ class Folder:
 
 
 def errors_of(rows: pa.Table) -> dict[str, str]:
-    """Return the reasons of simulations that failed, by key."""
+    """Return the reasons of the simulations in `rows` that failed, by key."""
     if "error" not in rows.column_names:
         return {}
     pairs = zip(rows["key"].to_pylist(), rows["error"].to_pylist(), strict=True)

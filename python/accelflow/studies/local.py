@@ -1,4 +1,4 @@
-"""Batches of simulations on the threads of this machine."""
+"""Run batches of simulations on threads of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AHEAD = 2
 def run_here(
     batches: Iterable[Batch], limit: TimeLimit, workers: int
 ) -> Iterator[tuple[Batch, bytes]]:
-    """Simulate `batches` on `workers` threads, and yield each with its rows when it ends.
+    """Simulate `batches` on `workers` threads; yield (batch, its rows) when one ends.
 
     After an exception, or when `limit` has expired, waiting batches are not started and running
     ones are abandoned.

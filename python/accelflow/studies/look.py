@@ -1,4 +1,4 @@
-"""Decide whether a point of a study keeps its limits, with as many seeds as needed."""
+"""Decide whether a point of a study meets its limits, with as many seeds as needed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _FIRST_SEEDS: Final = 4
 
 
 class Limited(Protocol):
-    """A protocol: limits of measures, and the most seeds of a point."""
+    """A protocol: the limits of a point's measures, and the most seeds."""
 
     @property
     def limits(self) -> Mapping[str, float]:
-        """Limits of measures of every service, by name."""
+        """The largest allowed values of measures of every service, by name of the measure."""
 
     @property
     def slo(self) -> bool:
@@ -29,17 +29,18 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """Return the number of seeds after which the mean decides a point near its limit."""
+        """The most seeds of a point; after them the mean decides."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """The measures of a point against its limits.
 
-    `worst_ratio` is the largest of the ratios of a measure to its limit, as a mean over the seeds.
-    `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names its measure and
-    service. The limits hold if the mean is at most 1; `clear` is true if the whole interval is on
-    one side of 1. If a resource is saturated, `worst_ratio` is None and `binding` names it.
+    `holds` is whether they meet the limits, and `seeds` the number of seeds. `worst_ratio` is the
+    largest of the ratios of a measure to its limit, as a mean over the seeds; the limits hold if it
+    is at most 1. `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names
+    its measure and service. `clear` is true if the whole interval is on one side of 1. If a
+    resource is saturated, `worst_ratio` is None and `binding` names it.
     """
 
     holds: bool
@@ -51,7 +52,7 @@ class Look:
     seeds: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an object for JSON."""
+        """Return the measures and the decision as an object for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -117,6 +118,7 @@ def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:
         found[f"P99 of {service}"] = row["p99_us"] / row["slo_us"]
     if not found:
         raise AccelflowError(
-            f"service {service}: has none of the limited measures: it has no responses or no SLO"
+            f"service {service}: has none of the measures with a limit, since it has no"
+            " responses or no SLO"
         )
     return found

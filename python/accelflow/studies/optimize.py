@@ -1,4 +1,4 @@
-"""Finds the cheapest design of several axes that keeps limits, with Optuna.
+"""Find the cheapest design of several axes that meets all limits, with Optuna.
 
 Optuna is an extra, ``pip install accelflow[optimize]``. Its multi-objective TPE sampler proposes
 designs with a lower cost and more distance to the limits. Each is simulated as in
@@ -36,27 +36,30 @@ __all__ = ["Design", "Front", "optimize"]
 #: The share of its limit that the optimiser sees for a saturated design.
 _SATURATED: Final = 1e6
 
-#: A value by the name of each axis.
+#: A value for each axis, by the axis's name.
 Point = Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Design(Look):
-    """One design: its `values` by axis, its cost, and its measures."""
+    """A design: its `values` by axis, its `cost`, and its measures against the limits.
+
+    The unit of the cost is that of `minimize`: elements or mm2.
+    """
 
     values: Point
     cost: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an object for JSON."""
+        """Return the design and its measures as an object for JSON."""
         return {"values": dict(self.values), "cost": self.cost} | super().to_dict()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Front:
-    """The results of a search.
+    """The results of a search for the cheapest design.
 
-    `best` is the cheapest design that keeps the limits; None if no design does. `front` has the
+    `best` is the cheapest design that meets the limits, None if there is none. `front` has the
     designs that no other beats in both cost and distance to the limits, cheapest first. `tried` has
     all designs in the order of their trial. `ended` is False if the time limit expired first.
     """

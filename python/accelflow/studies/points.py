@@ -1,4 +1,4 @@
-"""Points of a search, simulated one by one in a folder that stays open."""
+"""Simulate the points of a search one by one, with their results in a folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Values = Mapping[str, float]
 
 
 def check_point(study: Study, values: _Values) -> None:
-    """Raise InputError for a point that cannot be simulated, before anything is written."""
+    """Raise InputError if the point `values` cannot be simulated, before anything is written."""
     _planned(study, values, seeds=1)
 
 
@@ -63,7 +63,7 @@ class Points:
             raise TimeUpError(f"the time limit of {self._limit} has passed")
         rows = self._folder.rows(keys)
         if rows is None:
-            raise AccelflowError("no simulation has results")
+            raise AccelflowError("every simulation of the point failed without results")
         for reason in errors_of(rows).values():
             raise InputError(_told(values, reason))
         by_key: dict[str, list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""The question of a study: the least or greatest value of one axis, or the cheapest design."""
+"""What a study may search: the least or greatest value of one axis, or the cheapest design."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from accelflow.studies.study import (
 
 __all__ = ["COSTS", "LIMITS", "Goal", "Question", "read_find", "read_question"]
 
-#: What may be limited: the latencies of every service in us, and the share of requests, 0 to 1,
-#: whose response is late.
+#: Measures that may have a limit: the latencies of every service in us, and the share of requests
+#: (0 to 1) whose response is late.
 LIMITS: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "slo_missed_ratio")
 
-#: What a design of several axes may be the least of: processing elements of all accelerators, or
-#: the area of the processor (`accelflow area`).
+#: Costs of a design that a search may minimise: the processing elements of all accelerators, or the
+#: area of the processor in mm2 (`accelflow area`).
 COSTS: Final = ("elements", "area_mm2")
 
 _KEYS: Final = ("system", "least", "most", "range", "limits", "most_seeds")
@@ -63,10 +63,11 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """The cheapest design, a value of each of `axes`, that keeps all limits.
+    """A search for the cheapest design, a value of each of `axes`, that meets all limits.
 
-    `minimize` is one of :data:`COSTS`. `limits`, `slo` and `most_seeds` are as in
-    :class:`Question`. An optimiser that begins with `seed` tries `trials` designs.
+    `study` has the scenario, and limits hold under `system`. `minimize` is one of :data:`COSTS`.
+    `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser that begins with
+    `seed` tries `trials` designs.
     """
 
     study: Study
@@ -90,10 +91,10 @@ class Goal:
 
 
 def read_question(path: str | PathLike[str]) -> Question:
-    """Read a question of one axis in the table ``[find]`` of a study's TOML file.
+    """Return the search for a value of one axis in the table ``[find]`` of a study's TOML file.
 
     Raises InputError for a file that cannot be read, for the first value that is not allowed, and
-    for a question of several axes.
+    for a search over several axes.
     """
     found = read_find(path)
     if isinstance(found, Goal):
@@ -104,7 +105,7 @@ def read_question(path: str | PathLike[str]) -> Question:
 
 
 def read_find(path: str | PathLike[str]) -> Question | Goal:
-    """Read the question in the table ``[find]`` of a study's TOML file (docs/studies.md).
+    """Return the search in the table ``[find]`` of a study's TOML file (docs/studies.md).
 
     Raises InputError for a file that cannot be read, and for the first value that is not allowed.
     """

@@ -1,7 +1,7 @@
-"""Jobs of SLURM whose workers simulate: what sbatch refuses, what waits, and what has ended.
+"""Watch the SLURM jobs whose workers simulate: what sbatch refuses, what waits, what has ended.
 
 dask-jobqueue submits and cancels the jobs, but does not watch them: if sbatch refuses one, it
-prints a traceback and goes on, and it waits for jobs that have ended. This module watches them.
+prints a traceback and goes on, and it waits for jobs that have ended.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SQUEUE_S: Final = 20.0
 
 
 class Jobs:
-    """The jobs of ``--cluster slurm:N``, and the Dask cluster whose workers they are."""
+    """The SLURM jobs of ``--cluster slurm:N``, and the Dask cluster whose workers they run."""
 
     def __init__(self, jobqueue: Any, where: str, workers: int, say: Callable[[str], None]) -> None:
         """Submit jobs of dask-jobqueue (`jobqueue`) until they have `workers`.
@@ -59,7 +59,10 @@ class Jobs:
         self.cluster.scale(workers)
 
     def check(self) -> None:
-        """Report what the jobs wait for. Raises AccelflowError if all are refused or have ended."""
+        """Report what the jobs wait for.
+
+        Raises AccelflowError if SLURM refused all of them, or all have ended.
+        """
         asked = len(self.cluster.worker_spec)
         if self._refusals and len(self._refusals) < asked:
             self._say_once(f"sbatch refused {len(self._refusals)} of {asked} jobs: {self._reason}")

@@ -37,10 +37,12 @@ __all__ = [
     "read_tree",
 ]
 
+#: The schema of a study's file.
 SCHEMA: Final = "accelflow.study/1"
-#: The designs: every combination of the values of all axes; points that cover the ranges of all
-#: axes evenly, each axis cut into as many strips as there are points (McKay, Beckman and Conover,
-#: Technometrics 1979); or the points that the study lists.
+#: The kinds of designs. ``grid``: every combination of the values of all axes. ``latin_hypercube``:
+#: points that cover the ranges of all axes evenly, each axis cut into as many strips as there are
+#: points (McKay, Beckman and Conover, Technometrics 1979). ``list``: the points that the study
+#: lists.
 KINDS: Final = ("grid", "latin_hypercube", "list")
 
 #: Fields of a scenario that cannot be axes: a study has its own seeds, and the systems of one
@@ -93,7 +95,7 @@ class Range:
         whole_number("points", self.points, 2, _MOST_POINTS)
 
     def at(self, share: float) -> float:
-        """Return the number at `share` (0 to 1) of the range."""
+        """Return the number at the position `share` (0 to 1) between `low` and `high`."""
         if self.scale == "log":
             value = self.low * (self.high / self.low) ** share
         else:
@@ -104,9 +106,10 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """An axis: its `name` as users write it, and its values or its range.
+    """A field or parameter that a study varies: its `name` as users write it, and its `values`.
 
-    Raises InputError for an unknown name, for no values, and for a value that is not finite.
+    Values are a list or a range. Raises InputError for an unknown name, for no values, and for a
+    value that is not finite.
     """
 
     name: str
@@ -130,13 +133,14 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """A scenario and its design.
+    """A scenario, the axes along which it changes, and the seeds of each point.
 
-    `scenario` has fields of a :class:`accelflow.Scenario`. An axis is one of these fields,
-    ``config.KEY`` for a parameter of the server, or ``chip``, a chip's file or the name of a
-    packaged one. `points` are those of the design ``list``. `count` is the number of points of a
-    Latin hypercube, drawn with the seed `draw`. Each point is simulated once with each of `seeds`.
-    Files in the study are relative to `folder`. Raises InputError for a value that is not allowed.
+    `scenario` has fields of a :class:`accelflow.Scenario`. `kind` is one of :data:`KINDS`. Each of
+    `axes` is one of these fields, ``config.KEY`` for a parameter of the server, or ``chip``, a
+    chip's file or the name of a packaged one. `points` are those of the design ``list``. `count` is
+    the number of points of a Latin hypercube, drawn with the seed `draw`. Each point is simulated
+    once with each of `seeds`. Files in the study are relative to `folder`. Raises InputError for a
+    value that is not allowed.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -175,7 +179,7 @@ class Study:
 
     @property
     def most_simulations(self) -> int:
-        """The number of points, each with each seed; fewer are simulated if points coincide."""
+        """The largest number of simulations: points times seeds; fewer if points coincide."""
         counts = {
             "list": len(self.points),
             "latin_hypercube": self.count,
@@ -184,7 +188,10 @@ class Study:
         return counts[self.kind] * len(self.seeds)
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
-        """Return the scenario at `point`. Raises InputError for a file that cannot be read."""
+        """Return the scenario at `point` (a value by axis) with `seed`.
+
+        Raises InputError for a file that cannot be read.
+        """
         values = {**self.scenario, "seed": seed}
         config = dict(values.get("config", {}))
         if "chip" in point:
@@ -221,8 +228,9 @@ def read_study(path: str | PathLike[str]) -> Study:
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
-    """Read the study in the `tree` of its file; `axes` False allows no design, axes or points.
+    """Return the study in `tree`, the content of its file.
 
+    With `axes` False, the file must have no design, axes or points. Relative files are in `folder`.
     Raises InputError for the first value that is not allowed.
     """
     _check_keys("key", tree, _KEYS)
@@ -307,7 +315,10 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
 
 
 def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return the axes of nested tables by dotted name; a table with ``from`` is a range."""
+    """Yield (name, values) of the axes in nested tables; names are dotted.
+
+    A table with ``from`` is a range.
+    """
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
             yield from axes_by_name(value, f"{prefix}{key}.")
@@ -316,7 +327,7 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def check_axis(what: str, name: str) -> None:
-    """Raise InputError unless `name`, called `what`, is the name of an axis."""
+    """Raise InputError unless `name` is the name of an axis; `what` is the name of the setting."""
     keys = [f"config.{parameter.key}" for parameter in parameters()]
     known = [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
     if name == "seed":
@@ -338,7 +349,10 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
 
 
 def read_range(place: str, tree: object, kind: str = "") -> Range:
-    """Read the range called `place`. Raises InputError for the first value that is not allowed."""
+    """Return the range in the table `tree`; `place` names it in messages.
+
+    Raises InputError for the first value that is not allowed.
+    """
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
     _check_keys(f"{place} key", tree, _RANGE)

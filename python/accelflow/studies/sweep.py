@@ -109,7 +109,10 @@ def complete(  # noqa: PLR0913 (options, by name)
     batch_size: int = 1,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Simulate those of `found` that `folder` lacks, until `limit`; return the number completed."""
+    """Simulate those simulations of `found` that `folder` lacks; return the number completed.
+
+    It stops when `limit` has expired.
+    """
     done = folder.done()
     missing = {task.key: task for task in found if task.key not in done}
     ended = 0

@@ -22,10 +22,11 @@ __all__ = ["Skipped", "Task", "code_version", "simulate", "tasks"]
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One simulation: the scenario of a point with a seed.
+    """One simulation of a study: the scenario of a point with a seed.
 
-    `key` is the hash of everything that determines its results: the scenario, the seed and the
-    code. `scenario` excludes its recording, which many tasks share.
+    `point` is the point's number and `values` its value of each axis. `key` is the hash of
+    everything that determines its results: the scenario, the seed and the code. `scenario` is
+    without its `recording`, which many simulations share.
     """
 
     key: str
@@ -38,7 +39,11 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Skipped:
-    """A point that cannot be simulated with a seed, and the reason."""
+    """A simulation that is impossible, with the `reason`.
+
+    `point` is the point's number, `values` its value of each axis, and `seed` that of the
+    simulation.
+    """
 
     point: int
     values: Mapping[str, Any]
@@ -46,7 +51,7 @@ class Skipped:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an object for JSON."""
+        """Return the point, the seed and the reason as an object for JSON."""
         return {
             "point": self.point,
             "values": dict(self.values),
@@ -56,7 +61,7 @@ class Skipped:
 
 
 def tasks(study: Study) -> Iterator[Task | Skipped]:
-    """Return the simulations of `study` in the order of its design, including impossible points."""
+    """Yield the simulations of `study` in the order of its design, including impossible ones."""
     version = code_version()
     for number, values in enumerate(points(study)):
         for seed in study.seeds:

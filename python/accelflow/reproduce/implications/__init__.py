@@ -39,7 +39,7 @@ __all__ = [
     "write_page",
 ]
 
-#: All proofs.
+#: All proofs about the AccelFlow paper's printed figures.
 PROOFS: Final = (*utilization.PROOFS, *throughput.PROOFS, *latency.PROOFS, *energy.PROOFS)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of accelerators as the paper's averages name them, for proofs about all of them."""
+"""The kinds of accelerators for which the paper prints averages, for proofs about all of them."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ __all__ = [
     "work",
 ]
 
-#: Speedups of (De)Cmp: that of decompression, the slower, and that of compression.
+#: The key of (De)Cmp's lower speedup, that of decompression.
 SLOW_COMPRESSION: Final = "dcmp"
+#: The key of (De)Cmp's higher speedup, that of compression.
 FAST_COMPRESSION: Final = "cmp"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One or two accelerators for which the paper has a share of the time.
+    """One or two accelerators, such as Encr and Decr, for which the paper prints common averages.
 
-    `key` begins the keys of its statements, `row` names it in section VII.B.4, `accelerators` is
-    the number that its figures are the mean of. `operations` is their largest number for each
-    operation of TCP, in all services (Tables II and IV). A trace that receives or sends has one
-    operation of TCP, one of (De)Encr, one of (De)Ser, and at most one of RPC and of (De)Cmp. As
-    many traces send as receive, and only those that receive have one of LdB.
+    `key` begins the keys of its statements, `name` is the paper's, `row` names it in section
+    VII.B.4, and `accelerators` is the number that its figures are the mean of. `operations` is
+    their largest number for each operation of TCP, in all services (Tables II and IV). A trace that
+    receives or sends has one operation of TCP, one of (De)Encr, one of (De)Ser, and at most one of
+    RPC and of (De)Cmp. As many traces send as receive, and only those that receive have one of LdB.
     """
 
     key: str
@@ -43,13 +44,14 @@ class Kind:
     operations: float
 
     def speedup(self, compression: str = SLOW_COMPRESSION) -> str:
-        """Return the key of the statement that gives this kind's speedup.
+        """Return the key of the statement with this kind's speedup.
 
-        (De)Cmp has two: `compression` selects `dcmp`, the slower, or `cmp`.
+        (De)Cmp has two: `compression` selects ``dcmp``, the lower, or ``cmp``.
         """
         return f"{compression if self.key == 'cmp' else self.key}_speedup"
 
 
+#: All kinds of accelerators except TCP.
 BESIDE_TCP: Final = (
     Kind("encr", "(De)Encr", "Encr_Decr", 2, 1.0),
     Kind("rpc", "RPC", "RPC", 1, 1.0),
@@ -57,12 +59,17 @@ BESIDE_TCP: Final = (
     Kind("cmp", "(De)Cmp", "Cmp_Dcmp", 2, 1.0),
     Kind("ldb", "LdB", "LdB", 1, 0.5),
 )
+#: The TCP accelerator.
 TCP: Final = Kind("tcp", "TCP", "TCP", 1, 1.0)
+#: All kinds of accelerators.
 KINDS: Final = (TCP, *BESIDE_TCP)
 
 
 def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
-    """Return the keys of all kinds for each of `what`: ``share``, ``speedup`` or ``used``."""
+    """Return the keys of the statements on all kinds, for each of `what`.
+
+    `what` is ``share`` (of the time), ``speedup`` or ``used`` (utilisation).
+    """
     return tuple(
         kind.speedup(compression) if quantity == "speedup" else f"{kind.key}_{quantity}"
         for quantity in what
@@ -71,7 +78,10 @@ def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
 
 
 def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> Range:
-    """Return the time on elements of a kind, per unit of a request's time on cores alone."""
+    """Return the time on elements of a kind, relative to the request's time without accelerators.
+
+    All of that time is on cores. `compression` selects the speedup of (De)Cmp.
+    """
     return figures[f"{kind.key}_share"] / figures[kind.speedup(compression)]
 
 

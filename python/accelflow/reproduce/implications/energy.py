@@ -30,6 +30,7 @@ def _most_load(figures: Figures) -> Range:
     return figures["over_non_acc"] * figures["production_krps"] * of_production
 
 
+#: The proofs about energy and performance per watt.
 PROOFS: Final = (
     Proof(
         name="per_watt_at_the_same_load",

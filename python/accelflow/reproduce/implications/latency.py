@@ -86,6 +86,7 @@ def _width(figures: Figures) -> Range:
     return figures["tail_two"] if late else Range.of(math.inf)
 
 
+#: The proofs about shares of orchestration, loads and reductions of latency.
 PROOFS: Final = (
     Proof(
         name="relief_manager_is_saturated",

@@ -1,4 +1,4 @@
-"""The page of what the paper's figures imply, equal for equal figures."""
+"""The page of what the paper's printed figures imply; equal figures give an equal page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from accelflow.reproduce.implications.statements import Statement, statements
 
 __all__ = ["COMMAND", "page", "write_page"]
 
-#: The command that writes the committed page.
+#: The command that writes the page in docs/results.
 COMMAND: Final = "accelflow reproduce --implications docs/results/what-the-paper-implies.md"
 
 _KINDS: Final = {
@@ -37,7 +37,7 @@ _KINDS: Final = {
 
 
 def write_page(path: Path, proofs: Sequence[Proof]) -> None:
-    """Write the page to `path`. Raises InputError for a place that cannot be written."""
+    """Write the page of `proofs` to `path`. Raises InputError if it cannot be written."""
     text = page(proofs)
     try:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
@@ -46,7 +46,7 @@ def write_page(path: Path, proofs: Sequence[Proof]) -> None:
 
 
 def page(proofs: Sequence[Proof]) -> str:
-    """Return the page of `proofs`."""
+    """Return the page of `proofs` as Markdown."""
     lines = [*_introduction(proofs), *_glance(proofs), *_utilization(proofs)]
     for kind, (heading, about) in _KINDS.items():
         lines += [f"## {heading}", "", about, ""]

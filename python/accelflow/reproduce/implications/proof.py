@@ -1,4 +1,4 @@
-"""A proof: printed figures, an inequality computed from them, and what it rules out."""
+"""A proof: an inequality that follows from printed figures, and what it rules out."""
 
 from __future__ import annotations
 
@@ -24,22 +24,26 @@ __all__ = [
 #: they do so in one reading, or what value a figure that is not printed must have.
 CONTRADICTION, READING, IMPLIED = "contradiction", "reading", "implied"
 
-#: The reading of section VII.B.4 that most proofs are about.
+#: One definition of the utilisations in section VII.B.4, about which most proofs are.
 ELEMENTS = "utilisation is the share of the elements' time"
 
-#: What proofs about the peak rest on.
+#: The assumption that proofs about the peak rest on.
 AVERAGES = (
     "The averages of sections III and VI (shares of the time, speedups) describe the requests at "
     "the peak."
 )
 
-#: The figures of statements, by key.
+#: The printed figures of statements as ranges, by key.
 Figures = Mapping[str, Range]
 
 
 @dataclass(frozen=True)
 class Found:
-    """The outcome of a proof. `rules_out` is whether bound and figure exclude each other."""
+    """The outcome of a proof.
+
+    `bound` is the bound that follows, and `figure` the printed figure, None if the paper has none.
+    `rules_out` is whether they exclude each other.
+    """
 
     bound: Range
     figure: Range | None
@@ -48,14 +52,16 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """A bound that follows from what is printed.
+    """A bound that follows from the paper's printed figures, and the figure that it limits.
 
-    `inputs` are keys of statements, in the order of the argument, and `bound` is computed from
-    their figures. `figure`, a key or a function of the figures, must be ``at most`` or ``at least``
-    the bound if the statements agree. `steps` is the argument in words, `rests_on` its further
-    assumptions from the paper, and `gives` the assumptions of which one must be wrong. `reading` is
-    the reading that is ruled out, if only one is. `rows` are the reported rows that contradict the
-    others.
+    `name` is its identifier, `title` its heading, and `kind` what it shows (:data:`CONTRADICTION`,
+    :data:`READING` or :data:`IMPLIED`). `inputs` are keys of statements, in the order of the
+    argument, and `bound` is computed from their figures, as `formula` shows. It limits `quantity`.
+    `figure`, a key or a function of the figures, must be ``at most`` or ``at least`` the bound
+    (`relation`) if the statements agree; `figure_says` describes it. `percent` shows both in per
+    cent. `steps` is the argument in words, `rests_on` its further assumptions from the paper, and
+    `gives` the assumptions of which one must be wrong. `reading` is the reading of the paper that
+    is ruled out, if only one is. `rows` are the reported figures that contradict the others.
     """
 
     name: str

@@ -14,7 +14,7 @@ __all__ = ["Range"]
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers from `low` to `high`; `value` is the printed number, or computed from such.
+    """All numbers from `low` to `high`; `value` is the printed or computed number among them.
 
     Arithmetic treats operands as independent, so a result may be too wide but never too narrow.
     """
@@ -25,7 +25,7 @@ class Range:
 
     @classmethod
     def of(cls, value: float) -> Range:
-        """Return a number that is not rounded, such as a count, as a range."""
+        """Return a number that is not rounded, such as a count, as a range without width."""
         return cls(value, value, value)
 
     @classmethod
@@ -78,7 +78,7 @@ class Range:
         return Range.of(other) / self
 
     def at_least(self, least: float) -> Range:
-        """Return the range with `least` in place of all smaller numbers."""
+        """Return the range with all numbers below `least` replaced by `least`."""
         return Range(max(self.low, least), max(self.value, least), max(self.high, least))
 
 

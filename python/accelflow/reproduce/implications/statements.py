@@ -20,10 +20,11 @@ _PACKAGE = "accelflow.reproduce.implications"
 
 @dataclass(frozen=True)
 class Statement:
-    """A figure that the paper prints.
+    """A figure that the paper prints, with its sentence.
 
-    `row` is its row among the reported results, or empty. `printed` is the figure with its printed
-    digits, and `figure` the range of numbers that round to it.
+    `key` is its identifier, `says` what the figure is, `section` its place, and `quote` the
+    sentence. `row` is its key among the reported figures, or empty. `printed` is the figure with
+    its printed digits, and `figure` the range of numbers that round to it.
     """
 
     key: str
@@ -37,7 +38,10 @@ class Statement:
 
 @cache
 def statements() -> Mapping[str, Statement]:
-    """Return all statements by key. Raises InputError for an unknown row."""
+    """Return all statements by key.
+
+    Raises InputError for a statement whose `row` no paper reports.
+    """
     text = resources.files(_PACKAGE).joinpath("statements.toml").read_text(encoding="utf-8")
     return {key: _statement(key, content) for key, content in tomllib.loads(text).items()}
 
@@ -47,7 +51,10 @@ def _statement(key: str, content: Mapping[str, str]) -> Statement:
     if row:
         known = printed_figures()
         if f"accelflow.{row}" not in known:
-            raise InputError(f"statements.toml: {key}: there is no row '{row}'")
+            raise InputError(
+                f"statements.toml: {key}: row = '{row}': must be the key of a figure in"
+                " paper-targets.toml"
+            )
         printed = known[f"accelflow.{row}"]
     else:
         printed = Decimal(content["value"])

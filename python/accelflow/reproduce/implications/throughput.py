@@ -150,6 +150,7 @@ def _allowed_by_misses(figures: Figures) -> Range:
     return 1 / figures["four_elements"] if beyond_slo else Range.of(math.inf)
 
 
+#: The proofs about throughputs within the SLO.
 PROOFS: Final = (
     Proof(
         name="deadlines_beyond_tcp",

@@ -112,6 +112,7 @@ def _application(figures: Figures) -> Range:
     return tax * (figures["application"] / (1 - figures["application"]))
 
 
+#: The proofs about utilisations and speedups.
 PROOFS: Final = (
     Proof(
         name="accelerators_do_not_dominate",
