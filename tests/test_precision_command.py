@@ -168,7 +168,7 @@ def test_a_pilot_finds_the_warmup_of_a_comparison():
 
 def test_a_pilot_that_never_settles_is_refused():
     fields = {"orchestrators": ["non_acc"], "rate_rps": 5_000_000, **FIELDS}
-    with pytest.raises(InputError, match="requests = 500: must be more: by the test of MSER-5"):
+    with pytest.raises(InputError, match="requests = 500: must be larger: by the test of MSER-5"):
         accelflow.compare(mser5=True, requests=500, **fields)
 
 

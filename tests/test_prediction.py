@@ -227,7 +227,7 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
 
     named = ("--service", "Ladder.Short=Short")
     assert "--service = 'Short': must be FUNCTION=NAME" in refusal("--service", "Short")
-    assert "--loads = 'many': must be percents" in refusal(*named, "--loads", "many")
+    assert "--loads = 'many': must be percentages" in refusal(*named, "--loads", "many")
     assert "loads = 2" in refusal(*named, "--loads", "200")
     assert "seconds = -1" in refusal(*named, "--seconds", "-1")
     empty = tmp_path / "empty.jsonl"

@@ -285,7 +285,7 @@ def test_command_compares_and_shows_details(tmp_path: Path) -> None:
     assert "compression: 20.0 % here, 15 % in Feed1 (Accelerometer, Table 7)" in details
     wrong = command(str(before), str(after), "--requests", "1,x")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
-    assert "must be numbers with commas" in wrong.stderr
+    assert "must be numbers separated by commas" in wrong.stderr
 
 
 def test_pictures_have_equal_bytes_and_ipc_where_it_was_counted(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def systems_in_python(
     unknown system, and a name that is taken.
     """
     if not isinstance(policies, Mapping | None):
-        raise refused("policies", policies, "must be queue policies by system")
+        raise refused("policies", policies, "must map names of systems to queue policies")
     if isinstance(orchestrators, type) or not isinstance(orchestrators, Iterable):
         raise refused("orchestrators", orchestrators, "must be a list of orchestrators")
     known = {name: like for like, paper in _native.system_names() for name in (like, paper)}

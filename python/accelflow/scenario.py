@@ -399,8 +399,8 @@ def _plain_time(shaping: Shaping) -> dict[str, Any]:
             raise refused(
                 f"shaping: {name}",
                 value,
-                "must be None: the simulated server counts traces and the bytes of their first "
-                "operations, with accelflow.arcus.RateLimiter",
+                "must be None in a simulation; limit a tenant's traces or bytes with "
+                "accelflow.arcus.RateLimiter",
             )
     return {"accelerator_s_per_s": None, **given}
 

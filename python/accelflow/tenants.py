@@ -95,7 +95,7 @@ class Shaping:
             ("accelerator_s_per_s", "burst_accelerator_s"),
         ):
             if getattr(self, rate) is None and getattr(self, burst) is not None:
-                raise refused(burst, getattr(self, burst), f"must be None, without {rate}")
+                raise refused(burst, getattr(self, burst), f"must be None unless {rate} is given")
 
 
 @dataclass(frozen=True, kw_only=True)

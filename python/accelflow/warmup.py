@@ -137,6 +137,6 @@ def _cut(scenario: Scenario, totals: np.ndarray) -> float:
         raise refused(
             "requests",
             scenario.requests,
-            "must be more: by the test of MSER-5, the warm-up takes more than half of the run",
+            "must be larger: by the test of MSER-5, the warm-up takes more than half of the run",
         )
     return cut / int(filled.sum())

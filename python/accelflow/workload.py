@@ -85,7 +85,7 @@ def is_file(workload: object) -> bool:
 
 
 def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the tree of the workload in the file at `path`, TOML or JSON.
+    """Return the workload in the file at `path`, TOML or JSON, as a tree of dicts and lists.
 
     The files to which it refers (traces, recordings, CSV) are not read. Raises InputError for a
     file that cannot be read, and for the first value that is not allowed, with its line and column.
@@ -99,12 +99,12 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the tree of the workload in the file at `path`, including the files it refers to.
+    """Return the workload in the file at `path` with the content of the files it refers to.
 
-    The tree needs no other files and can be simulated. Referenced Python modules run in separate
-    processes. Emits a WorkloadWarning for each trace that no service uses. Raises InputError as
-    :func:`read_workload`, for a file that it names and that cannot be read, and for traces that
-    cannot run.
+    The result, a tree of dicts and lists, needs no other files and can be simulated. Referenced
+    Python modules run in separate processes. Emits a WorkloadWarning for each trace that no service
+    uses. Raises InputError as :func:`read_workload`, for a file that it names and that cannot be
+    read, and for traces that cannot run.
     """
     path = Path(path)
     text, folder = _text(path), path.parent
@@ -158,7 +158,7 @@ def _traces_of(module: Path) -> str:
 
 
 def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
-    """Return `workload` in the engines' form: a suite's name, or its tree as JSON.
+    """Return `workload` as the simulator takes it: a suite's name, or a workload in JSON.
 
     Raises InputError as :func:`load_workload`, and for a value that is not a name, a file or a
     tree.
@@ -169,11 +169,19 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
         check_suite(workload)
         return workload
     if not isinstance(workload, Mapping):
-        raise refused("workload", workload, "must be a suite's name, a file or the tree of one")
+        raise refused(
+            "workload",
+            workload,
+            "must be a suite's name, the path of a workload's file, or the content of one",
+        )
     try:
         return json.dumps(workload, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise refused("workload", workload, f"must be a tree of plain values: {error}") from error
+        raise refused(
+            "workload",
+            workload,
+            f"must consist of dicts, lists, strings, numbers and bools: {error}",
+        ) from error
 
 
 def check_suite(name: str) -> None:

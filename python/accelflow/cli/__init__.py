@@ -87,13 +87,13 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "readings",
         "readings",
         "readings",
-        "Show the rows that depend on each reading of the paper.",
+        "Show which results change with each possible reading of the paper.",
     ),
     Listed(
         "fit",
         "fit",
         "fit_command",
-        "Fit assumed parameters to the rows marked `fit`.",
+        "Fit assumed parameters to the paper's figures marked `fit`.",
     ),
     Listed(
         "record",

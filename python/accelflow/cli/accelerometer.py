@@ -89,11 +89,17 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="With --simulate: load of a host, as a share of its capacity.",
 )
-@click.option("--measure", is_flag=True, help="Measure A, o0, L and o1 on this machine instead.")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Measure on this machine instead: the speedup (A) and the costs "
+    "of an offload (o0, L, o1).",
+)
 @click.option(
     "--bodies",
     is_flag=True,
-    help="With --measure: the nine software bodies instead of the processor's instructions.",
+    help="With --measure: measure software versions of the nine accelerators instead of the "
+    "processor's instructions.",
 )
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option("--service", "named", metavar="NAME", help="The service of the recording.")
@@ -114,7 +120,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     type=float,
     default=10.0,
     show_default=True,
-    help="With --recording: speedup A of every accelerator.",
+    help="With --recording: the speedup (A) of every accelerator.",
 )
 @click.option(
     "--out",
@@ -177,7 +183,7 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
     useless = f", since it does nothing for {source}"
     left_out(context, useless, (*allowed, "file", "measure", "as_json"))
     if options["goal"] is not None and options["seek"] is None:
-        raise refused("--goal", options["goal"], "must be left out without --seek")
+        raise refused("--goal", options["goal"], "must be left out unless --seek is given")
     if options["seek"] is not None and options["goal"] is None:
         raise refused("--goal", LEFT_OUT, "must be given with --seek, such as speedup:8%")
 

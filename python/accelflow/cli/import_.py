@@ -38,7 +38,9 @@ def _common(command: _Command) -> _Command:
     """The arguments and options of every kind."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
-        click.option("--strict", is_flag=True, help="Refuse instead of guessing or dropping."),
+        click.option(
+            "--strict", is_flag=True, help="Fail if a value would have to be guessed or left out."
+        ),
         click.argument("files", nargs=-1, required=True, type=_FILE, metavar="FILE..."),
     ):
         command = option(command)
@@ -336,7 +338,7 @@ def _spans(command: _Command) -> _Command:
             "--shapes",
             type=int,
             metavar="NUMBER",
-            help="Most services to make of one operation. Default: 3.",
+            help="The largest number of services to make of one operation. Default: 3.",
         ),
         click.option(
             "--waits",
@@ -357,7 +359,7 @@ def _spans(command: _Command) -> _Command:
             "--window-spans",
             type=int,
             metavar="NUMBER",
-            help="Most spans of unfinished traces in memory. Default: 200,000.",
+            help="The largest number of spans of unfinished traces in memory. Default: 200,000.",
         ),
         _NAME,
         _OUT,

@@ -27,7 +27,9 @@ def _percents(
     try:
         percents = [float(each) for each in value.split(",")]
     except ValueError:
-        raise refused("--loads", value, "must be percents with commas, as 10,30,50,70") from None
+        raise refused(
+            "--loads", value, "must be percentages separated by commas, such as 10,30,50,70"
+        ) from None
     return tuple(_share("--loads", percent) for percent in percents)
 
 
@@ -35,7 +37,7 @@ def _share(option: str, percent: float) -> float:
     """Return the load as a share. Raises InputError, in percent as typed, if it is not allowed."""
     most = 100.0 * prediction.MOST_LOAD
     if not 0.0 < percent <= most:
-        raise refused(option, percent, f"must be percents above 0 and at most {most:g}")
+        raise refused(option, percent, f"must be percentages above 0 and at most {most:g}")
     return percent / 100.0
 
 

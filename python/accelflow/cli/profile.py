@@ -141,7 +141,9 @@ def _counts(requests: str | None) -> list[float] | None:
     try:
         return [float(each) for each in requests.split(",")]
     except ValueError:
-        raise refused("--requests", requests, "must be numbers with commas, as 1000,1140") from None
+        raise refused(
+            "--requests", requests, "must be numbers separated by commas, such as 1000,1140"
+        ) from None
 
 
 _VIEWS: Final = (("leaf", "leaf functions"), ("functionality", "functionalities"))

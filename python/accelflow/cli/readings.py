@@ -39,7 +39,12 @@ def _choice_names() -> list[str]:
 
 @click.command("readings")
 @experiments_argument
-@click.option("--list", "only_list", is_flag=True, help="List the choices and exit.")
+@click.option(
+    "--list",
+    "only_list",
+    is_flag=True,
+    help="List the choices that the paper leaves open, and exit.",
+)
 @click.option(
     "--choice",
     "chosen",
@@ -69,7 +74,8 @@ def _choice_names() -> list[str]:
     "--held",
     type=WRITTEN,
     metavar="FILE.json",
-    help="Also write here the figures by reading that `reproduce` quotes in its reasons.",
+    help="Also write our figures under each reading to this file; `reproduce` quotes "
+    "them as reasons.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def readings(  # noqa: PLR0913 (the options)
@@ -87,7 +93,7 @@ def readings(  # noqa: PLR0913 (the options)
     held: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the rows that depend on each reading of the paper.
+    """Show which results change with each possible reading of the paper.
 
     Runs EXPERIMENTs with every other reading of each choice that the paper leaves open, one at a
     time, and shows how far each row moves.

@@ -34,7 +34,9 @@ from accelflow.time_limit import seconds_text
     help="Number of simulations that a worker receives together.",
 )
 @TIME_LIMIT
-@click.option("--strict", is_flag=True, help="Refuse points that cannot be simulated.")
+@click.option(
+    "--strict", is_flag=True, help="Fail if a point cannot be simulated, instead of leaving it out."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 def sweep(  # noqa: PLR0913, PLR0917 (options)
     study_file: Path,

@@ -136,7 +136,9 @@ def read_all(
     scenario = scenario or Scenario()
     for definition in definitions:
         if not definition.rows:
-            raise InputError(f"{definition.name} has no row, so no reading can move it")
+            raise InputError(
+                f"{definition.name} has no figure of the paper, so no reading changes it"
+            )
 
     def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:
         outcomes = reproduce(definitions, budget=budget, runner=runner, scenario=read)
