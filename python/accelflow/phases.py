@@ -137,7 +137,7 @@ class ModulatedArrivals(TypedDict):
 
 
 class PresetArrivals(TypedDict):
-    """Arrivals in bursts that were fitted to data."""
+    """Arrivals in bursts: a model, fitted to published data, that comes with accelflow."""
 
     process: Literal["preset"]
     preset: Literal["alibaba", "azure", "short_bursts"]
@@ -180,7 +180,7 @@ class OperationCost(TypedDict, total=False):
 
 
 class PaperCosts(TypedDict, total=False):
-    """The paper's costs, relative to `tcp_cost_ns`, the core time of one TCP operation."""
+    """The paper's costs of operations, in proportion to `tcp_cost_ns`, that of one TCP operation."""
 
     source: Required[Literal["paper"]]
     tcp_cost_ns: float
@@ -240,9 +240,10 @@ class Retry(TypedDict):
 class ChainOptions(TypedDict, total=False):
     """The optional fields of a chain.
 
-    `times` equal chains run in parallel. `waits` maps the trace that receives an answer to its
-    wait. `calls` is the service that answers, over the `network` if it runs on another server. The
-    request does not wait for a `detached` chain.
+    `times` equal chains run in parallel. `facts`, `odds` and `sizes` are those of the chain's
+    payloads. `waits` maps each trace that receives a remote answer to the time until it arrives.
+    `calls` is the service that answers, over the `network` if it runs on another server. The
+    request does not wait for a `detached` chain. A chain that fails is repeated by `retry`.
     """
 
     times: int

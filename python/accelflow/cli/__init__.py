@@ -28,9 +28,10 @@ COMPLETE_VARIABLE: Final = "_ACCELFLOW_COMPLETE"
 
 @dataclass(frozen=True)
 class Listed:
-    """One entry of the command list: name, module of this package, attribute there, help line.
+    """One command: its `name`, the module `file` of this package, and the `attribute` in it.
 
-    `help` repeats the first line of the command's own help, so that `--help` does not import it.
+    `help` repeats the first line of the command's own help, so that `accelflow --help` need not
+    import the module.
     """
 
     name: str

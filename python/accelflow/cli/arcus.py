@@ -17,6 +17,7 @@ from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.page import command_line
 from accelflow.reports.arcus import experiment_page
 
+#: The option that prints JSON.
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
 

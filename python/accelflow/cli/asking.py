@@ -21,7 +21,7 @@ __all__ = ["one_system", "scenario_asked"]
 _DEFAULT: Final = simulation.Scenario()
 _SYSTEM: Final = "accelflow"
 
-#: A command's function.
+#: The function that runs a command.
 Command = Callable[..., None]
 
 

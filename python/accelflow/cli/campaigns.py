@@ -32,11 +32,12 @@ __all__ = [
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Found = TypeVar("_Found")
 
-#: Names of experiments.
+#: The argument of a command for names of experiments.
 experiments_argument = click.argument(
     "experiments", nargs=-1, metavar="[EXPERIMENT]...", shell_complete=offered.names(names)
 )
 
+#: The option for the number of parallel simulations.
 threads_option = click.option(
     "--threads",
     type=int,
@@ -47,7 +48,7 @@ threads_option = click.option(
 
 
 def budget_option(default: str) -> Callable[[_Command], _Command]:
-    """Return the option for the length and number of simulations."""
+    """Return the option `--budget`, the length and number of simulations."""
     return click.option(
         "--budget",
         "budget_name",
@@ -60,7 +61,7 @@ def budget_option(default: str) -> Callable[[_Command], _Command]:
 
 
 def config_option(help_text: str) -> Callable[[_Command], _Command]:
-    """Return the option for the file of a scenario."""
+    """Return the option `--config`, the file of a scenario."""
     return click.option(
         "--config",
         "config_file",
@@ -71,7 +72,7 @@ def config_option(help_text: str) -> Callable[[_Command], _Command]:
 
 
 def chip_options(command: _Command) -> _Command:
-    """Add the options for the chip: its file or name, and changes."""
+    """Add the options `--chip`, a file or a name, and `--set`, changes of its parameters."""
     chip = click.option(
         "--chip",
         metavar="FILE",
@@ -89,7 +90,7 @@ def chip_options(command: _Command) -> _Command:
 
 
 def out_option(help_text: str, default: Path | None = None) -> Callable[[_Command], _Command]:
-    """Return the option for the folder of results."""
+    """Return the option `--out`, the folder of results."""
     return click.option(
         "--out",
         type=WRITTEN_FOLDER,
@@ -123,7 +124,7 @@ class Campaign:
         self.console = Console(stderr=True)
 
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
-        """Run `work` with a runner of simulations and a progress display."""
+        """Run `work` with a runner of simulations, show progress, and return its result."""
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance)
             found = work(runner)

@@ -50,10 +50,11 @@ _PROGRAMS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The result of one check.
+    """The result of one check of the installation: of the package or program `name`.
 
     `state` is ``ok``, ``missing`` (something that a command needs), or ``optional`` (missing, but
-    most commands work without it). `found` is its version or place, and `remedy` how to get it.
+    most commands work without it). `found` is its version or place, `needed_for` what needs it,
+    and `remedy` how to get it.
     """
 
     name: str

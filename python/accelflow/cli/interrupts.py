@@ -15,7 +15,7 @@ _ABANDONED: list[threading.Thread] = []
 
 
 def interruptible(work: Callable[[], _Found]) -> _Found:
-    """Do `work` in another thread, and return or raise what it does.
+    """Run `work` in another thread, so that Ctrl-C can end it; return its result.
 
     Native code without progress does not look for Ctrl-C. This thread waits in Python, so that
     KeyboardInterrupt is raised at once; :func:`leave` then ends the process without the work.

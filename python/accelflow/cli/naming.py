@@ -73,9 +73,9 @@ def _typed(context: click.Context) -> Iterator[tuple[click.Parameter, str, Any]]
 
 
 def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) -> None:
-    """Raise InputError for an option or argument on the command line that would do nothing.
+    """Raise InputError if an option or argument that the user gave would have no effect.
 
-    `allowed` has the parameters that do something; `why` ends the clause ``must be left out``.
+    `allowed` names the parameters that have one; `why` ends the clause ``must be left out``.
     """
     for parameter, option, value in _typed(context):
         if str(parameter.name) in allowed:
@@ -111,7 +111,7 @@ def _fields_of(parameter: click.Parameter) -> set[str]:
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Return `command`, whose errors, and those of its subcommands, name the option at fault."""
+    """Make errors of `command` and its subcommands name the option at fault, and return it."""
     if command.context_class is _Context:
         return command
     command.context_class = _Context

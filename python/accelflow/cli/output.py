@@ -20,7 +20,7 @@ from rich.progress import (
 __all__ = ["Lines", "Output", "bar", "busy"]
 
 _BETWEEN_LINES_S: Final = 30.0
-#: Shorter work shows no progress.
+#: The time in seconds after which a terminal shows progress.
 SHOWN_AFTER_S: Final = 2.0
 
 
@@ -89,7 +89,7 @@ def _late(progress: Progress) -> Iterator[None]:
 
 
 class Lines:
-    """Progress as one line each half minute."""
+    """Prints the progress of work as a line every half minute, for logs."""
 
     def __init__(
         self, console: Console, title: str, clock: Callable[[], float] = time.monotonic

@@ -29,6 +29,7 @@ class _Duration(click.ParamType[float]):
         return value if isinstance(value, float) else parse_time_limit(value)
 
 
+#: The option after which time a command stops, in seconds.
 TIME_LIMIT = click.option(
     "--time-limit",
     "time_limit_s",

@@ -15,6 +15,7 @@ from accelflow.errors import refused, unwritable
 from accelflow.files import write_whole
 from accelflow.workload import is_file, load_workload, new_workload, read_workload
 
+#: The option that prints JSON.
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 
 #: The most names that are proposed for a wrong one.

@@ -21,7 +21,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 #: The ends of the options of a timeline, by the fields that they set.
 _OPTIONS: Final = {"from_us": "from", "for_us": "for", "requests": "request", "slowest": "slowest"}
 
-#: A command's function.
+#: The function that runs a command.
 Command = Callable[..., None]
 
 

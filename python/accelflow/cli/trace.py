@@ -14,7 +14,9 @@ from accelflow.trace import LIBRARY, Image, load, templates
 from accelflow.trace.text import ASCII, show
 from accelflow.trace.view import View, view_registered, view_stored
 
+#: The type of an option for a file that is read.
 FILE = click.Path(path_type=Path, dir_okay=False)
+#: The option for the file of traces to read.
 FROM_FILE = click.option(
     "--file",
     "file",
@@ -22,7 +24,9 @@ FROM_FILE = click.option(
     metavar="TRACEFILE",
     help="Trace file to read; without it, the paper's traces.",
 )
+#: The option that prints JSON.
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
+#: The endings of names of pictures.
 FORMATS = (".png", ".svg")
 
 

@@ -35,13 +35,14 @@ class Finding:
 
     `key`, `unit`, `kind`, `use` and `ours_per_printed` are those of the :class:`Target`. `paper` is
     None for a figure that the paper does not report, and `ours` for one that could not be computed.
-    A `change` is a ratio that is compared by its difference from 1. `why` is the
-    recorded reason for a difference, shown if the figure is off. `note` is a remark, shown
-    otherwise. `experiment` is the source of our figure, and `label` describes it if the key does
-    not. `requests` is the length of the longest simulation, 0 for a figure that is computed.
+    A `change` is a ratio that is compared by its difference from 1.
+
+    `why` is the recorded reason for a difference, shown if the figure is off. `note` is a remark,
+    shown otherwise. `experiment` is the source of our figure, and `label` describes it if the key
+    does not. `requests` is the length of the longest simulation, 0 for a figure that is computed.
     `saturated` names the systems that could not keep up. `lacking` names a sample that is too small
-    for our figure, such as the responses beyond a percentile. `also` has our figures by other
-    definitions, each with its description.
+    for our figure, such as the responses beyond a percentile. `also` has our values by other
+    definitions of the measure, each with its description.
     """
 
     key: str
@@ -76,12 +77,12 @@ class Finding:
 
     @property
     def short_key(self) -> str:
-        """The key without its paper."""
+        """The key without the paper's name at its beginning, such as ``table4.CPost``."""
         return self.key.partition(".")[2]
 
     @property
     def paper_value(self) -> float:
-        """The paper's number. Raises ValueError for no figure, a range or a bound."""
+        """The paper's number. Raises ValueError if the paper has none, but a range or a bound."""
         if self.paper is None or not self.paper.single:
             raise ValueError(f"{self.key}: the paper reports no single number")
         return float(self.paper.low)

@@ -34,7 +34,7 @@ _COMMON: Final = ("class", "text", "proofs", "choices")
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """The reason why our figure differs from the paper's.
+    """The recorded reason why our figure differs from the paper's, for a page of results.
 
     `kind` is one of :data:`CLASSES`, or empty for a reason that an engine gives. `proofs` name
     consequences of printed figures, and `measures` name our figures by other definitions. `missing`

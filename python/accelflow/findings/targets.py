@@ -173,8 +173,8 @@ class Target:
     :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures, and otherwise None. An empty
     `unit` means a fraction. Our value is divided by `ours_per_printed` before its digits are
     compared with the printed digits. A `change` is a ratio that is compared by its difference from
-    1: 1.005 is far from 1.14. `fits` has the parameters that were chosen with the figure in view:
-    a figure with such a parameter is no check. `places` says where the paper has it.
+    1: 1.005 is far from 1.14. `fits` names the parameters that were chosen with knowledge of this
+    figure, which then does not check them. `places` says where the paper has it.
     """
 
     key: str

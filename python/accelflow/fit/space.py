@@ -32,8 +32,8 @@ class Bound:
     """The values of a parameter that the search may use: `low` to `high`, or `choices`.
 
     `name` is the parameter's key, and `source` the reason for the bounds. A `whole` parameter has
-    whole numbers only.
-    Choices are names, or numbers where a range makes no sense, such as one that includes 0.
+    whole numbers only. Choices are names, or numbers where a range makes no sense, such as one that
+    includes 0.
     """
 
     name: str

@@ -18,7 +18,7 @@ _LONG: Final = 60
 def table_html(table: Table) -> str:
     """Return the table with its caption and notes as HTML that needs nothing else.
 
-    A page's script makes its headings buttons that sort.
+    On a page, a script turns its headings into buttons that sort.
     """
     head = "".join(_heading(column) for column in table.columns)
     body = "".join(_rows(table))

@@ -35,12 +35,12 @@ class Figure:
 
     @property
     def mean(self) -> float | None:
-        """The figure; None if it could not be computed."""
+        """Our value; None if it could not be computed."""
         return None if self.finding.ours is None else self.finding.ours.mean
 
     @property
     def half_width(self) -> float:
-        """Half of its 95 % confidence interval; infinite for a single simulation."""
+        """Half of the 95 % confidence interval of our value; infinite for a single simulation."""
         ours = self.finding.ours
         return math.inf if ours is None or ours.half_width is None else ours.half_width
 

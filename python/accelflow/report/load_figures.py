@@ -77,7 +77,7 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """Draw throughput within the SLO against the load; None without other loads."""
+    """Draw throughput within the SLO against the load; None if results have one load only."""
     if not comparison.loads:
         return None
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}
@@ -114,7 +114,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """Draw P99 / SLO against load, with the SLO as a line; None without other loads."""
+    """Draw P99 over the SLO against the load; None if the results have one load only."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:

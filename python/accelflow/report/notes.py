@@ -11,8 +11,7 @@ from accelflow.report.results import Comparison
 
 __all__ = ["P999_RESPONSES", "notes_of"]
 
-#: The responses of a service from which P99.9 counts as precise: fewer have less than 100 beyond
-#: it.
+#: The number of a service's responses from which its P99.9 counts as precise: 100 are beyond it.
 P999_RESPONSES: Final = 100_000
 #: With fewer responses, fewer than 10 are beyond P99.
 _P99_RESPONSES: Final = 1_000
