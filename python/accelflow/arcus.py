@@ -150,7 +150,7 @@ def release(
 
 
 def experiments() -> dict[str, str]:
-    """Return the paper's experiments: titles by name."""
+    """Return the titles of ARCUS's experiments by name, for :func:`experiment`."""
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 

@@ -158,7 +158,7 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 
 
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
-    """Execute one invocation of a service on real bytes, and return its operations in order.
+    """Execute a request to a SocialNetwork service on real bytes; return its operations in order.
 
     Each is a tuple (phase, chain, trace, arm, accelerator); phase, chain and arm are numbers from
     0. A chain begins with arm 0, and each fork starts another arm. `seed` determines the message.

@@ -54,7 +54,7 @@ PAPER_AREA: Final[Mapping[str, float]] = {
     "queue_bytes": _printed("power_energy", "queue_memory_MB") * 1e6,
 }
 
-#: The figures of section VII.B.5 on energy.
+#: The ratios between systems that AccelFlow's section VII.B.5 prints on energy.
 PAPER_ENERGY: Final[Mapping[str, float]] = {
     name: targets()[f"accelflow.power_energy.{key}"].value
     for name, key in (

@@ -17,7 +17,8 @@ __all__ = [
     "Telemetry",
 ]
 
-#: The order of a queue.
+#: The order of an accelerator's queues: first in first out, by priority, by deadline with swaps, or
+#: earliest deadline first (:class:`Pools`).
 Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
 #: The policy by which LdB chooses the worker of a request.

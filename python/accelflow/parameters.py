@@ -64,7 +64,7 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of an engine.
+    """A parameter of one of accelflow's models, in `unit`, with its `default`.
 
     `kind` is number, whole, choice, switch or fixed (a constant of the model). Values are from
     `min` to `max`, or one of `choices`; `allowed` describes them in words. `provenance` is paper,

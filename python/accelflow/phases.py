@@ -36,7 +36,7 @@ class LogNormalTime(TypedDict):
 
 
 class ConstantTime(TypedDict):
-    """The same time for all."""
+    """A time that is the same for all requests."""
 
     constant_us: float
 
@@ -54,7 +54,7 @@ class QuantileTimes(TypedDict):
 
 
 class CountedTimesFile(TypedDict):
-    """A CSV file with the columns time_us and count."""
+    """A distribution of times in a CSV file with the columns time_us and count."""
 
     histogram_file: str
 
@@ -95,7 +95,7 @@ class QuantileSizes(TypedDict):
 
 
 class CountedSizesFile(TypedDict):
-    """A CSV file with the columns size_bytes and count."""
+    """A distribution of sizes in a CSV file with the columns size_bytes and count."""
 
     histogram_file: str
 
@@ -144,7 +144,7 @@ class PresetArrivals(TypedDict):
 
 
 class GivenArrivals(TypedDict, total=False):
-    """Arrivals at given times: in a `file`, or `times_us`."""
+    """Arrivals at given times in us: in a CSV `file`, or as a list `times_us`."""
 
     process: Required[Literal["times"]]
     file: str
@@ -180,14 +180,14 @@ class OperationCost(TypedDict, total=False):
 
 
 class PaperCosts(TypedDict, total=False):
-    """The paper's costs of operations, in proportion to `tcp_cost_ns`, that of one TCP operation."""
+    """The paper's costs of operations, in proportion to `tcp_cost_ns`, the cost of TCP."""
 
     source: Required[Literal["paper"]]
     tcp_cost_ns: float
 
 
 class RecordedCosts(TypedDict, total=False):
-    """Costs of a recording: its `file`, or its `text`."""
+    """Costs from a recording of real messages: the path of its `file`, or its `text`."""
 
     source: Required[Literal["recording"]]
     file: str
@@ -215,7 +215,7 @@ class MeasuredCosts(TypedDict):
     source: Literal["measured"]
 
 
-#: Costs of operations on a core without accelerators.
+#: The source of costs: the core time of each operation without accelerators.
 Costs: TypeAlias = PaperCosts | RecordedCosts | OperationCosts | MeasuredCosts
 
 #: Values of the payload fields that branches test, on the most common path, by trace and field.
@@ -300,22 +300,22 @@ class Defaults(TypedDict, total=False):
 
 
 class TracesSource(TypedDict):
-    """Traces as text."""
+    """Additional traces of a workload, as `source` text."""
 
     source: str
 
 
 class TracesFile(TypedDict):
-    """The file with the text of traces, or a trace file."""
+    """Additional traces of a workload, in a `file`: their text, or a trace file."""
 
     file: str
 
 
 class TracesModule(TypedDict):
-    """A Python module that registers traces."""
+    """Additional traces of a workload, registered by the Python `module` at this path."""
 
     module: str
 
 
-#: One or more traces.
+#: The source of a workload's additional traces: their text, a file, or a Python module.
 Traces: TypeAlias = TracesSource | TracesFile | TracesModule

@@ -44,7 +44,7 @@ class FromFile(dict[str, Any]):
 
 
 class PlanError(InputError):
-    """An invalid plan, with the path of keys to the value."""
+    """The error for an invalid plan; `keys` lead to the refused value."""
 
     def __init__(self, message: str, *keys: str | int) -> None:
         """Take the message, and the names of fields and indices of lists that lead to the value."""

@@ -169,7 +169,7 @@ class System:
     place: str
     orchestrator: Callable[[], Orchestrator] | None
     queue: Callable[[], QueuePolicy] | None
-    #: The class of each kind of policy, for messages.
+    #: The names of the policies' classes by their role, for error messages.
     classes: dict[str, str]
     #: The method that is called before the first decision.
     _step: str = ""

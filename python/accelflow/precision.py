@@ -63,7 +63,7 @@ class Precision:
 
     @property
     def thousandths(self) -> int | None:
-        """Return the percentile in thousandths; None for the mean."""
+        """The percentile in thousandths, such as 990 for P99; None for the mean."""
         return MEASURES[self.measure]
 
     def tail_share(self, seeds: int) -> float:

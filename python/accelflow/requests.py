@@ -29,7 +29,8 @@ __all__ = [
     "within_request",
 ]
 
-#: The request, passed to handlers with a second parameter.
+#: The type of a request, which handlers receive as second parameter: its deadline, tenant and so
+#: on.
 Request = _native.Request
 
 #: gRPC's custom metadata: bytes where the name ends in ``-bin``, else text.

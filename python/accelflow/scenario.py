@@ -56,7 +56,7 @@ __all__ = [
 
 _CHOICES: Final = {name: tuple(known) for name, known in _native.scenario_choices()}
 
-#: The suites that come with accelflow, values of `workload`.
+#: The names of the workloads that come with accelflow.
 WORKLOADS: Final = _CHOICES["workload"]
 #: The allowed values of `placement` in a scenario: how services share servers.
 PLACEMENTS: Final = _CHOICES["placement"]
@@ -96,7 +96,7 @@ class HasDocument(Protocol):
     """An object that converts itself to the content of a file, such as a workload in Python."""
 
     def to_document(self) -> Mapping[str, Any]:
-        """Return the document: texts, numbers, lists and mappings."""
+        """Return the content of the file as mappings, lists, strings and numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ class Scenario:
 
     @property
     def mean_rate_rps(self) -> float:
-        """`rate_rps`, or its default for the workload."""
+        """The mean rate of services in requests per second: `rate_rps`, or its default."""
         return float(resolved(self)["rate_rps"])
 
     @property
@@ -206,7 +206,7 @@ class Scenario:
 
     @property
     def counts_by_rate(self) -> bool:
-        """`by_rate`, or its default."""
+        """Whether requests are in proportion to services' rates: `by_rate`, or its default."""
         return bool(resolved(self)["by_rate"])
 
     @property

@@ -318,7 +318,7 @@ class Server:
         return turn
 
     def remove_traces(self) -> int:
-        """Return to the built-in traces; otherwise as :meth:`set_traces`."""
+        """Serve with the built-in traces again; otherwise as :meth:`set_traces`."""
         turn = self._native.set_traces(None)
         self._has_file = False
         return turn

@@ -84,7 +84,7 @@ class Service:
     waits: Mapping[str, Times] | None = None
 
     def to_document(self) -> dict[str, Any]:
-        """Return the service as a workload's file has it."""
+        """Return the service as a table of a workload's file, without fields that are None."""
         given = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
         return {key: value for key, value in given.items() if value is not None}
 

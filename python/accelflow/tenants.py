@@ -21,7 +21,7 @@ from accelflow.errors import (
 
 __all__ = ["Control", "Priority", "Shaping", "Slo", "Tenant"]
 
-#: The priority of requests in queues by priority.
+#: The priority of a tenant's requests in queues whose order is ``priority``.
 Priority: TypeAlias = Literal["low", "normal", "high"]
 
 #: No count, and no message in bytes, is larger.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PILOTS", "mser5", "settled"]
 
-#: Simulations of the pilot.
+#: The number of short simulations, with different seeds, that determine the warm-up.
 PILOTS: Final = 5
 #: Response times of all services under all systems that a simulation of the pilot keeps.
 _KEPT: Final = 500_000

@@ -29,7 +29,7 @@ __all__ = [
     "write_timeline",
 ]
 
-#: The formats of spans.
+#: The formats of files of spans that can be drawn.
 KINDS_OF_SPANS: Final = ("otlp", "jaeger")
 #: The percentile of the median.
 MEDIAN: Final = 50.0

@@ -40,10 +40,10 @@ __all__ = [
     "write_workload",
 ]
 
-#: The ends of the names of workloads' files.
+#: The suffixes of names of workloads' files.
 SUFFIXES: Final = (".toml", ".json")
 
-#: The workloads that come with accelflow.
+#: The names of the workloads that come with accelflow.
 SUITES: Final = tuple(dict(_native.scenario_choices())["workload"])
 
 #: Begins the place of a refused value of a scenario's workload.

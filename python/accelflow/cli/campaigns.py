@@ -132,7 +132,7 @@ class Campaign:
         return found
 
     def say(self, text: str) -> None:
-        """Print a line on standard error as it is."""
+        """Print `text` as a line on standard error, without markup or wrapping."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:

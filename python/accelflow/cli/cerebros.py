@@ -38,7 +38,8 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
 )
 @_parameter("payload_share_ratio", "Payload manipulation's share of --rpc-cycles [0.60].")
 @_parameter(
-    "dispatch_share_ratio", "Dispatch's share of --rpc-cycles [0.0544]; the rest is headers."
+    "dispatch_share_ratio",
+    "Dispatch's share of --rpc-cycles [0.0544]; the rest is header processing.",
 )
 @_parameter("header_tasks", "Header tasks of a request, nested RPCs included [4].")
 @_parameter("payload_tasks", "Payload tasks of a request [4].")

@@ -73,7 +73,7 @@ def found_text(found: Found, goal: Goal) -> str:
 
 
 def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
-    """Compare the equations with the simulation, as text."""
+    """Yield the lines of text that compare the equations with a simulation."""
     run = result["run"]
     rows = [*result["kernels"], *([result["service"]] if result["service"] else [])]
     for row in rows:

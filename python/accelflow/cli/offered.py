@@ -29,12 +29,12 @@ def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
 
 
 def orchestrators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Offer the systems that can be simulated."""
+    """Complete names of systems that can be simulated."""
     return [name for name, _ in simulation.systems() if name.startswith(typed)]
 
 
 def chips(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete packaged chips, and files."""
+    """Complete names of packaged chips, and paths of files."""
     found = [CompletionItem(chip.name) for chip in packaged() if chip.name.startswith(typed)]
     return [*found, *click.Path(dir_okay=False).shell_complete(context, parameter, typed)]
 
@@ -59,7 +59,7 @@ def workloads(context: click.Context, parameter: click.Parameter, typed: str) ->
 
 
 def parameter_keys(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Complete the parameters of all engines."""
+    """Complete keys of parameters of all models."""
     known = parameters.engines(simulation.ASSUMED_TCP_COST_NS)
     keys = (parameter.key for engine in known for parameter in engine.parameters)
     return [key for key in keys if key.startswith(typed)]

@@ -28,7 +28,7 @@ class Output(Console):
     """A console that raises BrokenPipeError, which the command line turns into an exit code."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the BrokenPipeError that rich would swallow."""
+        """Raise the current BrokenPipeError, which the base class would ignore."""
         raise  # noqa: PLE0704 (rich calls this where it handles the BrokenPipeError)
 
 

@@ -17,7 +17,7 @@ __all__ = ["REPORT", "check_report", "page_samples", "written"]
 #: The number of requests, over all services and systems, that a page's curves are drawn from.
 _MOST_SAMPLES: Final = 1_000_000
 
-#: Adds the option, whose value is called `report_file`.
+#: A decorator that adds the option `--report` to a command, as its parameter `report_file`.
 REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option(
     "--report",
     "report_file",

@@ -100,7 +100,12 @@ def _share(option: str, percent: float) -> float:
     show_default=True,
     help="Duration of each load.",
 )
-@click.option("--repeats", default=_DEFAULT.repeats, show_default=True, help="Runs of each load.")
+@click.option(
+    "--repeats",
+    default=_DEFAULT.repeats,
+    show_default=True,
+    help="Number of measured runs at each load.",
+)
 @click.option(
     "--requests",
     default=_DEFAULT.requests,

@@ -24,7 +24,7 @@ class Estimate:
 
     @classmethod
     def computed(cls, value: float) -> Estimate:
-        """Return the estimate of a figure that no seed changes."""
+        """Return the estimate of a figure that is computed without random numbers: no interval."""
         return cls(value, 0.0, (value,))
 
     @property

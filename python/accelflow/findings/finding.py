@@ -33,9 +33,10 @@ class Verdict(StrEnum):
 class Finding:
     """One figure of a paper beside ours, and how they compare.
 
-    `key`, `unit`, `kind`, `use` and `ours_per_printed` are those of the :class:`Target`. `paper` is
-    None for a figure that the paper does not report, and `ours` for one that could not be computed.
-    A `change` is a ratio that is compared by its difference from 1.
+    `key` is paper, section and name, such as ``accelflow.table4.CPost``. `unit`, `kind`, `use` and
+    `ours_per_printed` are those of the :class:`Target`. `paper` is None for a figure that the paper
+    does not report, and `ours` for one that could not be computed. A `change` is a ratio that is
+    compared by its difference from 1.
 
     `why` is the recorded reason for a difference, shown if the figure is off. `note` is a remark,
     shown otherwise. `experiment` is the source of our figure, and `label` describes it if the key
@@ -127,7 +128,7 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether our figure certainly agrees with the paper's."""
+        """Whether the verdict is that our figure agrees with the paper's, or is as printed."""
         return self.verdict in (Verdict.AGREES, Verdict.AS_PRINTED)
 
     @property

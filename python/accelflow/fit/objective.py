@@ -15,7 +15,7 @@ from accelflow.reproduce.distance import fitted, standard_error
 
 __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths"]
 
-#: The experiment whose rows are fitted.
+#: The experiment to whose figures the parameters are fitted: AccelFlow's Fig. 11.
 EXPERIMENT: Final = "fig11"
 
 #: A point is abandoned if it is worse than the best by this many times its own noise,

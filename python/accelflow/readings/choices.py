@@ -69,7 +69,8 @@ class Reading:
 class Choice:
     """A choice that the paper leaves open, with its possible `readings`.
 
-    `quote` is the sentence that leaves it open, and `place` is where the paper has it.
+    `title` says what is open. `quote` is the sentence that leaves it open, and `place` is where the
+    paper has it.
     `contrary` is a sentence that speaks against `quote`, and `contrary_place` its place; empty if
     there is none. A choice `on_request` runs only when it is named. A `combined` choice changes
     several others together, and has no default.
@@ -99,7 +100,7 @@ class Choice:
         return _label(_values(scenario, self._keys))
 
     def alternatives(self, scenario: Scenario) -> list[Reading]:
-        """Return the readings other than that of `scenario`."""
+        """Return the readings that `scenario` does not use."""
         has = _values(scenario, self._keys)
         return [
             reading for reading in self.readings if _values(reading.of(scenario), self._keys) != has

@@ -88,7 +88,7 @@ class Binding:
 
     @property
     def sentence(self) -> str:
-        """Return a clause with the bottleneck and its share."""
+        """The bottleneck and its share as a clause, for a sentence."""
         if self.kind == "overload":
             return f"{self.resource}, which cannot keep up"
         share = f"{(self.share or 0.0) * 100:.0f} %"

@@ -13,7 +13,7 @@ _Part = TypeVar("_Part")
 
 
 class UnknownNameError(InputError, KeyError):
-    """A system or service that results do not have."""
+    """The error for a system or service that results do not have."""
 
     __str__ = Exception.__str__  # that of KeyError would put the message in quotes
 
@@ -48,15 +48,15 @@ class Named(Generic[_Part]):
         return len(self.parts())
 
     def keys(self) -> KeysView[str]:
-        """Return the names."""
+        """Return the names of the parts, as a mapping's method does."""
         return self.parts().keys()
 
     def values(self) -> ValuesView[_Part]:
-        """Return the parts."""
+        """Return the parts, as a mapping's method does."""
         return self.parts().values()
 
     def items(self) -> ItemsView[str, _Part]:
-        """Return the names with their parts."""
+        """Return pairs of a name and a part, as a mapping's method does."""
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:

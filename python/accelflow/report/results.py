@@ -202,22 +202,22 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
     @property
     def mean_us(self) -> float | None:
-        """The mean latency."""
+        """The mean latency in us, averaged over the services that clients call."""
         return self._mean("mean_us")
 
     @property
     def p50_us(self) -> float | None:
-        """The median latency."""
+        """The median latency in us, averaged over the services that clients call."""
         return self._mean("p50_us")
 
     @property
     def p99_us(self) -> float | None:
-        """The 99th percentile of the latency."""
+        """The 99th percentile of the latency in us, averaged over the services."""
         return self._mean("p99_us")
 
     @property
     def p999_us(self) -> float | None:
-        """The 99.9th percentile of the latency."""
+        """The 99.9th percentile of the latency in us, averaged over the services."""
         return self._mean("p999_us")
 
     @property
@@ -335,7 +335,7 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @property
     def seeds_text(self) -> str:
-        """The seeds in words: seed 1, or seeds 1 to 5."""
+        """The seeds in words: ``seed 1``, or ``seeds 1 to 5``."""
         first, last = self.seeds[0], self.seeds[-1]
         return f"seed {first}" if first == last else f"seeds {first} to {last}"
 

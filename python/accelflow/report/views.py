@@ -33,17 +33,17 @@ class Summary(Protocol):
 class Views:
     """The functions that show results as text, tables, pages and figures."""
 
-    #: Return the text of a service's results.
+    #: The function that returns the results of a service as text.
     service: Callable[[Any], str]
-    #: Summarize the results of one system.
+    #: The function that returns a summary of one system.
     system: Callable[[Any], Summary]
-    #: Summarize a comparison.
+    #: The function that returns a summary of a comparison.
     comparison: Callable[[Any], Summary]
-    #: Make an Arrow table of a comparison.
+    #: The function that converts a comparison to an Arrow table.
     table: Callable[[Any], pa.Table]
-    #: Write the page of a comparison to a path.
+    #: The function that writes the page of a comparison to a path.
     page: Callable[[Any, Path], None]
-    #: Draw a comparison as a kind of figure.
+    #: The function that draws a comparison as a figure of a given kind, such as ``latency``.
     figure: Callable[[Any, str], Figure]
 
 
