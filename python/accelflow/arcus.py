@@ -265,7 +265,7 @@ def profile(
     most: int = 2,
     threads: int = 1,
 ) -> dict[str, Any]:
-    """Profile the contexts that a plan needs, over all routes of its flows.
+    """Simulate the mixtures (contexts) of traffic that a plan needs, over all routes of its flows.
 
     A context is a mixture of up to `most` kinds of traffic, each of a route and a size, in shares
     on a grid. `sizes` in bytes, on `paths` (default: all), add the traffic of tenants that are not

@@ -61,7 +61,7 @@ class InputError(AccelflowError):
 
     @classmethod
     def of(cls, error: AccelflowError) -> "InputError":
-        """Return an InputError with the message and the place of `error`, from the native code."""
+        """Return an InputError with the message and the place of `error`, raised by native code."""
         return cls(str(error), error.place)
 
     def at(self, place: str) -> "InputError":

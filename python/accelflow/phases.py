@@ -195,7 +195,7 @@ class RecordedCosts(TypedDict, total=False):
 
 
 class OperationCosts(TypedDict, total=False):
-    """The cost of each operation. An operation without a cost must not occur."""
+    """The core time of each operation. A workload must not use an operation without one."""
 
     source: Required[Literal["operations"]]
     TCP: OperationCost

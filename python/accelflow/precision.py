@@ -157,7 +157,10 @@ def until_precise(
 
 
 def check_replications(seeds: int) -> int:
-    """Return `seeds`, or the default for 1. Raises InputError for fewer than five."""
+    """Return the number of seeds of a run with a precision: `seeds`, or if that is 1 the default.
+
+    Raises InputError for 2 to 4.
+    """
     if seeds == 1:
         return REPLICATIONS
     if seeds < 5:

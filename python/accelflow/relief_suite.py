@@ -56,13 +56,16 @@ def relief_suite(
     warmup: int = 30,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Simulate the suite: throughputs, the ratios of AccelFlow over RELIEF, and their means.
+    """Simulate RELIEF's suite of applications under RELIEF and AccelFlow (Fig. 15).
+
+    The result, an object of :data:`SCHEMA`, has throughputs, the ratios of AccelFlow over RELIEF
+    and their means.
 
     `reading` is a key of :data:`READINGS`: RELIEF's release, with 2.0 us of the manager per
     interrupt; AccelFlow's text, with 1.5 us per task; AccelFlow with results passed by memory
     pointers; or AccelFlow with earliest-deadline-first queues. `applications` are names, by default
-    all five. Each run has `graphs` graphs, and percentiles exclude the first `warmup`. `seed` is
-    that of random arrivals.
+    all five. Each run has `graphs` task graphs, and percentiles exclude the first `warmup`. `seed`
+    is that of random arrivals.
 
     ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: a
     bottleneck unit that computes all the time, over RELIEF with one graph at a time. If RELIEF

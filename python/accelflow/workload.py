@@ -103,8 +103,8 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
     The result, a tree of dicts and lists, needs no other files and can be simulated. Referenced
     Python modules run in separate processes. Emits a WorkloadWarning for each trace that no service
-    uses. Raises InputError as :func:`read_workload`, for a file that it names and that cannot be
-    read, and for traces that cannot run.
+    uses. Raises InputError as :func:`read_workload`, for a file that the workload names and that
+    cannot be read, and for traces that cannot run.
     """
     path = Path(path)
     text, folder = _text(path), path.parent

@@ -78,7 +78,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     help="Find the value of this parameter, such as acceleration_ratio, that reaches --goal.",
 )
 @click.option("--goal", metavar="OF:GAIN", help="speedup:GAIN% or latency:GAIN%, for --seek.")
-@click.option("--simulate", is_flag=True, help="Also execute the offloads, event by event.")
+@click.option("--simulate", is_flag=True, help="Also simulate the offloads, event by event.")
 @click.option(
     "--threads", type=int, default=64, show_default=True, help="With --simulate: threads of a host."
 )

@@ -183,7 +183,7 @@ def _promises(flow: dict[str, Any]) -> list[str]:
 )
 @_AS_JSON
 def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None:
-    """Profile the contexts of the flows of FILE, over all their routes.
+    """Simulate mixtures (contexts) of the traffic of the flows of FILE, over all their routes.
 
     A combination of flows is SLO-Friendly if the platform meets the SLOs of all of them at once,
     and otherwise SLO-Violating. With --size, FILE may have no flows: the table serves tenants that

@@ -53,12 +53,12 @@ class Lengths:
 class Evaluation:
     """An evaluated point of the search: its scenario, and its distance from the paper's figures.
 
-    `stage` is the part of the search that proposed it. `findings` compare the rows marked `fit`
-    with the paper's, and `rows` are our figures. Figures are reductions; a reduction r means a
-    latency ratio of 1 - r. `distance` is the root mean square difference between the logarithms of
-    our ratios and the paper's: 0.1 is about a tenth of a latency. It is infinite if a figure could
-    not be computed. `noise` is its standard error over the `seeds` by the jackknife, and `steady`
-    is true if it is small enough.
+    `stage` is the part of the search that proposed it. `findings` compare our figures with the
+    paper's figures marked `fit`, and `rows` are our figures by key. Figures are reductions; a
+    reduction r means a latency ratio of 1 - r. `distance` is the root mean square difference
+    between the logarithms of our ratios and the paper's: 0.1 is about a tenth of a latency. It is
+    infinite if a figure could not be computed. `noise` is its standard error over the `seeds` by
+    the jackknife, and `steady` is true if it is small enough.
     """
 
     scenario: Scenario

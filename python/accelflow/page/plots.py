@@ -172,7 +172,7 @@ def dots(  # noqa: PLR0913 (options, by name)
 ) -> dict[str, Any]:
     """Draw dots at the column `value`, coloured by name, on a line for each of `rows`.
 
-    `limit` names the column of a tick.
+    `limit` names a column whose value a tick marks on each line.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
     axis: dict[str, Any] = {"format": ".0%"} if share else {}
@@ -219,8 +219,8 @@ def lines(  # noqa: PLR0913 (options, by name)
     """Draw a line through the columns `x` and `y` for each of `names`, with its colour and dashes.
 
     `x` and `y` are Vega-Lite encodings without field and type. `cursor` is a parameter: a vertical
-    line marks its value of `y`. `limit` names the column of a dashed line. With `steps`, a value
-    holds until the next one.
+    line marks its value of `y`. `limit` names a column that is drawn as a dashed line. With
+    `steps`, a value holds until the next one.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]

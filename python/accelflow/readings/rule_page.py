@@ -25,7 +25,7 @@ _RULE: Final = (
 
 
 def rule_section(found: Readings) -> list[str]:
-    """Return the lines of the section; empty without results of Fig. 11."""
+    """Return the lines of the section on how defaults are chosen; none without Fig. 11."""
     decided = decisions(found)
     if not decided:
         return []

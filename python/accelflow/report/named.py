@@ -29,7 +29,7 @@ class Named(Generic[_Part]):
     part: ClassVar[str]
 
     def parts(self) -> dict[str, _Part]:
-        """Return the parts by name, in order."""
+        """Return the parts, systems or services, by name and in order."""
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> _Part:
@@ -48,17 +48,17 @@ class Named(Generic[_Part]):
         return len(self.parts())
 
     def keys(self) -> KeysView[str]:
-        """Return the names of the parts, as a mapping's method does."""
+        """Return the names of the systems or services, in order."""
         return self.parts().keys()
 
     def values(self) -> ValuesView[_Part]:
-        """Return the parts, as a mapping's method does."""
+        """Return the results of the systems or services, in order."""
         return self.parts().values()
 
     def items(self) -> ItemsView[str, _Part]:
-        """Return pairs of a name and a part, as a mapping's method does."""
+        """Return pairs of a name and the results of that system or service."""
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:
-        """Return the part called `name`; None if there is none."""
+        """Return the system or service called `name`; None if there is none."""
         return self.parts().get(name)
