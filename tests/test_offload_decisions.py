@@ -176,7 +176,7 @@ def test_command_decides_and_seeks() -> None:
         ),
         (
             ("fig20.toml", "--goal", "speedup:1%"),
-            "--goal = 'speedup:1%': must be left out without --seek",
+            "--goal = 'speedup:1%': must be left out unless --seek is given",
         ),
     ):
         assert message in refusal(str(EXAMPLES / arguments[0]), *arguments[1:])

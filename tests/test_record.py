@@ -149,7 +149,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         ),
         (
             ("--from", "http://127.0.0.1:9", "--service", ADD),
-            "must be an operators' port that answers",
+            "must be the operators' port of a running server",
         ),
         (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
         (

@@ -23,7 +23,7 @@ def find_setup(text: str) -> Callable[[Server], object]:
         raise refused(
             "MODULE:FUNCTION",
             text,
-            "must be the names of a module and a function, with a colon between",
+            "must have the form MODULE:FUNCTION",
         )
     # Unlike `python -m`, an installed command does not find modules of the working directory.
     if "" not in sys.path:

@@ -37,7 +37,10 @@ class KeptRuns:
     """
 
     def __init__(self, place: Path, *settings: object) -> None:
-        """Keep runs in `place`; `settings` are the inputs of results other than their scenario."""
+        """Keep runs in the folder `place`.
+
+        `settings` are all inputs that determine results besides the scenario.
+        """
         self._place, self._settings = place, settings
         self._used: set[Path] = set()
 

@@ -97,7 +97,7 @@ class HasDocument(Protocol):
     """An object that converts itself to the content of a file, such as a workload in Python."""
 
     def to_document(self) -> Mapping[str, Any]:
-        """Return the document: texts, numbers, lists and mappings."""
+        """Return the content of the file as mappings, lists, strings and numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,8 +410,8 @@ def _plain_time(shaping: Shaping) -> dict[str, Any]:
             raise refused(
                 f"shaping: {name}",
                 value,
-                "must be None: the simulated server counts traces and the bytes of their first "
-                "operations, with accelflow.arcus.RateLimiter",
+                "must be None in a simulation; limit a tenant's traces or bytes with "
+                "accelflow.arcus.RateLimiter",
             )
     return {"accelerator_s_per_s": None, **given}
 

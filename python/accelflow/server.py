@@ -230,7 +230,7 @@ class Server:
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
         if threading.current_thread() is self._coroutines.thread:
-            message = "a coroutine handler cannot stop its server: another thread can"
+            message = "a coroutine handler cannot stop its server; call stop from another thread"
             raise AccelflowError(message)
         cut_off = self._native.stop(grace_s)
         self._coroutines.stop()

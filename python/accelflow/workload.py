@@ -85,7 +85,7 @@ def is_file(workload: object) -> bool:
 
 
 def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the tree of the workload in the file at `path`, TOML or JSON.
+    """Return the workload in the file at `path`, TOML or JSON, as a tree of dicts and lists.
 
     The files to which it refers (traces, recordings, CSV) are not read. Raises InputError for a
     file that cannot be read, and for the first value that is not allowed, with its line and column.
@@ -99,12 +99,12 @@ def read_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the tree of the workload in the file at `path`, including the files it refers to.
+    """Return the workload in the file at `path` with the content of the files it refers to.
 
-    The tree needs no other files and can be simulated. Referenced Python modules run in separate
-    processes. Emits a WorkloadWarning for each trace that no service uses. Raises InputError as
-    :func:`read_workload`, for a file that it names and that cannot be read, and for traces that
-    cannot run.
+    The result, a tree of dicts and lists, needs no other files and can be simulated. Referenced
+    Python modules run in separate processes. Emits a WorkloadWarning for each trace that no service
+    uses. Raises InputError as :func:`read_workload`, for a file that the workload names and that
+    cannot be read, and for traces that cannot run.
     """
     path = Path(path)
     text, folder = _text(path), path.parent

@@ -123,7 +123,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     type=float,
     default=10.0,
     show_default=True,
-    help="With --recording: speedup A of every accelerator.",
+    help="With --recording: the speedup (A) of every accelerator.",
 )
 @click.option(
     "--out",
@@ -186,7 +186,7 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
     useless = f", since it does nothing for {source}"
     left_out(context, useless, (*allowed, "file", "measure", "as_json"))
     if options["goal"] is not None and options["seek"] is None:
-        raise refused("--goal", options["goal"], "must be left out without --seek")
+        raise refused("--goal", options["goal"], "must be left out unless --seek is given")
     if options["seek"] is not None and options["goal"] is None:
         raise refused("--goal", LEFT_OUT, "must be given with --seek, such as speedup:8%")
 

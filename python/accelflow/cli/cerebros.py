@@ -35,10 +35,13 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
 
 
 @click.group("cerebros", invoke_without_command=True)
-@_parameter("rpc_cycles", "Cycles of the RPC layer for a request, all on the core [4500].")
+@_parameter(
+    "rpc_cycles", "Cycles of the RPC layer for a request, if the core does all of it [4500]."
+)
 @_parameter("payload_share_ratio", "Payload manipulation's share of --rpc-cycles [0.60].")
 @_parameter(
-    "dispatch_share_ratio", "Dispatch's share of --rpc-cycles [0.0544]; the rest is headers."
+    "dispatch_share_ratio",
+    "Dispatch's share of --rpc-cycles [0.0544]; the rest is header processing.",
 )
 @_parameter("header_tasks", "Header tasks of a request, nested RPCs included [4].")
 @_parameter("payload_tasks", "Payload tasks of a request [4].")
@@ -67,7 +70,8 @@ def cerebros(
     if context.invoked_subcommand is not None:
         if given or as_json or report_file:
             raise click.UsageError(
-                f"put the options after '{context.invoked_subcommand}', which has its own"
+                f"options must follow '{context.invoked_subcommand}': it does not use those "
+                "of 'cerebros'"
             )
         return
     check_report(report_file)
@@ -169,7 +173,7 @@ _PAPER_OFFLOADS: Final = (
     "--malformed",
     "malformed_ratio",
     default=0.0,
-    help="Share of requests that match no schema [0].",
+    help="Share of requests whose content matches no schema [0].",
 )
 @click.option(
     "--set",
@@ -206,7 +210,10 @@ def simulate(
     if twice is not None:
         raise refused("--design", twice, "must be given only once")
     if affinity and tuple(designs) != ("Full",):
-        allowed = "must be given together with --design Full alone, which knows the function"
+        allowed = (
+            "must be given together with --design Full and no other design, "
+            "as only Full knows the function"
+        )
         raise refused("--affinity", GIVEN, allowed)
     files = [given.pop(name) for name in ("interface", "recording", "include_dirs")]
     served = _served(service, *files)

@@ -99,7 +99,9 @@ def companions(**options: Any) -> None:
         _together(out, seed, threads, as_json=as_json, program=options["program"])
         return
     if options["program"]:
-        raise refused("--measure", options["program"], f"must be left out without {_TOGETHER}")
+        raise refused(
+            "--measure", options["program"], f"must be left out unless PAPER is {_TOGETHER}"
+        )
     if options["again"]:
         outcome = papers.read(out / "results.json")
     else:

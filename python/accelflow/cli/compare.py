@@ -207,7 +207,7 @@ _DEFAULT = simulation.Scenario()
     help="SLO of each service, as a multiple of its mean response time on an idle server.",
 )
 @click.option(
-    "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of everything random."
+    "--seed", type=int, default=_DEFAULT.seed, show_default=True, help="Seed of all random numbers."
 )
 @click.option(
     "--seeds",
@@ -371,7 +371,7 @@ def _loads_asked(
     try:
         factors = tuple(float(factor) for factor in listed.split(","))
     except ValueError:
-        allowed = "must be numbers with commas between them, such as 0.5,1,2, or none"
+        allowed = "must be numbers separated by commas, such as 0.5,1,2, or none"
         raise refused("--loads", listed, allowed) from None
     comparing.check_loads(scenario, factors)
     return factors

@@ -14,7 +14,7 @@ __all__ = ["plain_warnings"]
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print each warning of a workload's file as one line on standard error."""
+    """Print each warning about a workload's file as one line on standard error."""
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", WorkloadWarning)
         yield

@@ -22,7 +22,11 @@ def _fixable() -> list[str]:
 
 @click.command("fit")
 @click.option(
-    "--evaluations", type=int, default=120, show_default=True, help="Number of points to try."
+    "--evaluations",
+    type=int,
+    default=120,
+    show_default=True,
+    help="Number of points (sets of parameter values) to try.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the search.")
 @click.option(
@@ -37,14 +41,15 @@ def _fixable() -> list[str]:
     type=int,
     default=_LENGTHS.seeds,
     show_default=True,
-    help="Initial number of simulations of each system at each point.",
+    help="Number of seeds with which each point is first simulated.",
 )
 @click.option(
     "--noise",
     type=float,
     default=_LENGTHS.noise,
     show_default=True,
-    help="Add seeds to a point until its distance has this standard error.",
+    help="Simulate a point with more seeds until its distance from the paper has at most "
+    "this standard error.",
 )
 @click.option(
     "--fix",

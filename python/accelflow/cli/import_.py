@@ -364,7 +364,7 @@ def _spans(command: _Command) -> _Command:
             "--window-spans",
             type=int,
             metavar="NUMBER",
-            help="Most spans of unfinished traces in memory. Default: 200,000.",
+            help="The largest number of spans of unfinished traces in memory. Default: 200,000.",
         ),
         _NAME,
         _OUT,

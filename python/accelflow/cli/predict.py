@@ -67,7 +67,7 @@ def _share(option: str, percent: float) -> float:
     "--arguments",
     type=_FILE,
     metavar="FILE",
-    help="Arguments of the calls: a JSON object in each line, taken in turn. Default: none.",
+    help="Arguments of the calls: a JSON object in each line, used in turn. Default: no arguments.",
 )
 @click.option(
     "--workload",
@@ -91,7 +91,7 @@ def _share(option: str, percent: float) -> float:
     default=100.0 * _DEFAULT.recorded_load,
     show_default=True,
     metavar="PERCENT",
-    help="The load at which the recording is made.",
+    help="The load during the recording, in percent as for --loads.",
 )
 @click.option(
     "--seconds",

@@ -45,7 +45,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     type=float,
     default=10.0,
     show_default=True,
-    help="Speedup of a category by its accelerator.",
+    help="Assumed speedup of each category by an accelerator.",
 )
 @click.option(
     "--sample-type",

@@ -52,7 +52,7 @@ class _Settings:
     "--from",
     "address",
     metavar="http://HOST:PORT",
-    help="Read the recording of a running server, from its operators' port.",
+    help="Read the recording of a running server, from its HTTP port for operators.",
 )
 @click.option(
     "--service",
@@ -235,19 +235,19 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         raise refused(
             "--from",
             address,
-            f"must be an operators' port that sends a recording: {message or error}",
+            f"must be the operators' port of a server that records: {message or error}",
         ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         message = why(reason) if isinstance(reason, Exception) else str(reason)
         raise refused(
-            "--from", address, f"must be an operators' port that answers: {message}"
+            "--from", address, f"must be the operators' port of a running server: {message}"
         ) from error
     try:
         text: str = data.decode()
         _native.check_recording(text)
     except (UnicodeDecodeError, AccelflowError) as error:
         raise refused(
-            "--from", address, f"must be an operators' port that sends a recording: {error}"
+            "--from", address, f"must be the operators' port of a server that records: {error}"
         ) from error
     return text

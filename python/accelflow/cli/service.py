@@ -128,7 +128,7 @@ def _print_origin(origin: dict[str, Any] | None) -> None:
     type=WRITTEN,
     metavar="FILE.toml",
     show_default="NAME.toml",
-    help="File to write. One that exists is kept.",
+    help="File to write, which must not exist yet.",
 )
 def new(name: str, like: str | None, out: Path | None) -> None:
     """Write a commented file of services called NAME, ready to be edited and compared."""

@@ -130,7 +130,7 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether our figure certainly agrees with the paper's."""
+        """Whether the verdict is that our figure agrees with the paper's, or is as printed."""
         return self.verdict in (Verdict.AGREES, Verdict.AS_PRINTED)
 
     @property

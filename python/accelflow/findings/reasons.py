@@ -34,7 +34,7 @@ _COMMON: Final = ("class", "text", "proofs", "choices")
 
 @dataclass(frozen=True, kw_only=True)
 class Reason:
-    """The reason why our figure differs from the paper's.
+    """The recorded reason why our figure differs from the paper's, for a page of results.
 
     `kind` is one of :data:`CLASSES`, or empty for a reason that a simulator gives. `text` is a
     sentence with the reason. `proofs` name proofs from the paper's printed figures, and `measures`

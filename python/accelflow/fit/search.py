@@ -35,6 +35,7 @@ class Fit:
     """The outcome of a search for parameters.
 
     It was asked for at most `asked` points of these `lengths`, with `seed` and the `fixed` values.
+
     `default` is the default scenario with the `fixed` values, the start of the search.
     `evaluations` are all points in order. `finalists` are the best points with more seeds, among
     them the default if the bounds allow it, and `best` is the best finalist. `lengths`, `asked`

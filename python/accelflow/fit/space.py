@@ -204,7 +204,7 @@ class Optimiser:
 
     @property
     def generation_size(self) -> int:
-        """The number of points in a generation."""
+        """The number of points that :meth:`ask` proposes together."""
         return int(self._engine.population_size)
 
     def ask(self) -> list[Place]:

@@ -29,7 +29,7 @@ class Named(Generic[_Part]):
     part: ClassVar[str]
 
     def parts(self) -> dict[str, _Part]:
-        """Return the parts by name, in order."""
+        """Return the parts, systems or services, by name and in order."""
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> _Part:
@@ -52,7 +52,7 @@ class Named(Generic[_Part]):
         return self.parts().keys()
 
     def values(self) -> ValuesView[_Part]:
-        """Return the parts."""
+        """Return the results of the systems or services, in order."""
         return self.parts().values()
 
     def items(self) -> ItemsView[str, _Part]:
@@ -60,5 +60,5 @@ class Named(Generic[_Part]):
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:
-        """Return the part called `name`; None if there is none."""
+        """Return the system or service called `name`; None if there is none."""
         return self.parts().get(name)
