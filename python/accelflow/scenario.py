@@ -113,9 +113,6 @@ class Scenario:
     :func:`accelflow.simulation.orchestrators`, and all services. All of
     :func:`accelflow.simulation.systems` are allowed, also in the paper's spelling.
 
-    `placement` is ``colocated`` (all services on one server) or ``isolated`` (a server for each).
-    `arrivals` is the process by which requests arrive, and `seed` that of everything random.
-
     `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
     this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
     paper's shares and `tcp_cost_ns`, the cost of TCP on a core. The workload sets the default:
