@@ -63,7 +63,7 @@ def test_small_payloads_stay_on_the_calling_thread_with_the_same_results(name: s
         handle = ensemble.enqueue(name, payload, call=call)
         assert handle.done()
         here = handle.wait()
-        assert ensemble.small == 1
+        assert ensemble.too_small == 1
         assert all(counted["done"] == 0 for counted in ensemble.counters().values())
     assert (here.visits, here.steps, here.sent) == (inline.visits, inline.steps, inline.sent)
     assert [(end.trace, end.data) for end in here.arrivals] == [
@@ -74,7 +74,7 @@ def test_small_payloads_stay_on_the_calling_thread_with_the_same_results(name: s
 def test_payloads_of_the_threshold_and_above_are_handed_over() -> None:
     with Ensemble(least_bytes=len(REQUEST)) as ensemble:
         assert ensemble.enqueue("T1", REQUEST).wait().arrivals
-        assert ensemble.small == 0
+        assert ensemble.too_small == 0
         assert ensemble.counters()["TCP"]["done"] == 1
 
 

@@ -1026,7 +1026,7 @@ class TraceEnsemble:
         Raises TraceError once closed.
         """
     @property
-    def small(self) -> int:
+    def too_small(self) -> int:
         """The number of traces that calling threads ran themselves, for small payloads.
 
         Raises TraceError once closed.

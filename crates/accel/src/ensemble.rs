@@ -14,10 +14,10 @@ use crate::bodies::ser::Ser;
 use crate::bodies::tcp::Tcp;
 use crate::bodies::tls::{Decr, Encr};
 use crate::codec::Codec;
+use crate::custom::{self, CustomBody};
 use crate::error::AccelError;
 use crate::job::Job;
 use crate::limits::Limits;
-use crate::own::{self, OwnBody};
 use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
@@ -60,7 +60,7 @@ impl Default for Settings {
 /// transformations between formats.
 pub struct Ensemble {
     bodies: [Box<dyn Accelerator>; Accel::COUNT],
-    own: Vec<Box<dyn OwnBody>>,
+    own: Vec<Box<dyn CustomBody>>,
     limits: Limits,
 }
 
@@ -119,7 +119,7 @@ impl Ensemble {
 
     /// Adds the body of a custom accelerator. It replaces a body for the accelerator of the same
     /// name.
-    pub fn add(&mut self, body: Box<dyn OwnBody>) {
+    pub fn add(&mut self, body: Box<dyn CustomBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
         self.own.push(body);
@@ -135,7 +135,7 @@ impl Ensemble {
         let mut bodies = self.own.iter_mut();
         let body = bodies.find(|body| body.kind().name() == kind.name());
         let body = body.ok_or_else(|| AccelError::no_body(kind))?;
-        own::run(body.as_mut(), kind, job, &self.limits)
+        custom::run(body.as_mut(), kind, job, &self.limits)
     }
 
     /// Replaces each of the nine accelerators by the result of `wrap` for it, for example to
@@ -157,7 +157,7 @@ impl Ensemble {
         match self.bodies.get_mut(accel.index()) {
             Some(body) => body.run(job),
             // Only a trace memory has its name and declaration: see `run_own`.
-            None => Err(AccelError::own(
+            None => Err(AccelError::custom(
                 &accel.to_string(),
                 "not one of the paper's nine accelerators",
             )),

@@ -414,9 +414,9 @@ pub enum AccelError {
         /// How to convert the payload; may be empty.
         hint: &'static str,
     },
-    /// A custom accelerator cannot process the message: see [`AccelError::own`].
+    /// A custom accelerator cannot process the message: see [`AccelError::custom`].
     #[error("{name}: {why}")]
-    Own {
+    Custom {
         /// The name of the custom accelerator.
         name: String,
         /// The stable name of the kind of error.
@@ -484,7 +484,7 @@ impl AccelError {
             AccelError::NoCore => "no_core",
             AccelError::WrongFormat { .. } => "wrong_format",
             AccelError::NoCall { .. } => "no_call",
-            AccelError::Own { reason, .. } => reason,
+            AccelError::Custom { reason, .. } => reason,
         }
     }
 

@@ -68,7 +68,7 @@ pub enum ImportError {
     },
     /// The files contain no request.
     #[error("FILE = {}: must have at least one request: {why}", quoted(files))]
-    Nothing {
+    NoRequests {
         /// The paths of the files.
         files: String,
         /// What the files contain instead.

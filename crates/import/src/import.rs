@@ -161,7 +161,7 @@ fn nothing(origin: &Origin, findings: &Findings) -> ImportError {
         None => "the files have no spans of this kind".to_owned(),
     };
     let files: Vec<&str> = origin.files.iter().map(|(name, _)| name.as_str()).collect();
-    ImportError::Nothing {
+    ImportError::NoRequests {
         files: files.join(", "),
         why,
     }

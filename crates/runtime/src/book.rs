@@ -4,7 +4,7 @@
 use std::ops::DerefMut;
 
 use accelflow_accel::{Call, Job};
-use accelflow_trace::{Accel, Fault, Format, Joins, Seat, Visit};
+use accelflow_trace::{Accel, Fault, Format, JoinArm, Joins, Visit};
 
 use crate::caller::{ERROR_TRACES, error_reply};
 use crate::error::{Cause, Failure, TraceError};
@@ -131,17 +131,17 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         execution.job.direction = accelflow_accel::Direction::Receive;
     }
 
-    /// Returns the number and the seat of a new execution that the execution at `seat` forks.
-    pub(crate) fn fork(&mut self, seat: Option<Seat>) -> (usize, Option<Seat>) {
-        let seat = self.joins.fork(seat);
-        (self.number(), seat)
+    /// Returns the number and the join arm of a new execution that the execution at `join_arm` forks.
+    pub(crate) fn fork(&mut self, join_arm: Option<JoinArm>) -> (usize, Option<JoinArm>) {
+        let join_arm = self.joins.fork(join_arm);
+        (self.number(), join_arm)
     }
 
-    /// Returns the number and the seat of a new execution that `execution` scatters. A join waits
+    /// Returns the number and the join arm of a new execution that `execution` scatters. A join waits
     /// for both.
-    pub(crate) fn scatter(&mut self, execution: &mut Execution) -> (usize, Option<Seat>) {
-        let [own, other] = self.joins.scatter(execution.seat);
-        execution.seat = Some(own);
+    pub(crate) fn scatter(&mut self, execution: &mut Execution) -> (usize, Option<JoinArm>) {
+        let [own, other] = self.joins.scatter(execution.join_arm);
+        execution.join_arm = Some(own);
         (self.number(), Some(other))
     }
 
@@ -153,9 +153,9 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
     /// Handles the arrival of an execution at a join. All but the last wait. The last one continues
     /// with the first arm's job, which then has the payloads of all arms in order.
     pub(crate) fn meet(&mut self, last: Execution) -> Result<Option<Execution>, Cause> {
-        let seat = last.seat.ok_or(Fault::NoJoin)?;
+        let join_arm = last.join_arm.ok_or(Fault::NoJoin)?;
         let arm = last.arm;
-        let Some((arms, outer)) = self.joins.arrive(seat, last) else {
+        let Some((arms, outer)) = self.joins.arrive(join_arm, last) else {
             return Ok(None);
         };
         let mut arms = arms.into_iter();
@@ -167,7 +167,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
             self.put_back(&mut other, true);
             others.push(other.job);
         }
-        (first.arm, first.seat) = (arm, outer);
+        (first.arm, first.join_arm) = (arm, outer);
         match first.job.join(&others) {
             Ok(()) => Ok(Some(first)),
             Err(error) => {

@@ -142,7 +142,7 @@ impl Cause {
     /// messages.
     pub(crate) fn at(self, accelerator: Accel) -> Cause {
         Cause {
-            accelerator: Some(accelerator).filter(|accel| accel.own_number().is_none()),
+            accelerator: Some(accelerator).filter(|accel| accel.custom_number().is_none()),
             ..self
         }
     }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use accelflow_accel::{Call, Direction, Job, Session};
-use accelflow_trace::{Accel, Field, Image, Operand, Seat};
+use accelflow_trace::{Accel, Field, Image, JoinArm, Operand};
 
 use crate::error::Cause;
 use crate::outcome::{Message, Step};
@@ -13,8 +13,8 @@ use crate::peer::Peer;
 pub(crate) struct Execution {
     pub(crate) job: Job,
     pub(crate) arm: usize,
-    /// The seat of this execution among those that a join waits for.
-    pub(crate) seat: Option<Seat>,
+    /// The place of this execution among those that a join waits for.
+    pub(crate) join_arm: Option<JoinArm>,
     pub(crate) connection: Connection,
     /// Whether the execution has called an accelerator.
     pub(crate) begun: bool,
@@ -47,7 +47,7 @@ impl Execution {
         Execution {
             job,
             arm: 0,
-            seat: None,
+            join_arm: None,
             connection,
             begun: false,
             sent: false,
@@ -60,7 +60,7 @@ impl Execution {
         Execution {
             job: self.job.fork(Session::default()),
             arm: 0,
-            seat: None,
+            join_arm: None,
             connection: Connection::None,
             begun: true,
             sent: false,

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use accelflow_trace::{Accel, Field, Seat, Visit, Walker};
+use accelflow_trace::{Accel, Field, JoinArm, Visit, Walker};
 
 use crate::bodies::Bodies;
 use crate::book::Book;
@@ -81,7 +81,7 @@ impl<'r, B: Bodies> Run<'r, B> {
                 guard(|| self.bodies.transform(change, &mut execution.job))
             }
             Visit::Fork => {
-                let place = self.book.fork(execution.seat);
+                let place = self.book.fork(execution.join_arm);
                 self.start(place);
                 Ok(())
             }
@@ -124,11 +124,11 @@ impl<'r, B: Bodies> Run<'r, B> {
         Ok(())
     }
 
-    fn start(&mut self, (arm, seat): (usize, Option<Seat>)) {
+    fn start(&mut self, (arm, join_arm): (usize, Option<JoinArm>)) {
         if let Some(execution) = &self.current {
             self.waiting.push_back(Execution {
                 arm,
-                seat,
+                join_arm,
                 ..execution.fork()
             });
         }

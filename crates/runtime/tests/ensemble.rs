@@ -553,6 +553,6 @@ fn an_ensemble_of_nobody_is_refused() {
         ),
     ] {
         let made = Pools::start(settings, || Ensemble::with_cores(1));
-        assert!(matches!(made, Err(PoolError::Nothing(found)) if found == name));
+        assert!(matches!(made, Err(PoolError::Zero(found)) if found == name));
     }
 }

@@ -255,7 +255,7 @@ proptest! {
             prop_assert_eq!(run(&mut inline, payload, diary()), found);
         }
         let small = payloads.iter().filter(|payload| payload.len() < settings.least_bytes);
-        prop_assert_eq!(pools.small(), small.count() as u64);
+        prop_assert_eq!(pools.too_small(), small.count() as u64);
         prop_assert_eq!(pools.running(), 0);
     }
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 // quoted: begin
-use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
+use accelflow_accel::{AccelError, CustomBody, Fact, Input, Output};
 use accelflow_trace::{Directions, FactType, Format, Kind, KindError};
 
 /// Makes a grey image of a coloured one, as the first accelerator of RELIEF's vision pipelines. A
@@ -21,13 +21,13 @@ impl Grayscale {
     }
 }
 
-impl OwnBody for Grayscale {
+impl CustomBody for Grayscale {
     fn kind(&self) -> &Kind {
         &self.kind
     }
 
     fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
-        let refuse = |why: &str| AccelError::own(self.kind.name(), why);
+        let refuse = |why: &str| AccelError::custom(self.kind.name(), why);
         let (size, pixels) = input
             .bytes
             .split_first_chunk::<4>()
@@ -76,7 +76,7 @@ impl Crc32 {
     }
 }
 
-impl OwnBody for Crc32 {
+impl CustomBody for Crc32 {
     fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -93,7 +93,7 @@ impl OwnBody for Crc32 {
 /// A body of `kind` that does what a function says.
 struct Odd<F>(Kind, F);
 
-impl<F: FnMut() -> Result<Output, AccelError> + Send> OwnBody for Odd<F> {
+impl<F: FnMut() -> Result<Output, AccelError> + Send> CustomBody for Odd<F> {
     fn kind(&self) -> &Kind {
         &self.0
     }
@@ -103,7 +103,7 @@ impl<F: FnMut() -> Result<Output, AccelError> + Send> OwnBody for Odd<F> {
     }
 }
 
-fn node(body: &dyn OwnBody) -> Node {
+fn node(body: &dyn CustomBody) -> Node {
     Node::Kind(Arc::new(body.kind().clone()))
 }
 
@@ -276,7 +276,7 @@ fn a_body_that_fails_makes_the_trace_fall_back() {
 
 #[test]
 fn bodies_that_do_not_fit_the_trace_are_refused() {
-    let with = |body: Box<dyn OwnBody>| {
+    let with = |body: Box<dyn CustomBody>| {
         let mut ensemble = Ensemble::with_cores(4).unwrap();
         ensemble.add(body);
         let mut executor = Executor::new(library().link().unwrap(), ensemble);

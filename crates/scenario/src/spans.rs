@@ -6,7 +6,7 @@ use accelflow_import::{SpanWriter, Wait};
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::observe;
 use accelflow_sim::plan::{ChainPlan, PhasePlan, Plan, ServicePlan};
-use accelflow_sim::{Awaited, Happening, Observer, Seen};
+use accelflow_sim::{Awaited, Observer, RequestEvent, Seen};
 use accelflow_units::Time;
 
 use crate::checked::Checked;
@@ -88,18 +88,18 @@ impl<W: Write> Observer for Spans<'_, W> {
             },
         };
         match seen.what {
-            Happening::Arrived => self.writer.arrived(service, request, at),
-            Happening::Application(time) => {
+            RequestEvent::Arrived => self.writer.arrived(service, request, at),
+            RequestEvent::Application(time) => {
                 self.writer.application(service, request, at, ns(time));
             }
-            Happening::Sent(awaited) => self.writer.sent(service, request, at, wait(awaited)),
-            Happening::Answered(awaited) => {
+            RequestEvent::Sent(awaited) => self.writer.sent(service, request, at, wait(awaited)),
+            RequestEvent::Answered(awaited) => {
                 let written = self.writer.answered(service, request, at, wait(awaited));
                 if let Err(error) = written {
                     self.failed.get_or_insert(error);
                 }
             }
-            Happening::Responded { error, chain } => {
+            RequestEvent::Responded { error, chain } => {
                 let error = error.then_some(chain);
                 if let Err(error) = self.writer.responded(service, request, at, error) {
                     self.failed.get_or_insert(error);

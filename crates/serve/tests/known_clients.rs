@@ -344,7 +344,7 @@ fn identities_need_a_server_that_asks() {
     server.set_tenants(named).expect("they can be told apart");
     let refused = server.start("127.0.0.1:0".parse().expect("an address"));
     let error = refused.expect_err("nobody proves anything");
-    let expected = TenantError::Unproven("batch".to_owned());
+    let expected = TenantError::NoClientCertificates("batch".to_owned());
     assert!(matches!(&error, ServeError::Tenants(it) if *it == expected));
     assert_eq!(
         error.to_string(),

@@ -122,7 +122,10 @@ fn promises_are_given_as_long_as_there_is_room() {
         ..Shaping::default()
     };
     let refused = running.reshape("a", shaping);
-    assert_eq!(refused, Err(TenantError::Controlled("a".to_owned())));
+    assert_eq!(
+        refused,
+        Err(TenantError::TimeLimitUnderControl("a".to_owned()))
+    );
     running
         .reshape("a", Shaping::default())
         .expect("other limits are the operator's");

@@ -32,7 +32,7 @@ impl TokenBucket {
             level: Level {
                 registers,
                 tokens: u64::from(registers.bucket()),
-                owed: 0,
+                debt: 0,
                 refilled: at.0,
                 settled: at.0,
             },
@@ -79,7 +79,7 @@ impl TokenBucket {
     pub fn take(&mut self, cost: u64, at: Cycles) -> Result<bool, ShapingError> {
         self.check(at)?;
         self.settle(at);
-        let enough = self.level.owed == 0 && self.level.tokens >= cost;
+        let enough = self.level.debt == 0 && self.level.tokens >= cost;
         if enough {
             self.level.tokens -= cost;
         }
@@ -87,13 +87,13 @@ impl TokenBucket {
     }
 
     /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, even if
-    /// the bucket has fewer: the missing ones become a debt ([`TokenBucket::owed`]) that refills
+    /// the bucket has fewer: the missing ones become a debt ([`TokenBucket::debt`]) that refills
     /// repay first. Use it for a cost that is known only after the work is done.
     pub fn charge(&mut self, cost: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         let paid = self.level.tokens.min(cost);
         self.level.tokens -= paid;
-        self.level.owed = self.level.owed.saturating_add(cost - paid);
+        self.level.debt = self.level.debt.saturating_add(cost - paid);
     }
 
     /// Returns tokens that were spent for work which was not done, in cycle `at`, or in the last
@@ -106,8 +106,8 @@ impl TokenBucket {
 
     /// Returns the debt in tokens (spent without being there, [`TokenBucket::charge`]) in cycle
     /// `at`, or in the last settled cycle if that is later.
-    pub fn owed(&self, at: Cycles) -> u64 {
-        self.level_at(at).owed
+    pub fn debt(&self, at: Cycles) -> u64 {
+        self.level_at(at).debt
     }
 
     /// Replaces the registers from cycle `at` on. The change is later if cycle `at` is already
@@ -154,7 +154,7 @@ struct Level {
     tokens: u64,
     /// Owed tokens, which were spent before they were available. While some are owed, the bucket is
     /// empty.
-    owed: u64,
+    debt: u64,
     /// The cycle of the last refill, or of the start. The timer counts the cycles since then.
     refilled: u64,
     settled: u64,
@@ -182,8 +182,8 @@ impl Level {
 
     /// Repays owed tokens first, then adds the rest to the bucket.
     fn add(&mut self, tokens: u64) {
-        let repaid = self.owed.min(tokens);
-        self.owed -= repaid;
+        let repaid = self.debt.min(tokens);
+        self.debt -= repaid;
         let bucket = u64::from(self.registers.bucket());
         self.tokens = self.tokens.saturating_add(tokens - repaid).min(bucket);
     }
@@ -197,7 +197,7 @@ impl Level {
 
     fn ready(mut self, cost: u64, from: u64) -> Option<u64> {
         self.settle(from);
-        let due = cost.saturating_add(self.owed);
+        let due = cost.saturating_add(self.debt);
         let Some(missing) = due.checked_sub(self.tokens).filter(|&tokens| tokens > 0) else {
             return Some(self.settled);
         };

@@ -15,7 +15,7 @@ fn registers(refill: u64, bucket: u64, interval: u64) -> Registers {
 fn refills_pay_debts_before_work_passes() {
     let mut bucket = TokenBucket::new(registers(10, 100, 10), Cycles(0));
     bucket.charge(150, Cycles(5));
-    assert_eq!((bucket.tokens(Cycles(5)), bucket.owed(Cycles(5))), (0, 50));
+    assert_eq!((bucket.tokens(Cycles(5)), bucket.debt(Cycles(5))), (0, 50));
     // Five refills pay the debt; then even what costs nothing may pass.
     assert!(!bucket.take(0, Cycles(49)).unwrap());
     assert_eq!(bucket.ready(0, Cycles(49)), Some(Cycles(50)));
@@ -29,9 +29,9 @@ fn returned_tokens_pay_debts_first_and_never_overfill() {
     let mut bucket = TokenBucket::new(registers(1, 100, 1_000_000), Cycles(0));
     bucket.charge(130, Cycles(1));
     bucket.give_back(20, Cycles(1));
-    assert_eq!(bucket.owed(Cycles(1)), 10);
+    assert_eq!(bucket.debt(Cycles(1)), 10);
     bucket.give_back(50, Cycles(1));
-    assert_eq!((bucket.tokens(Cycles(1)), bucket.owed(Cycles(1))), (40, 0));
+    assert_eq!((bucket.tokens(Cycles(1)), bucket.debt(Cycles(1))), (40, 0));
     bucket.give_back(1_000, Cycles(1));
     assert_eq!(bucket.tokens(Cycles(1)), 100);
 }

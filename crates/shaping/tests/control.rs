@@ -342,7 +342,7 @@ proptest! {
                 }
                 Event::Period(counters) => plane.tick(PERIOD, &counters),
             }
-            let (most, _) = plane.most();
+            let (most, _) = plane.largest_use();
             let room = most * (1.0 + 1e-9);
             prop_assert!(most <= 0.8 * capacity * (1.0 + 1e-9) && plane.promised() <= room);
             let promised = plane.tenants().iter().filter(|tenant| tenant.slo.is_some());

@@ -17,8 +17,8 @@ pub mod stats;
 
 pub use config::Config;
 pub use server::{
-    Activity, Awaited, CoreWork, Deed, Execution, Happening, Limits, Load, Observer, Queue, Run,
-    Seen, ServerResult, ServerShape, SimError, UnitName, UnitShape, Wait, Watch, simulate,
-    simulate_logged, simulate_observed, simulate_servers, simulate_servers_observed,
+    Activity, Awaited, CoreWork, Execution, HardwareEvent, Limits, Load, Observer, Queue,
+    RequestEvent, Run, Seen, ServerResult, ServerShape, SimError, UnitName, UnitShape, Wait, Watch,
+    simulate, simulate_logged, simulate_observed, simulate_servers, simulate_servers_observed,
     simulate_servers_watched, simulate_watched,
 };

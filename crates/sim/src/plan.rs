@@ -174,7 +174,7 @@ impl Plan {
     /// Returns the speedup over a core that the workload states for `accel`; `None` if it states
     /// none or `accel` is not a custom accelerator.
     pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
-        *self.own_speedups.get(accel.own_number()?)?
+        *self.own_speedups.get(accel.custom_number()?)?
     }
 
     /// Draws the facts that branches test for each request, with the probabilities `odds`. Facts

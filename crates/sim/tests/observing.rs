@@ -8,8 +8,8 @@ use accelflow_sim::orchestrators::orchestrator;
 use accelflow_sim::plan::Plan;
 use accelflow_sim::stats::SimulationResult;
 use accelflow_sim::{
-    Activity, Config, Deed, Load, Observer, Queue, Run, Seen, ServerShape, UnitName, simulate,
-    simulate_observed,
+    Activity, Config, HardwareEvent, Load, Observer, Queue, Run, Seen, ServerShape, UnitName,
+    simulate, simulate_observed,
 };
 use accelflow_units::Time;
 use accelflow_workload::arrivals::ArrivalProcess;
@@ -74,7 +74,7 @@ impl Observer for Sums {
         self.last = at;
         let job = activity.of.and_then(|of| of.job);
         match activity.what {
-            Deed::Operates(unit) => {
+            HardwareEvent::Operates(unit) => {
                 assert_eq!(self.begun.insert(job.unwrap(), at), None);
                 let running = self.running.entry(unit).or_default();
                 *running += 1;
@@ -82,11 +82,11 @@ impl Observer for Sums {
                 let most = shape.units.iter().find(|shape| shape.unit == unit).unwrap();
                 assert!(*running <= most.elements, "{unit:?}");
             }
-            Deed::Freed(unit) => {
+            HardwareEvent::Freed(unit) => {
                 self.elements += at - self.begun.remove(&job.unwrap()).unwrap();
                 *self.running.get_mut(&unit).unwrap() -= 1;
             }
-            Deed::Dispatches(unit) => {
+            HardwareEvent::Dispatches(unit) => {
                 if let Some(from) = self.dispatching.remove(&unit) {
                     self.dispatchers += at - from;
                 }
@@ -94,16 +94,16 @@ impl Observer for Sums {
                     self.dispatching.insert(unit, at);
                 }
             }
-            Deed::Manages { from, until } => self.manager += until - from,
-            Deed::Carries { link, from, until } => {
+            HardwareEvent::Manages { from, until } => self.manager += until - from,
+            HardwareEvent::Carries { link, from, until } => {
                 assert!(link < self.shape.as_ref().unwrap().links.len());
                 assert!(at <= from && from < until);
             }
-            Deed::Length(queue, length) => {
+            HardwareEvent::Length(queue, length) => {
                 assert_ne!(self.lengths.insert(queue, length), Some(length));
             }
-            Deed::Spends { from, until, .. } => assert!(from <= until && until <= at),
-            Deed::Runs { .. } | Deed::Moves(_) => {}
+            HardwareEvent::Spends { from, until, .. } => assert!(from <= until && until <= at),
+            HardwareEvent::Runs { .. } | HardwareEvent::Moves(_) => {}
         }
     }
 }

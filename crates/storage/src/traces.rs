@@ -1,6 +1,6 @@
 //! The traces of storage: T4 to T8 of the templates, with other error subtraces.
 
-use accelflow_serve::{Given, OwnBodies, Root, Stock, Task, TraceRefusal, TraceSource, Wire};
+use accelflow_serve::{CustomBodies, Given, Root, Stock, Task, TraceRefusal, TraceSource, Wire};
 use accelflow_trace::source::{Nodes, SourceError, branch, fork, seq, tail};
 use accelflow_trace::{Image, Library, LinkError, RegisterError, TemplateError, templates};
 
@@ -45,7 +45,7 @@ impl Given for StorageTraces {
 pub(crate) struct StorageImage {
     pub(crate) image: Image,
     /// The bodies of accelerators other than the nine that the traces call.
-    pub(crate) bodies: OwnBodies,
+    pub(crate) bodies: CustomBodies,
     /// The number of images that the client had before this one.
     pub(crate) generation: u64,
     pub(crate) read: String,
@@ -109,7 +109,7 @@ pub(crate) fn link(
     let image = stock.link(&roots, &[])?;
     Ok(StorageImage {
         image,
-        bodies: own.map_or_else(OwnBodies::default, |own| own.source.bodies().clone()),
+        bodies: own.map_or_else(CustomBodies::default, |own| own.source.bodies().clone()),
         generation,
         read,
         write,

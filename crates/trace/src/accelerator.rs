@@ -111,7 +111,7 @@ impl Accel {
 
     /// Returns the custom accelerator with index `number` in its memory's table of custom
     /// accelerators; `None` if `number` is not below [`MAX_KINDS`].
-    pub const fn own(number: usize) -> Option<Accel> {
+    pub const fn custom(number: usize) -> Option<Accel> {
         if number < MAX_KINDS {
             Some(Accel((Self::COUNT + 1 + number) as u8))
         } else {
@@ -121,7 +121,7 @@ impl Accel {
 
     /// Returns a custom accelerator's index in its memory's table of custom accelerators; `None`
     /// for the paper's nine.
-    pub const fn own_number(self) -> Option<usize> {
+    pub const fn custom_number(self) -> Option<usize> {
         self.index().checked_sub(Self::COUNT)
     }
 
@@ -134,7 +134,7 @@ impl Accel {
     /// Returns the accelerator's 4-bit code in a trace word, 1 to 9; `None` for a custom
     /// accelerator.
     pub const fn nibble(self) -> Option<u8> {
-        match self.own_number() {
+        match self.custom_number() {
             None => Some(self.0),
             Some(_) => None,
         }
@@ -206,7 +206,7 @@ fn sources(of: Accel) -> &'static [Accel] {
 
 impl fmt::Display for Accel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.own_number() {
+        match self.custom_number() {
             None => f.write_str(self.name()),
             Some(number) => write!(f, "kind {number}"),
         }
@@ -255,12 +255,12 @@ mod tests {
     #[test]
     fn others_follow_the_nine() {
         for number in 0..MAX_KINDS {
-            let accel = Accel::own(number).unwrap();
-            assert_eq!(accel.own_number(), Some(number));
+            let accel = Accel::custom(number).unwrap();
+            assert_eq!(accel.custom_number(), Some(number));
             assert_eq!((accel.index(), accel.nibble()), (9 + number, None));
         }
-        assert_eq!(Accel::own(MAX_KINDS), None);
-        assert_eq!(Accel::Ldb.own_number(), None);
+        assert_eq!(Accel::custom(MAX_KINDS), None);
+        assert_eq!(Accel::Ldb.custom_number(), None);
     }
 
     #[test]

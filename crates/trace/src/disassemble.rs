@@ -253,7 +253,7 @@ impl Reader<'_> {
     }
 
     fn call(&self, accel: Accel) -> Result<Node, Unstructured> {
-        let Some(number) = accel.own_number() else {
+        let Some(number) = accel.custom_number() else {
             return Ok(Node::Accel(accel));
         };
         let kind = self.kinds.get(number).cloned();

@@ -59,7 +59,7 @@ impl Image {
     }
 
     /// Returns the declarations of the custom accelerators that the traces call, by index
-    /// ([`Accel::own_number`]).
+    /// ([`Accel::custom_number`]).
     pub fn kinds(&self) -> &[Arc<Kind>] {
         &self.kinds
     }
@@ -67,7 +67,7 @@ impl Image {
     /// Returns the declaration of the custom accelerator `accel`; `None` for the paper's nine, and
     /// for an index that this memory does not have.
     pub fn kind(&self, accel: Accel) -> Option<&Arc<Kind>> {
-        self.kinds.get(accel.own_number()?)
+        self.kinds.get(accel.custom_number()?)
     }
 
     /// Returns the name of the accelerator `accel` in this memory.
@@ -79,14 +79,14 @@ impl Image {
     pub fn accelerator(&self, name: &str) -> Option<Accel> {
         name.parse().ok().or_else(|| {
             let mut kinds = self.kinds.iter();
-            Accel::own(kinds.position(|kind| kind.name().eq_ignore_ascii_case(name))?)
+            Accel::custom(kinds.position(|kind| kind.name().eq_ignore_ascii_case(name))?)
         })
     }
 
     /// Returns all accelerators that traces of this memory can call: the paper's nine, then its
     /// custom ones.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
-        let own = (0..self.kinds.len()).filter_map(Accel::own);
+        let own = (0..self.kinds.len()).filter_map(Accel::custom);
         Accel::ALL.into_iter().chain(own)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::joins::{Joins, Seat};
+use crate::joins::{JoinArm, Joins};
 use crate::kind::Kind;
 use crate::kinds;
 use crate::library::Library;
@@ -57,7 +57,7 @@ struct Interpreter<'l> {
 struct Execution {
     trace: String,
     rest: VecDeque<Node>,
-    seat: Option<Seat>,
+    join_arm: Option<JoinArm>,
     /// Whether the execution is at the beginning of its trace.
     first: bool,
 }
@@ -67,7 +67,7 @@ impl Interpreter<'_> {
         let mut execution = Execution {
             trace: String::new(),
             rest: VecDeque::new(),
-            seat: None,
+            join_arm: None,
             first: true,
         };
         self.enter(&mut execution, name.to_owned())?;
@@ -99,7 +99,7 @@ impl Interpreter<'_> {
             }
             Node::Kind(kind) => {
                 let number = self.kinds.iter().position(|known| *known == kind);
-                let Some(accel) = number.and_then(Accel::own) else {
+                let Some(accel) = number.and_then(Accel::custom) else {
                     return Err(kind.name().to_owned());
                 };
                 let receives = false;
@@ -126,17 +126,17 @@ impl Interpreter<'_> {
                 }
             }
             Node::Fork(arms) => {
-                let seat = self.joins.fork(execution.seat);
-                self.part(execution, arms, seat, Visit::Fork);
+                let join_arm = self.joins.fork(execution.join_arm);
+                self.part(execution, arms, join_arm, Visit::Fork);
             }
             Node::Join(mut arms) => {
                 for arm in &mut arms {
                     arm.push(Node::Meet);
                     arm.extend(execution.rest.iter().cloned());
                 }
-                let [own, other] = self.joins.scatter(execution.seat).map(Some);
+                let [own, other] = self.joins.scatter(execution.join_arm).map(Some);
                 self.part(execution, arms, other, Visit::Scatter);
-                execution.seat = own;
+                execution.join_arm = own;
             }
             Node::Meet => return Ok(self.meet(execution)),
             Node::Tail(next) | Node::Continue(next) => self.enter(execution, next)?,
@@ -154,7 +154,7 @@ impl Interpreter<'_> {
         &mut self,
         execution: &mut Execution,
         mut arms: Vec<Nodes>,
-        seat: Option<Seat>,
+        join_arm: Option<JoinArm>,
         visit: Visit,
     ) {
         let mut others = arms.split_off(1);
@@ -166,7 +166,7 @@ impl Interpreter<'_> {
         self.waiting.push_back(Execution {
             trace: execution.trace.clone(),
             rest: arm.into(),
-            seat,
+            join_arm,
             first: false,
         });
         execution.rest = arms.pop().unwrap_or_default().into();
@@ -175,13 +175,15 @@ impl Interpreter<'_> {
     /// Handles the arrival of the execution at a join. Returns whether it is the last one, which
     /// continues.
     fn meet(&mut self, execution: &mut Execution) -> bool {
-        let arrived = execution.seat.and_then(|seat| self.joins.arrive(seat, ()));
+        let arrived = execution
+            .join_arm
+            .and_then(|join_arm| self.joins.arrive(join_arm, ()));
         self.visits.push(match arrived {
             Some(_) => Visit::Join,
             None => Visit::Wait,
         });
         if let Some((_, outer)) = arrived {
-            execution.seat = outer;
+            execution.join_arm = outer;
             return true;
         }
         false

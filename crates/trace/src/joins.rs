@@ -2,7 +2,7 @@
 
 /// The place of an execution among the parallel executions (arms) that one join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Seat {
+pub struct JoinArm {
     join: u32,
     /// The number of the execution within the join, counted from 0 in the order of starts.
     pub arm: u8,
@@ -19,8 +19,8 @@ pub struct Joins<T> {
 
 #[derive(Clone, Debug)]
 struct Open<T> {
-    /// The seat of the scattering execution in the surrounding join.
-    outer: Option<Seat>,
+    /// The place of the scattering execution in the surrounding join.
+    outer: Option<JoinArm>,
     /// The values of the arms that have arrived, by arm.
     arms: Vec<Option<T>>,
 }
@@ -37,7 +37,7 @@ impl<T> Default for Joins<T> {
 impl<T> Joins<T> {
     /// Opens a join for an execution that splits into two, and returns their places in it. `outer`
     /// is the place of the splitting execution in the join around this one, if there is one.
-    pub fn scatter(&mut self, outer: Option<Seat>) -> [Seat; 2] {
+    pub fn scatter(&mut self, outer: Option<JoinArm>) -> [JoinArm; 2] {
         let open = Open {
             outer,
             arms: vec![None, None],
@@ -52,31 +52,31 @@ impl<T> Joins<T> {
                 (self.joins.len() - 1) as u32
             }
         };
-        [0, 1].map(|arm| Seat { join, arm })
+        [0, 1].map(|arm| JoinArm { join, arm })
     }
 
-    /// Adds an arm to the join of the execution at `seat`, and returns the place of the new arm.
+    /// Adds an arm to the join of the execution at `join_arm`, and returns the place of the new arm.
     /// `None` if the execution is in no join.
-    pub fn fork(&mut self, seat: Option<Seat>) -> Option<Seat> {
-        let join = seat?.join;
+    pub fn fork(&mut self, join_arm: Option<JoinArm>) -> Option<JoinArm> {
+        let join = join_arm?.join;
         let arms = &mut self.joins[join as usize].arms;
         arms.push(None);
         let arm = (arms.len() - 1) as u8;
-        Some(Seat { join, arm })
+        Some(JoinArm { join, arm })
     }
 
-    /// Records that the execution at `seat` has reached its join with the value `brings`. For the
+    /// Records that the execution at `join_arm` has reached its join with the value `brings`. For the
     /// last one to arrive, returns the values of all arms in order, and the place in the
     /// surrounding join of the execution that continues. For others, returns `None`.
-    pub fn arrive(&mut self, seat: Seat, brings: T) -> Option<(Vec<T>, Option<Seat>)> {
-        let open = &mut self.joins[seat.join as usize];
-        open.arms[usize::from(seat.arm)] = Some(brings);
+    pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
+        let open = &mut self.joins[join_arm.join as usize];
+        open.arms[usize::from(join_arm.arm)] = Some(brings);
         if open.arms.iter().any(Option::is_none) {
             return None;
         }
         let all = std::mem::take(&mut open.arms);
         let outer = open.outer;
-        self.free.push(seat.join);
+        self.free.push(join_arm.join);
         Some((all.into_iter().flatten().collect(), outer))
     }
 

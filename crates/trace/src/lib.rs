@@ -66,7 +66,7 @@ pub use file::{FileError, MAGIC, VERSION};
 pub use format::{Format, Transform, UnknownFormat};
 pub use image::Image;
 pub use interpret::interpret;
-pub use joins::{Joins, Seat};
+pub use joins::{JoinArm, Joins};
 pub use kind::{Directions, FactType, Kind, KindError};
 pub use kinds::KindsError;
 pub use library::{Library, RegisterError, Registered, tails};

@@ -91,7 +91,7 @@ impl Symbols for Linker<'_> {
     fn kind(&self, kind: &Kind) -> Result<Accel, LinkError> {
         let number = self.kinds.iter().position(|known| **known == *kind);
         // All were collected before the first part was assembled.
-        number.and_then(Accel::own).ok_or(LinkError::PartTooLong)
+        number.and_then(Accel::custom).ok_or(LinkError::PartTooLong)
     }
 
     fn predicate(&mut self, condition: &Condition) -> Result<u8, PredicateError> {

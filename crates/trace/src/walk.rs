@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::image::Image;
-use crate::joins::{Joins, Seat};
+use crate::joins::{JoinArm, Joins};
 use crate::step::{Action, Fault, Link, step};
 use crate::word::{AtmAddress, PositionMark};
 use crate::{Accel, Facts, Transform};
@@ -53,7 +53,7 @@ struct Cursor {
     address: AtmAddress,
     mark: PositionMark,
     entered: bool,
-    seat: Option<Seat>,
+    join_arm: Option<JoinArm>,
 }
 
 impl<'i> Walker<'i> {
@@ -65,7 +65,7 @@ impl<'i> Walker<'i> {
             address: entry,
             mark: PositionMark::START,
             entered: false,
-            seat: None,
+            join_arm: None,
         };
         Some(Walker {
             image,
@@ -133,21 +133,21 @@ impl<'i> Walker<'i> {
             Action::Transform(change) => Visit::Transform(change),
             Action::Notify => Visit::Notify,
             Action::Fork { arm } => {
-                let seat = self.joins.fork(cursor.seat);
-                self.start(*cursor, arm, seat);
+                let join_arm = self.joins.fork(cursor.join_arm);
+                self.start(*cursor, arm, join_arm);
                 Visit::Fork
             }
             Action::Scatter { arm } => {
-                let [own, other] = self.joins.scatter(cursor.seat).map(Some);
+                let [own, other] = self.joins.scatter(cursor.join_arm).map(Some);
                 self.start(*cursor, arm, other);
-                cursor.seat = own;
+                cursor.join_arm = own;
                 Visit::Scatter
             }
             Action::Join => {
-                let seat = cursor.seat.ok_or(Fault::NoJoin)?;
-                match self.joins.arrive(seat, ()) {
+                let join_arm = cursor.join_arm.ok_or(Fault::NoJoin)?;
+                match self.joins.arrive(join_arm, ()) {
                     Some((_, outer)) => {
-                        cursor.seat = outer;
+                        cursor.join_arm = outer;
                         Visit::Join
                     }
                     None => Visit::Wait,
@@ -164,10 +164,10 @@ impl<'i> Walker<'i> {
         }))
     }
 
-    fn start(&mut self, cursor: Cursor, mark: PositionMark, seat: Option<Seat>) {
+    fn start(&mut self, cursor: Cursor, mark: PositionMark, join_arm: Option<JoinArm>) {
         self.waiting.push_back(Cursor {
             mark,
-            seat,
+            join_arm,
             ..cursor
         });
     }

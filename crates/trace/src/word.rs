@@ -155,7 +155,7 @@ impl Instruction {
     /// Returns the number of nibbles that the instruction takes, operands included.
     pub const fn nibbles(self) -> usize {
         match self {
-            Instruction::Call(accel) if accel.own_number().is_some() => 3,
+            Instruction::Call(accel) if accel.custom_number().is_some() => 3,
             Instruction::End | Instruction::Call(_) => 1,
             Instruction::Transform(_)
             | Instruction::Fork(_)
@@ -245,7 +245,7 @@ impl Word {
                 JOIN => Instruction::Join,
                 OWN_CALL => {
                     let number = usize::from(operand(2)?);
-                    Instruction::Call(Accel::own(number).ok_or(DecodeError::Truncated(start))?)
+                    Instruction::Call(Accel::custom(number).ok_or(DecodeError::Truncated(start))?)
                 }
                 nibble => Instruction::Transform(transformation(nibble, start + 1)?),
             },
@@ -299,7 +299,7 @@ fn push(instruction: Instruction, nibbles: &mut Vec<u8>) {
     };
     match instruction {
         Instruction::End => nibbles.push(OP_END),
-        Instruction::Call(accel) => match (accel.nibble(), accel.own_number()) {
+        Instruction::Call(accel) => match (accel.nibble(), accel.custom_number()) {
             (Some(nibble), _) => nibbles.push(nibble),
             (None, number) => {
                 nibbles.extend([OP_TRANSFORM, OWN_CALL, number.unwrap_or(0) as u8 & 0xF]);

@@ -47,7 +47,7 @@ fn a_call_takes_three_nibbles_and_names_the_table() {
     assert_eq!(image.words()[0].to_string(), "13bd0a0bbd190000");
     let names: Vec<&str> = image.kinds().iter().map(|kind| kind.name()).collect();
     assert_eq!(names, ["SHA256", "Canny"]);
-    let own = [0, 1].map(|number| Accel::own(number).unwrap());
+    let own = [0, 1].map(|number| Accel::custom(number).unwrap());
     assert_eq!(
         own.map(|accel| image.accel_name(accel)),
         ["SHA256", "Canny"]

@@ -153,9 +153,9 @@ class Ensemble:
         return {name: dict(counted) for name, counted in self._engine.counters}
 
     @property
-    def small(self) -> int:
+    def too_small(self) -> int:
         """Return the number of traces that ran on calling threads because of small payloads."""
-        return self._engine.small
+        return self._engine.too_small
 
     def enqueue(  # noqa: PLR0913
         self,

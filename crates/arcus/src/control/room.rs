@@ -22,7 +22,7 @@ impl Beside {
         profiles: &mut ProfileTable,
         gbit_per_s: f64,
     ) -> Result<Tag, PlatformError> {
-        match self.most(profiles)? {
+        match self.limit(profiles)? {
             Some(most) => profiles.classify(&self.with(gbit_per_s), most),
             None => Ok(Tag::SloViolating),
         }
@@ -33,7 +33,7 @@ impl Beside {
     /// one does not.
     pub(super) fn room(&self, profiles: &mut ProfileTable) -> Result<f64, PlatformError> {
         let alone = self.share * profiles.capacity_of(&self.own)?;
-        let Some(most) = self.most(profiles)? else {
+        let Some(most) = self.limit(profiles)? else {
             return Ok(0.0);
         };
         if profiles.load(&self.with(alone))? <= most {
@@ -62,7 +62,7 @@ impl Beside {
     /// The load up to which the newcomer is admitted: its share of the capacity. If others load a
     /// resource beyond this share that the newcomer does not use, it is their load; `None` if the
     /// newcomer uses that resource.
-    fn most(&self, profiles: &mut ProfileTable) -> Result<Option<f64>, PlatformError> {
+    fn limit(&self, profiles: &mut ProfileTable) -> Result<Option<f64>, PlatformError> {
         let without = profiles.load(&self.others)?;
         if without <= self.share {
             return Ok(Some(self.share));

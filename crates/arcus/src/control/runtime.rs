@@ -45,7 +45,7 @@ pub struct Decision {
 
 /// The runtime's state of a flow.
 #[derive(Clone, Debug)]
-struct Seat {
+struct RuntimeState {
     /// The flow's number on the platform.
     flow: usize,
     /// Whether its first period, in which its messages are still in transit, has not ended yet.
@@ -70,7 +70,7 @@ struct Seat {
 pub struct Runtime {
     manager: Manager,
     /// In the order of the manager's flows.
-    seats: Vec<Seat>,
+    states: Vec<RuntimeState>,
     commands: Vec<(Time, Command)>,
     decisions: Vec<Decision>,
     changes: Vec<(Time, Action)>,
@@ -88,10 +88,10 @@ pub struct Runtime {
 impl Runtime {
     /// Creates the runtime of a control plane. The flows registered there run from the start.
     pub fn new(manager: Manager) -> Runtime {
-        let seats = (0..manager.flows().len()).map(Seat::new).collect();
+        let states = (0..manager.flows().len()).map(RuntimeState::new).collect();
         Runtime {
             manager,
-            seats,
+            states,
             commands: Vec::new(),
             decisions: Vec::new(),
             changes: Vec::new(),
@@ -156,19 +156,19 @@ impl Runtime {
     /// The number of periods in which the flow `name` had messages to send and got less than its
     /// SLO ([`Runtime::violations`]); `None` if no flow of this name is registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
-        Some(self.seat(name)?.violations)
+        Some(self.state(name)?.violations)
     }
 
     /// The number of control periods in which the flow `name` got its promised rate, but was
     /// predicted to miss it; `None` if no flow of this name is registered.
     pub fn predicted_violations_of(&self, name: &str) -> Option<u64> {
-        Some(self.seat(name)?.predicted)
+        Some(self.state(name)?.predicted)
     }
 
-    fn seat(&self, name: &str) -> Option<&Seat> {
+    fn state(&self, name: &str) -> Option<&RuntimeState> {
         let mut flows = self.manager.flows().iter();
         let place = flows.position(|status| status.request.name == name)?;
-        self.seats.get(place)
+        self.states.get(place)
     }
 
     /// The commands carried out so far, with their outcomes, in order.
@@ -228,9 +228,9 @@ impl Runtime {
     ) -> Result<(CommandOutcome, Vec<Action>), PlatformError> {
         let status = Box::new(self.manager.register(request)?.clone());
         let (spec, shaping) = status.deployed(arrivals);
-        self.seats.push(Seat {
+        self.states.push(RuntimeState {
             new: true,
-            ..Seat::new(flow)
+            ..RuntimeState::new(flow)
         });
         self.demands.clear();
         let mut actions = vec![Action::Add(Box::new(spec), Some(shaping))];
@@ -242,7 +242,7 @@ impl Runtime {
         let flows = self.manager.flows();
         let place = flows.iter().position(|status| status.request.name == name);
         self.manager.release(name)?;
-        let flow = self.seats.remove(place.unwrap_or_default()).flow;
+        let flow = self.states.remove(place.unwrap_or_default()).flow;
         self.demands.clear();
         let mut actions = vec![Action::Remove(flow)];
         actions.extend(self.replanned(None));
@@ -253,11 +253,11 @@ impl Runtime {
     /// share the rest, and with over-subscription all.
     fn replanned(&self, but: Option<usize>) -> Vec<Action> {
         let over = self.manager.oversubscription() > 1.0;
-        let all = self.manager.flows().iter().zip(&self.seats);
-        let rest = all.filter(|(status, seat)| {
-            (over || status.request.class == ServiceClass::Opportunistic) && Some(seat.flow) != but
+        let all = self.manager.flows().iter().zip(&self.states);
+        let rest = all.filter(|(status, state)| {
+            (over || status.request.class == ServiceClass::Opportunistic) && Some(state.flow) != but
         });
-        rest.flat_map(|(status, seat)| written(seat.flow, status))
+        rest.flat_map(|(status, state)| written(state.flow, status))
             .collect()
     }
 
@@ -283,7 +283,7 @@ impl Runtime {
                 allowance,
                 window,
             } => {
-                let (began, spent) = &mut self.seats[flow].burst;
+                let (began, spent) = &mut self.states[flow].burst;
                 if now.saturating_sub(*began) >= window {
                     (*began, *spent) = (now, Time::ZERO);
                 }
@@ -293,7 +293,7 @@ impl Runtime {
                 let spare = self.spare(flow)?;
                 let rate = (slo + spare).clamp(slo, promise.max(slo) * factor);
                 if rate > slo {
-                    self.seats[flow].burst.1 += period;
+                    self.states[flow].burst.1 += period;
                 }
                 Ok(rate)
             }
@@ -333,10 +333,10 @@ impl Runtime {
         if self.manager.oversubscription() <= 1.0 {
             return;
         }
-        let demand = |(status, seat): (&FlowStatus, &Seat)| {
+        let demand = |(status, state): (&FlowStatus, &RuntimeState)| {
             let promise = status.counted_gbit_per_s();
             let waits = counters
-                .get(seat.flow)
+                .get(state.flow)
                 .is_none_or(|counter| counter.waiting > 1);
             match status.measured_gbit_per_s {
                 Some(measured) if !waits && promise > 0.0 => {
@@ -345,7 +345,7 @@ impl Runtime {
                 _ => promise,
             }
         };
-        let each = self.manager.flows().iter().zip(&self.seats);
+        let each = self.manager.flows().iter().zip(&self.states);
         let demands: Vec<f64> = each.map(demand).collect();
         if demands == self.demands {
             return;
@@ -367,10 +367,10 @@ impl Runtime {
         let (slo, availability) = (status.counted_gbit_per_s(), status.request.availability);
         let measured = status.measured_gbit_per_s.unwrap_or(0.0);
         let largest = status.request.sizes.largest();
-        let seat = &mut self.seats[flow];
+        let state = &mut self.states[flow];
         let waiting = counters.waiting > 1;
         // A sender whose queue runs dry limits itself.
-        let waited = std::mem::replace(&mut seat.waited, waiting);
+        let waited = std::mem::replace(&mut state.waited, waiting);
         let owed = waited && waiting;
         // An opportunistic flow has no promise to miss.
         let least = slo * (1.0 - TOLERANCE);
@@ -378,18 +378,18 @@ impl Runtime {
             Some(promised) => {
                 let passed = (period, counters.bytes.get());
                 let waits = counters.waiting > 0;
-                let missed = seat.kept.count(promised, (slo, largest), passed, waits);
+                let missed = state.kept.count(promised, (slo, largest), passed, waits);
                 missed.unwrap_or(false)
             }
-            None => owed && measured < least && seat.now < least,
+            None => owed && measured < least && state.now < least,
         };
-        let trend = measured + f64::from(self.ahead) * seat.slope;
+        let trend = measured + f64::from(self.ahead) * state.slope;
         let foreseen = owed && !violated && self.ahead > 0 && trend < least;
-        seat.violations += u64::from(violated);
-        seat.predicted += u64::from(foreseen);
+        state.violations += u64::from(violated);
+        state.predicted += u64::from(foreseen);
         // The margin makes up for single missed periods, as far as it goes.
         let late = match availability {
-            Some(_) => foreseen || seat.kept.exhausted(),
+            Some(_) => foreseen || state.kept.exhausted(),
             None => violated || foreseen,
         };
         self.violations += u64::from(violated);
@@ -415,7 +415,7 @@ impl Runtime {
         let mut target = target.unwrap_or(shaped);
         let mut worth = WORTH;
         if in_periods && target >= slo {
-            target = target.max(slo * self.seats[flow].kept.factor());
+            target = target.max(slo * self.states[flow].kept.factor());
             worth = MARGIN_WORTH;
         } else if checked.late && actions.is_empty() && checked.expected != 0.0 && target >= slo {
             let factor = match checked.expected > 0.0 {
@@ -425,7 +425,7 @@ impl Runtime {
             target = target.max(slo * factor.min(CATCH_UP));
         }
         if (target / shaped - 1.0).abs() > worth && self.manager.reshape(flow, target).is_ok() {
-            let number = self.seats[flow].flow;
+            let number = self.states[flow].flow;
             actions.extend(written(number, &self.manager.flows()[flow]));
         }
         actions
@@ -440,7 +440,7 @@ impl Runtime {
             return Vec::new();
         }
         self.moves += 1;
-        let number = self.seats[flow].flow;
+        let number = self.states[flow].flow;
         let mut actions = vec![Action::Route {
             flow: number,
             accelerators: new.accelerators,
@@ -450,7 +450,7 @@ impl Runtime {
         let results = self.manager.flows()[flow].results;
         actions.extend(results.map(|registers| Action::WriteResults(number, registers)));
         // The trend was the old route's.
-        self.seats[flow].slope = 0.0;
+        self.states[flow].slope = 0.0;
         actions
     }
 }
@@ -476,21 +476,21 @@ fn written(number: usize, status: &FlowStatus) -> impl Iterator<Item = Action> +
 
 impl Controller for Runtime {
     fn tick(&mut self, now: Time, period: Time, counters: &[Counters]) -> Vec<Action> {
-        let of = |seat: &Seat| counters.get(seat.flow).copied().unwrap_or_default();
-        let settled = self.manager.flows_mut().iter_mut().zip(&mut self.seats);
-        for (status, seat) in settled.filter(|status| !status.1.new) {
-            let now = of(seat).bytes.get() as f64 * 8.0 / period.as_ns_f64();
+        let of = |state: &RuntimeState| counters.get(state.flow).copied().unwrap_or_default();
+        let settled = self.manager.flows_mut().iter_mut().zip(&mut self.states);
+        for (status, state) in settled.filter(|status| !status.1.new) {
+            let now = of(state).bytes.get() as f64 * 8.0 / period.as_ns_f64();
             let before = status.measured_gbit_per_s.unwrap_or(now);
             let change = SMOOTHING * (now - before);
             status.measured_gbit_per_s = Some(before + change);
-            seat.slope += SMOOTHING * (change - seat.slope);
-            seat.now = now;
+            state.slope += SMOOTHING * (change - state.slope);
+            state.now = now;
         }
         self.allocate(counters);
         let mut actions = Vec::new();
-        for flow in 0..self.seats.len() {
-            let counted = of(&self.seats[flow]);
-            if std::mem::take(&mut self.seats[flow].new) {
+        for flow in 0..self.states.len() {
+            let counted = of(&self.states[flow]);
+            if std::mem::take(&mut self.states[flow].new) {
                 continue;
             }
             let checked = self.check(flow, period, counted);
@@ -501,9 +501,9 @@ impl Controller for Runtime {
     }
 }
 
-impl Seat {
-    fn new(flow: usize) -> Seat {
-        Seat {
+impl RuntimeState {
+    fn new(flow: usize) -> RuntimeState {
+        RuntimeState {
             flow,
             new: false,
             burst: (Time::ZERO, Time::ZERO),

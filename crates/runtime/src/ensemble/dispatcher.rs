@@ -88,7 +88,7 @@ impl Dispatcher {
         behind: Cursor,
         ready: &mut Ready,
     ) -> Option<Box<Flow>> {
-        if matches!(next, Next::Join) && flow.execution.seat.is_none() {
+        if matches!(next, Next::Join) && flow.execution.join_arm.is_none() {
             flow.fault(Fault::NoJoin);
             return None;
         }

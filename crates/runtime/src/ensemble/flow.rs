@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use accelflow_accel::Job;
-use accelflow_trace::{Accel, Fault, Image, Seat, Visit};
+use accelflow_trace::{Accel, Fault, Image, JoinArm, Visit};
 use accelflow_units::Time;
 
 use super::cursor::Cursor;
@@ -54,16 +54,16 @@ pub(super) struct Turn {
 /// An arm whose turn has not come.
 pub(super) struct Queued {
     pub(super) arm: Arc<Arm>,
-    place: (usize, Option<Seat>),
+    place: (usize, Option<JoinArm>),
 }
 
 /// The place where an arm receives its turn. The turn may arrive before the arm.
 pub(super) type Arm = Rendezvous<Box<Flow>, Granted>;
 
-/// The turn, with the arm's number and its seat at a join.
+/// The turn, with the arm's number and its place at a join.
 pub(super) struct Granted {
     turn: Box<Turn>,
-    place: (usize, Option<Seat>),
+    place: (usize, Option<JoinArm>),
 }
 
 /// An execution in flight: the queue entry.
@@ -116,7 +116,7 @@ impl Turn {
     fn line_up(&mut self, arm: Arc<Arm>, execution: &mut Execution, scatter: bool) {
         let place = match scatter {
             true => self.book.scatter(execution),
-            false => self.book.fork(execution.seat),
+            false => self.book.fork(execution.join_arm),
         };
         self.queue.push_back(Queued { arm, place });
     }
@@ -173,7 +173,7 @@ impl Granted {
     /// the run.
     fn take_up(self, mut flow: Box<Flow>) -> Option<Box<Flow>> {
         let Granted { mut turn, place } = self;
-        (flow.execution.arm, flow.execution.seat) = place;
+        (flow.execution.arm, flow.execution.join_arm) = place;
         let before = std::mem::replace(
             &mut flow.standing,
             Standing::Ahead {

@@ -38,7 +38,7 @@ pub(super) struct Hub {
     retried: [AtomicU64; Accel::COUNT],
     full: [AtomicU64; Accel::COUNT],
     /// The number of runs refused since their payloads were too small.
-    pub(super) small: AtomicU64,
+    pub(super) too_small: AtomicU64,
     /// The cores' queue, for steps that found all instances full. It is unbounded, but the number
     /// of runs is not.
     pub(super) core: Station<Box<Flow>>,
@@ -69,7 +69,7 @@ impl Hub {
             instances,
             retried: Default::default(),
             full: Default::default(),
-            small: AtomicU64::new(0),
+            too_small: AtomicU64::new(0),
             core: Station::new(Sizes {
                 workers: settings.core_workers,
                 input: usize::MAX,

@@ -173,8 +173,8 @@ impl Pools {
     }
 
     /// The number of runs that were refused because their payloads were too small to offload.
-    pub fn small(&self) -> u64 {
-        self.dispatcher.hub.small.load(Ordering::Relaxed)
+    pub fn too_small(&self) -> u64 {
+        self.dispatcher.hub.too_small.load(Ordering::Relaxed)
     }
 
     /// The number of runs of traces in progress.
@@ -216,7 +216,7 @@ impl Pools {
         let (bytes, least) = (request.payload.len(), hub.settings.least_bytes);
         let running = match first_accel(cursor, image) {
             _ if bytes < least => {
-                hub.small.fetch_add(1, Ordering::Relaxed);
+                hub.too_small.fetch_add(1, Ordering::Relaxed);
                 Err(Busy::Small { bytes, least })
             }
             Some(accel) if !hub.has_room(accel) => Err(Busy::Queue(accel)),

@@ -91,7 +91,7 @@ impl PoolSettings {
             ("most_runs", self.most_runs),
         ] {
             if count == 0 {
-                return Err(PoolError::Nothing(name));
+                return Err(PoolError::Zero(name));
             }
         }
         Ok(())
@@ -103,7 +103,7 @@ impl PoolSettings {
 pub enum PoolError {
     /// A setting is 0 that must be at least 1; its name.
     #[error("{0} = 0: must be at least 1")]
-    Nothing(&'static str),
+    Zero(&'static str),
     /// The software or devices of the accelerators could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),

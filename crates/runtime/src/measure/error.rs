@@ -12,7 +12,7 @@ use crate::ensemble::PoolError;
 pub enum MeasureError {
     /// An option is 0 that must be at least 1; its name.
     #[error("{0} = 0: must be at least 1")]
-    Nothing(&'static str),
+    Zero(&'static str),
     /// The process may use one core only, and two are needed.
     #[error(
         "cores that this process may use = 1: must be at least 2, one for the host and one for the ensemble"

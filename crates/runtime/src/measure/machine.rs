@@ -152,7 +152,7 @@ pub fn measure_chains(
 fn cores(options: &MeasureOptions) -> Result<(usize, usize), MeasureError> {
     for (name, count) in [("rounds", options.rounds), ("calls", options.calls)] {
         if count == 0 {
-            return Err(MeasureError::Nothing(name));
+            return Err(MeasureError::Zero(name));
         }
     }
     match usable_cores()?[..] {

@@ -69,7 +69,7 @@ pub struct Progress<'a> {
 pub enum RecordError {
     /// An option is 0 that must be at least 1; its name.
     #[error("{0} = 0: must be at least 1")]
-    Nothing(&'static str),
+    Zero(&'static str),
     /// The callback ended the recording.
     #[error("interrupted")]
     Interrupted,
@@ -113,7 +113,7 @@ pub fn record(
         ("rounds", options.rounds),
     ] {
         if count == 0 {
-            return Err(RecordError::Nothing(name));
+            return Err(RecordError::Zero(name));
         }
     }
     let each = u64::from(options.samples) * u64::from(options.repetitions);

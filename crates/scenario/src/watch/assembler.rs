@@ -1,7 +1,7 @@
 //! Assembles the waterfalls of chosen requests from an observer's events.
 
 use accelflow_sim::stats::Part;
-use accelflow_sim::{Activity, Deed, Execution, Happening, Seen, UnitName, Wait};
+use accelflow_sim::{Activity, Execution, HardwareEvent, RequestEvent, Seen, UnitName, Wait};
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ impl Assembler {
     ) -> Option<Waterfall> {
         let key = (seen.service, seen.request);
         match seen.what {
-            Happening::Arrived if chosen(key) => {
+            RequestEvent::Arrived if chosen(key) => {
                 let open = Open {
                     waterfall: Waterfall {
                         service: seen.service,
@@ -58,7 +58,7 @@ impl Assembler {
                 self.open.insert(key, open);
                 None
             }
-            Happening::Responded { error, .. } => {
+            RequestEvent::Responded { error, .. } => {
                 let mut waterfall = self.open.remove(&key)?.waterfall;
                 (waterfall.responded, waterfall.error) = (seen.at, error);
                 waterfall.finish();
@@ -77,11 +77,11 @@ impl Assembler {
         open.waterfall.server = activity.server;
         let at = activity.at;
         match activity.what {
-            Deed::Dispatches(_) => open.begins(of, at, Begun::Dispatcher),
-            Deed::Moves(_) => open.begins(of, at, Begun::Dma),
-            Deed::Manages { from, .. } => open.begins(of, from, Begun::Manager),
-            Deed::Runs { .. } => open.begins(of, at, Begun::Core),
-            Deed::Spends {
+            HardwareEvent::Dispatches(_) => open.begins(of, at, Begun::Dispatcher),
+            HardwareEvent::Moves(_) => open.begins(of, at, Begun::Dma),
+            HardwareEvent::Manages { from, .. } => open.begins(of, from, Begun::Manager),
+            HardwareEvent::Runs { .. } => open.begins(of, at, Begun::Core),
+            HardwareEvent::Spends {
                 part,
                 from,
                 until,
@@ -160,7 +160,7 @@ impl Open {
 /// The resource that a request has waited for, with start and end, if the activity is a wait.
 pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time, Time)> {
     match activity.what {
-        Deed::Spends {
+        HardwareEvent::Spends {
             part: Part::Queueing,
             from,
             until,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use accelflow_sim::{Activity, CoreWork, Deed, Execution, UnitName};
+use accelflow_sim::{Activity, CoreWork, Execution, HardwareEvent, UnitName};
 use accelflow_timeline::Lanes;
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
@@ -61,10 +61,10 @@ impl Hardware {
     pub(crate) fn act(&mut self, activity: &Activity, ended: &mut Vec<Busy>) {
         let (at, of) = (activity.at, activity.of);
         match activity.what {
-            Deed::Runs { core, work } => {
+            HardwareEvent::Runs { core, work } => {
                 self.change(Resource::Core(core), at, (of, work), work.is_some(), ended);
             }
-            Deed::Dispatches(unit) => {
+            HardwareEvent::Dispatches(unit) => {
                 self.change(
                     Resource::Dispatcher(unit),
                     at,
@@ -73,9 +73,9 @@ impl Hardware {
                     ended,
                 );
             }
-            Deed::Operates(unit) => self.operates(unit, at, of),
-            Deed::Freed(_) => ended.extend(self.freed(at, of)),
-            Deed::Moves(until) => {
+            HardwareEvent::Operates(unit) => self.operates(unit, at, of),
+            HardwareEvent::Freed(_) => ended.extend(self.freed(at, of)),
+            HardwareEvent::Moves(until) => {
                 let row = self.engines.place(at.as_ps(), until.as_ps());
                 ended.push(Busy {
                     at: Resource::Dma,
@@ -86,7 +86,7 @@ impl Hardware {
                     work: None,
                 });
             }
-            Deed::Manages { from, until } => ended.push(Busy {
+            HardwareEvent::Manages { from, until } => ended.push(Busy {
                 at: Resource::Manager,
                 row: 0,
                 from,
@@ -94,14 +94,14 @@ impl Hardware {
                 of,
                 work: None,
             }),
-            Deed::Carries { link, from, until } => {
+            HardwareEvent::Carries { link, from, until } => {
                 self.carried += 1;
                 self.links.push(Reverse((from, link, until, self.carried)));
                 if let Some(of) = of {
                     self.carried_for.insert(self.carried, of);
                 }
             }
-            Deed::Spends { .. } | Deed::Length(..) => {}
+            HardwareEvent::Spends { .. } | HardwareEvent::Length(..) => {}
         }
     }
 

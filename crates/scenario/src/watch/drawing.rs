@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use accelflow_sim::{Activity, Deed, Execution, Observer, Queue, Seen, ServerShape};
+use accelflow_sim::{Activity, Execution, HardwareEvent, Observer, Queue, Seen, ServerShape};
 use accelflow_timeline::{Argument, Slice, Timeline, Track};
 use accelflow_trace::Image;
 use accelflow_units::Time;
@@ -114,10 +114,10 @@ impl<'d, W: Write> Drawing<'d, W> {
         }
         self.ended = ended;
         match activity.what {
-            Deed::Length(queue, length) => {
+            HardwareEvent::Length(queue, length) => {
                 self.draw_length(activity.server, activity.at, (queue, length))
             }
-            Deed::Spends { .. } => self.draw_wait(activity),
+            HardwareEvent::Spends { .. } => self.draw_wait(activity),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use accelflow_sim::{Happening, Observer, Seen};
+use accelflow_sim::{Observer, RequestEvent, Seen};
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -101,10 +101,10 @@ impl Observer for Fates<'_> {
     fn see(&mut self, seen: &Seen) {
         let key = (seen.service, seen.request);
         match seen.what {
-            Happening::Arrived if self.selection.has(key, seen.at) => {
+            RequestEvent::Arrived if self.selection.has(key, seen.at) => {
                 self.open.insert(key, seen.at);
             }
-            Happening::Responded { .. } => {
+            RequestEvent::Responded { .. } => {
                 if let Some(arrived) = self.open.remove(&key) {
                     self.ends(key, arrived, seen.at);
                 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use accelflow_sim::{Activity, Deed, Happening, Observer, Seen, ServerShape};
+use accelflow_sim::{Activity, HardwareEvent, Observer, RequestEvent, Seen, ServerShape};
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 
@@ -218,7 +218,7 @@ impl Observer for Neighbours<'_> {
         if self.over {
             return;
         }
-        if seen.what == Happening::Arrived {
+        if seen.what == RequestEvent::Arrived {
             self.arrives(seen);
         }
         let chosen = self.chosen;
@@ -250,7 +250,7 @@ impl Observer for Neighbours<'_> {
     }
 
     fn act(&mut self, activity: &Activity) {
-        if self.over || matches!(activity.what, Deed::Carries { .. }) {
+        if self.over || matches!(activity.what, HardwareEvent::Carries { .. }) {
             return;
         }
         self.assembler.act(activity);

@@ -6,10 +6,10 @@ use accelflow_trace::source::{Nodes, branch, seq, tail};
 use accelflow_trace::{Image, Library, templates};
 
 use crate::error::ServeError;
-use crate::traces::bodies::OwnBodies;
+use crate::traces::bodies::CustomBodies;
 use crate::traces::fit::{Task, Wire};
-use crate::traces::memory::{Root, Stock};
-use crate::traces::slot::{Given, Slot};
+use crate::traces::memory::{Root, ServiceTraces};
+use crate::traces::slot::{Slot, TraceSetting};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
@@ -35,7 +35,7 @@ pub struct ClientTraces {
     pub answer: Option<String>,
 }
 
-impl Given for ClientTraces {
+impl TraceSetting for ClientTraces {
     fn source(&self) -> &TraceSource {
         &self.source
     }
@@ -107,7 +107,7 @@ const GRPC: Names = Names {
 pub(super) struct ClientImage {
     pub(super) image: Image,
     /// The bodies of the custom accelerators that the traces call.
-    pub(super) bodies: OwnBodies,
+    pub(super) bodies: CustomBodies,
     /// The number of the client's earlier images.
     pub(super) generation: u64,
     pub(super) call: String,
@@ -209,22 +209,22 @@ impl Kind {
             roots.push(root("oneway_compressed", compressed, Task::Send));
         }
         let pipes = PipeTraces::of_calls(self.tls);
-        let also: Vec<&str> = match self.speaks {
+        let others: Vec<&str> = match self.speaks {
             Speaks::Grpc => [Some(pipes.receive), pipes.send]
                 .into_iter()
                 .flatten()
                 .collect(),
             _ => Vec::new(),
         };
-        let stock = Stock {
+        let traces = ServiceTraces {
             base: &base,
             own: own.map(|own| &own.source),
             answers_caller: false,
         };
-        let image = stock.link(&roots, &also)?;
+        let image = traces.link(&roots, &others)?;
         Ok(ClientImage {
             image,
-            bodies: own.map_or_else(OwnBodies::default, |own| own.source.bodies().clone()),
+            bodies: own.map_or_else(CustomBodies::default, |own| own.source.bodies().clone()),
             generation,
             call,
             call_compressed,

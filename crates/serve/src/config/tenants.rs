@@ -127,10 +127,10 @@ pub enum TenantError {
     },
     /// A tenant has no networks and no identities, so that no connection can match; its name.
     #[error("tenant '{0}': must have at least one network or identity")]
-    Nowhere(String),
+    NoNetworkOrIdentity(String),
     /// A tenant has identities, but the server does not require client certificates; its name.
     #[error("tenant '{0}': has identities, but the server does not require client certificates")]
-    Unproven(String),
+    NoClientCertificates(String),
     /// A tenant's identity is neither a DNS name nor a URI.
     #[error("tenant '{name}': identity = '{identity}': must be a DNS name without '*', or a URI")]
     Identity {
@@ -160,10 +160,10 @@ pub enum TenantError {
     },
     /// A tenant has an SLO, but the server has no control plane; its name.
     #[error("tenant '{0}': has an SLO, but the server has no control plane")]
-    Uncontrolled(String),
+    NoControlPlane(String),
     /// A tenant has a limit on accelerator time, but the server's control plane sets it; its name.
     #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
-    Controlled(String),
+    TimeLimitUnderControl(String),
     /// A tenant requests an SLO for requests whose accelerator time has not been measured yet.
     #[error(
         "tenant '{name}': {}: must be given with the accelerator time of a request",
@@ -194,12 +194,14 @@ pub(crate) fn check_control(tenants: &[Tenant], controlled: bool) -> Result<(), 
     match controlled {
         true => {
             let found = tenants.iter().find(|tenant| limits(tenant));
-            found.map_or(Ok(()), |tenant| Err(TenantError::Controlled(name(tenant))))
+            found.map_or(Ok(()), |tenant| {
+                Err(TenantError::TimeLimitUnderControl(name(tenant)))
+            })
         }
         false => {
             let found = tenants.iter().find(|tenant| asks(tenant));
             found.map_or(Ok(()), |tenant| {
-                Err(TenantError::Uncontrolled(name(tenant)))
+                Err(TenantError::NoControlPlane(name(tenant)))
             })
         }
     }
@@ -218,7 +220,7 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
             return Err(TenantError::Name { number, name });
         }
         if tenant.networks.is_empty() && tenant.identities.is_empty() {
-            return Err(TenantError::Nowhere(name.clone()));
+            return Err(TenantError::NoNetworkOrIdentity(name.clone()));
         }
         let is_name = |identity: &&String| {
             let dns_name = ServerName::try_from(identity.as_str());

@@ -19,7 +19,7 @@ use crate::observe::measured::Measured;
 use crate::observe::metrics::Metrics;
 use crate::observe::run::{TraceRun, nanoseconds};
 use crate::observe::times::share_of_thread;
-use crate::traces::bodies::{Equipment, OwnBodies};
+use crate::traces::bodies::{CustomBodies, Equipment};
 use crate::transport::engine::MakeEnsemble;
 use crate::transport::ensemble::{NextCore, SocketPeer, ensemble};
 
@@ -332,7 +332,7 @@ impl Shelf {
 /// core's own.
 pub(crate) fn bodies(
     execution: Execution,
-    own: &OwnBodies,
+    own: &CustomBodies,
     ensemble: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
     may_fail: bool,
     metrics: &Arc<Metrics>,

@@ -78,7 +78,7 @@ impl Running {
     /// control plane, the limit in accelerator time remains under its control.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`], and [`TenantError::Controlled`] for a limit in accelerator time on
+    /// [`TenantError::Unknown`], and [`TenantError::TimeLimitUnderControl`] for a limit in accelerator time on
     /// a server with a control plane.
     pub fn reshape(&self, tenant: &str, shaping: Shaping) -> Result<(), TenantError> {
         let admission = &self.shared.admission;
@@ -97,7 +97,7 @@ impl Running {
     /// # Errors
     /// [`TenantError::Slo`] with the remaining capacity if the SLO is refused,
     /// [`TenantError::Unmeasured`] for a size whose cost has not been measured yet,
-    /// [`TenantError::Unknown`] and [`TenantError::Uncontrolled`]. The tenant then keeps its
+    /// [`TenantError::Unknown`] and [`TenantError::NoControlPlane`]. The tenant then keeps its
     /// current SLO.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
@@ -106,7 +106,7 @@ impl Running {
     /// Removes a tenant's SLO. Returns whether it had one.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`] and [`TenantError::Uncontrolled`].
+    /// [`TenantError::Unknown`] and [`TenantError::NoControlPlane`].
     pub fn remove_slo(&self, tenant: &str) -> Result<bool, TenantError> {
         self.controlled(tenant)?.release(tenant)
     }
@@ -127,7 +127,7 @@ impl Running {
 
     fn controlled(&self, tenant: &str) -> Result<&Controlled, TenantError> {
         let controlled = self.shared.admission.controlled.as_ref();
-        let none = || TenantError::Uncontrolled(tenant.to_owned());
+        let none = || TenantError::NoControlPlane(tenant.to_owned());
         Ok(controlled.ok_or_else(none)?.as_ref())
     }
 

@@ -40,7 +40,7 @@ use crate::observe::observers::Observers;
 use crate::observe::recorder::Recorder;
 use crate::observe::reports::{ErrorReport, Reports};
 use crate::observe::telemetry::Spans;
-use crate::traces::bodies::OwnBodies;
+use crate::traces::bodies::CustomBodies;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::tls::identity::TlsIdentity;
 
@@ -443,7 +443,7 @@ impl Engine {
     fn maker(
         self,
         next_core: &NextCore,
-        own: &OwnBodies,
+        own: &CustomBodies,
         metrics: &Arc<Metrics>,
     ) -> Result<Maker, ServeError> {
         let (next_core, execution) = (next_core.clone(), self.config.execution);

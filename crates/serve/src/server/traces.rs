@@ -7,10 +7,10 @@ use accelflow_trace::source::{Nodes, branch, seq, trans};
 use accelflow_trace::{Image, Library, templates};
 
 use crate::error::ServeError;
-use crate::traces::bodies::OwnBodies;
+use crate::traces::bodies::CustomBodies;
 use crate::traces::fit::{Task, Wire};
-use crate::traces::memory::{Root, Stock};
-use crate::traces::slot::{Given, Slot};
+use crate::traces::memory::{Root, ServiceTraces};
+use crate::traces::slot::{Slot, TraceSetting};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
@@ -31,7 +31,7 @@ pub struct ServerTraces {
     pub respond_compressed: Option<String>,
 }
 
-impl Given for ServerTraces {
+impl TraceSetting for ServerTraces {
     fn source(&self) -> &TraceSource {
         &self.source
     }
@@ -75,7 +75,7 @@ const GRPC: TraceNames = TraceNames {
 pub(crate) struct ServerImage {
     pub(crate) image: Arc<Image>,
     /// The bodies of accelerators other than the nine that the traces call.
-    pub(crate) bodies: OwnBodies,
+    pub(crate) bodies: CustomBodies,
     pub(crate) receive: String,
     pub(crate) send: String,
     pub(crate) send_compressed: String,
@@ -172,15 +172,15 @@ impl Kind {
         for name in &errors {
             roots.push(root("errors_to_caller", name, Task::Send));
         }
-        let stock = Stock {
+        let traces = ServiceTraces {
             base: &base,
             own: own.map(|own| &own.source),
             answers_caller: false,
         };
-        let image = stock.link(&roots, &self.pipes())?;
+        let image = traces.link(&roots, &self.pipes())?;
         Ok(ServerImage {
             image: Arc::new(image),
-            bodies: own.map_or_else(OwnBodies::default, |own| own.source.bodies().clone()),
+            bodies: own.map_or_else(CustomBodies::default, |own| own.source.bodies().clone()),
             receive,
             send,
             send_compressed,

@@ -3,31 +3,33 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use accelflow_accel::{Ensemble, OwnBody};
+use accelflow_accel::{CustomBody, Ensemble};
 use accelflow_parameters::Refusal;
 use accelflow_trace::Image;
 
-type Make = dyn Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync;
+type Make = dyn Fn() -> Vec<Box<dyn CustomBody>> + Send + Sync;
 
 /// A factory for the implementations (bodies) of custom accelerators; each executor of traces gets
 /// its own. They belong to the traces that call them, and are replaced together with these.
 #[derive(Clone, Default)]
-pub struct OwnBodies(Option<Arc<Make>>);
+pub struct CustomBodies(Option<Arc<Make>>);
 
-impl fmt::Debug for OwnBodies {
+impl fmt::Debug for CustomBodies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<String> = self.names();
-        f.debug_tuple("OwnBodies").field(&names).finish()
+        f.debug_tuple("CustomBodies").field(&names).finish()
     }
 }
 
-impl OwnBodies {
+impl CustomBodies {
     /// Creates a factory that calls `make` once for each executor.
-    pub fn new(make: impl Fn() -> Vec<Box<dyn OwnBody>> + Send + Sync + 'static) -> OwnBodies {
-        OwnBodies(Some(Arc::new(make)))
+    pub fn new(
+        make: impl Fn() -> Vec<Box<dyn CustomBody>> + Send + Sync + 'static,
+    ) -> CustomBodies {
+        CustomBodies(Some(Arc::new(make)))
     }
 
-    fn make(&self) -> Vec<Box<dyn OwnBody>> {
+    fn make(&self) -> Vec<Box<dyn CustomBody>> {
         self.0.as_ref().map(|make| make()).unwrap_or_default()
     }
 
@@ -71,11 +73,11 @@ impl OwnBodies {
 
 /// The bodies that the cores of an ensemble have now.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Equipment(Arc<RwLock<(OwnBodies, u64)>>);
+pub(crate) struct Equipment(Arc<RwLock<(CustomBodies, u64)>>);
 
 impl Equipment {
     /// The bodies that an ensemble begins with.
-    pub(crate) fn of(bodies: &OwnBodies) -> Equipment {
+    pub(crate) fn of(bodies: &CustomBodies) -> Equipment {
         Equipment(Arc::new(RwLock::new((bodies.clone(), 0))))
     }
 
@@ -88,7 +90,7 @@ impl Equipment {
     }
 
     /// Replaces the bodies by those of a later generation of traces. Returns whether it did.
-    pub(crate) fn replace(&self, bodies: &OwnBodies, generation: u64) -> bool {
+    pub(crate) fn replace(&self, bodies: &CustomBodies, generation: u64) -> bool {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner).1;
         if generation <= known {
             return false;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Image, Library, Node, Part, link};
 
-use super::bodies::OwnBodies;
+use super::bodies::CustomBodies;
 use super::fit::{Fit, Task, Wire};
 use super::refusal::TraceRefusal;
 use super::source::{Split, TraceSource, trace_of};
@@ -25,7 +25,7 @@ pub struct Root<'a> {
 
 /// The traces of a service: custom traces, and default traces for all other names.
 #[derive(Clone, Copy, Debug)]
-pub struct Stock<'a> {
+pub struct ServiceTraces<'a> {
     /// The default traces. Custom traces replace those of the same names.
     pub base: &'a Library,
     /// The custom traces of the service.
@@ -34,23 +34,23 @@ pub struct Stock<'a> {
     pub answers_caller: bool,
 }
 
-impl Stock<'_> {
+impl ServiceTraces<'_> {
     /// Checks that each trace in `roots` does its task, and links all traces that `roots` and the
-    /// traces named in `also` lead to.
+    /// traces named in `others` lead to.
     ///
     /// # Errors
     /// [`TraceRefusal`] for a trace that is unknown, belongs to another service, does not fit its
     /// task, or cannot be linked.
-    pub fn link(&self, roots: &[Root<'_>], also: &[&str]) -> Result<Image, TraceRefusal> {
+    pub fn link(&self, roots: &[Root<'_>], others: &[&str]) -> Result<Image, TraceRefusal> {
         let mut reached: Vec<Part> = Vec::new();
         for root in roots {
             self.reach(root.place, root.name, &mut reached)?;
         }
-        for name in also {
+        for name in others {
             self.reach("trace", name, &mut reached)?;
         }
         let image = link(reached.clone())?;
-        let none = OwnBodies::default();
+        let none = CustomBodies::default();
         self.own.map_or(&none, TraceSource::bodies).check(&image)?;
         let parts: BTreeMap<&str, &Part> = reached.iter().map(|part| (&*part.name, part)).collect();
         for root in roots {

@@ -6,7 +6,7 @@ use super::refusal::TraceRefusal;
 use super::source::TraceSource;
 
 /// A setting of a service's traces: their source, and the names of the traces to use.
-pub trait Given: Clone {
+pub trait TraceSetting: Clone {
     /// The source of the traces.
     fn source(&self) -> &TraceSource;
 
@@ -25,7 +25,7 @@ pub struct Slot<T, G> {
     given: Mutex<(Option<G>, u64)>,
 }
 
-impl<T, G: Given> Slot<T, G> {
+impl<T, G: TraceSetting> Slot<T, G> {
     /// Creates the slot for the setting `given` (`None` for default traces), and links the first
     /// traces with `link`, which also gets the number of earlier replacements.
     ///

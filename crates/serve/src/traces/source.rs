@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use accelflow_trace::text::parse;
 use accelflow_trace::{Image, Library, LinkError, MAGIC, Part, Registered, is_name};
 
-use super::bodies::OwnBodies;
+use super::bodies::CustomBodies;
 use super::refusal::{FileFault, TraceRefusal};
 
 /// The largest file of traces, in bytes. It exceeds the size of a trace memory of 4096 words with
@@ -30,7 +30,7 @@ pub struct TraceSource {
     /// The service that uses the traces; it may not use traces of other services. `None` allows
     /// all.
     service: Option<String>,
-    bodies: OwnBodies,
+    bodies: CustomBodies,
 }
 
 impl TraceSource {
@@ -90,13 +90,13 @@ impl TraceSource {
 
     /// Adds the implementations (bodies) of the custom accelerators that the traces call.
     #[must_use]
-    pub fn with_bodies(mut self, bodies: OwnBodies) -> TraceSource {
+    pub fn with_bodies(mut self, bodies: CustomBodies) -> TraceSource {
         self.bodies = bodies;
         self
     }
 
     /// The implementations (bodies) of the custom accelerators that the traces call.
-    pub fn bodies(&self) -> &OwnBodies {
+    pub fn bodies(&self) -> &CustomBodies {
         &self.bodies
     }
 

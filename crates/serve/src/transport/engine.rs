@@ -13,7 +13,7 @@ use accelflow_trace::Image;
 use crate::config::{Execution, MAX_TIME_LIMIT};
 use crate::error::ServeError;
 use crate::observe::run::nanoseconds;
-use crate::traces::bodies::{Equipment, OwnBodies};
+use crate::traces::bodies::{CustomBodies, Equipment};
 
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
@@ -83,7 +83,7 @@ impl Engine {
     pub fn executor(
         &self,
         image: &Image,
-        bodies: &OwnBodies,
+        bodies: &CustomBodies,
         generation: u64,
     ) -> Result<EngineExecutor, AccelError> {
         let mut own = Executor::new(Image::default(), Clocked::new((self.make)()?));
@@ -127,7 +127,7 @@ struct Shared {
 impl EngineExecutor {
     /// Replaces the trace memory and the custom accelerators that its traces call. `generation`
     /// counts the replacements.
-    pub fn set_image(&mut self, image: &Image, bodies: &OwnBodies, generation: u64) {
+    pub fn set_image(&mut self, image: &Image, bodies: &CustomBodies, generation: u64) {
         self.own.set_image(image.clone());
         bodies.equip(self.own.bodies_mut().inner_mut());
         if let Some(shared) = &mut self.shared {

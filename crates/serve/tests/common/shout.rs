@@ -1,7 +1,7 @@
 //! A custom accelerator. Tests of `accelflow-storage` use this file, too.
 
-use accelflow_accel::{AccelError, Fact, Input, Output, OwnBody};
-use accelflow_serve::OwnBodies;
+use accelflow_accel::{AccelError, CustomBody, Fact, Input, Output};
+use accelflow_serve::CustomBodies;
 use accelflow_trace::{Directions, FactType, Kind};
 
 /// Replaces a word by another of the same length, and counts how often it did.
@@ -22,21 +22,21 @@ impl Shout {
     }
 
     /// Bodies for the executors of a service.
-    pub(crate) fn bodies(word: &'static str, by: &'static str) -> OwnBodies {
-        OwnBodies::new(move || vec![Box::new(Shout::new(word, by))])
+    pub(crate) fn bodies(word: &'static str, by: &'static str) -> CustomBodies {
+        CustomBodies::new(move || vec![Box::new(Shout::new(word, by))])
     }
 }
 
-impl OwnBody for Shout {
+impl CustomBody for Shout {
     fn kind(&self) -> &Kind {
         &self.kind
     }
 
     fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError> {
         let text = std::str::from_utf8(input.bytes);
-        let text = text.map_err(|error| AccelError::own("Shout", error))?;
+        let text = text.map_err(|error| AccelError::custom("Shout", error))?;
         if text.contains("unspeakable") {
-            return Err(AccelError::own("Shout", "not in this house"));
+            return Err(AccelError::custom("Shout", "not in this house"));
         }
         assert!(!text.contains("explosive"), "on purpose");
         let count = text.matches(self.word).count() as i64;

@@ -120,7 +120,7 @@ impl ControlPlane {
 
     /// Returns the largest use by all tenants together, in seconds of accelerator time per second,
     /// and what limits it.
-    pub fn most(&self) -> (f64, Limit) {
+    pub fn largest_use(&self) -> (f64, Limit) {
         let promises = self.tenants.iter().filter_map(|tenant| {
             let slo = tenant.slo?;
             Some((&*tenant.name, slo))
@@ -216,7 +216,7 @@ impl ControlPlane {
             let time = time.max(tenant.admitted);
             if slo.size.is_some() && time != slo.time {
                 self.tenants[number].slo = Some(Slo { time, ..slo });
-                if self.promised() > self.most().0 {
+                if self.promised() > self.largest_use().0 {
                     self.tenants[number].slo = Some(slo);
                 }
             }
@@ -231,7 +231,7 @@ impl ControlPlane {
 
     /// Calculates all rates: the promised ones, and shares of the rest (ReshapeDecision).
     fn reshape(&mut self, counters: &[Counters]) {
-        let (most, _) = self.most();
+        let (most, _) = self.largest_use();
         let mut spare = (most - self.promised()).max(0.0);
         let mut free = most;
         for tenant in &mut self.tenants {

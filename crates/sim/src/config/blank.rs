@@ -5,8 +5,8 @@ use accelflow_units::{Bytes, Cycles, Time};
 
 use super::parts::{
     AcceleratorConfig, AtmConfig, Balancing, Busy, CohortConfig, CoreConfig, DispatchPolicy,
-    DispatcherConfig, ExceptionConfig, FactsConfig, FallBackWhen, FallbackTo, Generation, Heaps,
-    InterruptPolicy, Isolation, Looks, MemoryConfig, NetworkConfig, OwnSizes, Parking,
+    DispatcherConfig, ExceptionConfig, FactsConfig, FallBackWhen, FallbackTo, FlagChecks,
+    Generation, Heaps, InterruptPolicy, Isolation, MemoryConfig, NetworkConfig, OwnSizes, Parking,
     PayloadConfig, ReliefConfig, Reuse, RpcProcessor, SchedulingConfig, ShapingOrder,
     SoftwareBalancing, TcpConfig, TenantConfig, TlbConfig,
 };
@@ -75,7 +75,7 @@ fn core() -> CoreConfig {
         function_map_depth: 1,
         time_slice: Time::ZERO,
         interrupt_policy: InterruptPolicy::Queued,
-        notification: Looks::Periodically,
+        notification: FlagChecks::Periodically,
         notice_period: Time::ZERO,
         wake: Time::ZERO,
         generation: Generation::IceLake,

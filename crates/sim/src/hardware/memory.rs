@@ -4,9 +4,9 @@ use super::assoc::{Associative, Victim};
 use super::divisor::Divisor;
 use super::network::Network;
 use super::pipe::{Flow, Pipe};
+use super::routes::Site;
 use super::sizes::Sizes;
 use super::topology::Place;
-use super::ways::Site;
 use crate::config::{Config, TRANSACTION};
 
 /// The place of the data of a read.

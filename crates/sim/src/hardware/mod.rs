@@ -18,13 +18,13 @@ mod memory;
 mod network;
 mod pipe;
 mod regulator;
+mod routes;
 mod sizes;
 mod soft_queue;
 mod topology;
 mod translation;
 mod uncore;
 mod walkers;
-mod ways;
 
 pub(crate) use accelerator::{Element, Sizes, Station};
 pub(crate) use accelflow_shaping::dispatch::{Entry, InputQueue, Owner, Placed};

@@ -2,26 +2,26 @@ use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pipe::{Flow, Pipe};
+use super::routes::{Route, Routes, Site};
 use super::sizes::Sizes;
 use super::topology::{Place, Topology};
-use super::ways::{Site, Way, Ways};
 use crate::config::Config;
 
 /// The on-package network: a mesh in each chiplet, a link from each chiplet to each other one
 /// (AccelFlow, Fig. 6, section V.3 and Table III).
 ///
 /// A transfer takes `network.hop_cycles` a hop and `network.inter_chiplet_cycles` a crossing,
-/// cut-through, and occupies each link of its way for its size over the link's rate. It reserves
+/// cut-through, and occupies each link of its route for its size over the link's rate. It reserves
 /// all links when it starts, each for the time when it will arrive there. Commands without data
 /// have lanes of their own.
 #[derive(Clone, Debug)]
 pub(crate) struct Network {
-    ways: Ways,
+    routes: Routes,
     /// By [`LinkKind`], the time to the end of a link.
     ///
-    /// [`LinkKind`]: super::ways::LinkKind
+    /// [`LinkKind`]: super::routes::LinkKind
     latencies: [Time; 3],
-    /// Whether a way is booked at once: no link is slower than an interface, so the end of a way
+    /// Whether a route is booked at once: no link is slower than an interface, so the end of a route
     /// sets the pace, and no observer asks for reservations.
     at_once: bool,
     link_rate: Bandwidth,
@@ -35,7 +35,7 @@ pub(crate) struct Network {
 
 /// By [`LinkKind`], how long a transfer occupies a link.
 ///
-/// [`LinkKind`]: super::ways::LinkKind
+/// [`LinkKind`]: super::routes::LinkKind
 type Lengths = [Time; 3];
 
 /// Times for which links have carried data.
@@ -75,7 +75,7 @@ impl Network {
             crossing_rate,
             links: vec![Pipe::IDLE; topology.links()],
             lengths: Sizes::new(Bytes(0), [Time::ZERO; 3]),
-            ways: Ways::new(topology, counts, &instances, (hop, crossing)),
+            routes: Routes::new(topology, counts, &instances, (hop, crossing)),
             log: None,
         }
     }
@@ -86,54 +86,54 @@ impl Network {
     }
 
     pub(crate) fn chiplets(&self) -> usize {
-        self.ways.topology().chiplets()
+        self.routes.topology().chiplets()
     }
 
     pub(crate) fn chiplet_of(&self, place: Place) -> u16 {
-        self.ways.chiplet(self.site(place))
+        self.routes.chiplet(self.site(place))
     }
 
     /// The number of the place of an accelerator.
     #[inline(always)]
     pub(crate) fn site_of(&self, accel: Accel, instance: u8) -> Site {
-        self.ways.site_of(accel, u16::from(instance))
+        self.routes.site_of(accel, u16::from(instance))
     }
 
     /// The number of a place, by which its routes are found faster.
     #[inline]
     pub(crate) fn site(&self, place: Place) -> Site {
-        self.ways.site(place)
+        self.routes.site(place)
     }
 
     /// Moves `size` from `from`, where it is available at `flow`, to `to`. Returns the time when it
     /// arrives.
     pub(crate) fn transfer(&mut self, from: Site, to: Site, size: Bytes, flow: Flow) -> Flow {
-        let way = self.ways.between(from, to);
+        let route = self.routes.between(from, to);
         let rates = (self.link_rate, self.crossing_rate);
         let lengths = self.lengths.get(size, |size| lengths(rates, size));
         if !self.at_once || size == Bytes(0) {
             let lengths = *lengths;
-            return self.transfer_by_link(way, lengths, flow);
+            return self.transfer_by_link(route, lengths, flow);
         }
         // The last byte leaves the last link, an interface, its length after the first, or after it
         // has come: no link before it is slower.
         let (mut head, links) = (flow.head, &mut self.links[..]);
-        for stage in self.ways.stages(way) {
+        for stage in self.routes.stages(route) {
             let kind = stage.kind as usize;
             let start = links[stage.link as usize].take_some(head, lengths[kind]);
             head = start + self.latencies[kind];
         }
         Flow {
             head,
-            tail: (head + lengths[0]).max(flow.tail + way.latency()),
+            tail: (head + lengths[0]).max(flow.tail + route.latency()),
         }
     }
 
-    /// The transfer on `way`, link by link, which are logged if an observer asks for it.
+    /// The transfer on `route`, link by link, which are logged if an observer asks for it.
     #[inline(never)]
-    fn transfer_by_link(&mut self, way: Way, lengths: Lengths, flow: Flow) -> Flow {
+    fn transfer_by_link(&mut self, route: Route, lengths: Lengths, flow: Flow) -> Flow {
         let mut flow = flow;
-        for stage in self.ways.stages(way) {
+        for stage in self.routes.stages(route) {
             let kind = stage.kind as usize;
             let (length, latency) = (lengths[kind], self.latencies[kind]);
             flow = self.links[stage.link as usize].pass(flow, length, latency);
@@ -159,14 +159,14 @@ impl Network {
     /// Names of the links, by index.
     pub(crate) fn link_names(&self) -> Vec<String> {
         (0..self.links.len())
-            .map(|link| self.ways.topology().link_name(link))
+            .map(|link| self.routes.topology().link_name(link))
             .collect()
     }
 
     /// Time of a command without data from `from` to `to`.
     #[inline]
     pub(crate) fn latency(&mut self, from: Site, to: Site) -> Time {
-        self.ways.latency(from, to)
+        self.routes.latency(from, to)
     }
 
     /// Number of links.
@@ -175,7 +175,7 @@ impl Network {
         self.links.len()
     }
 
-    /// The links of a way: index, time that `size` occupies it, and latency to the next.
+    /// The links of a route: index, time that `size` occupies it, and latency to the next.
     #[cfg(test)]
     pub(super) fn stages(
         &mut self,
@@ -184,9 +184,9 @@ impl Network {
         size: Bytes,
     ) -> Vec<(usize, Time, Time)> {
         let (from, to) = (self.site(from), self.site(to));
-        let way = self.ways.between(from, to);
+        let route = self.routes.between(from, to);
         let lengths = lengths((self.link_rate, self.crossing_rate), size);
-        let stages = self.ways.stages(way).iter().map(|stage| {
+        let stages = self.routes.stages(route).iter().map(|stage| {
             let kind = stage.kind as usize;
             (stage.link as usize, lengths[kind], self.latencies[kind])
         });
@@ -194,7 +194,7 @@ impl Network {
     }
 
     pub(crate) fn carried(&self, now: Time) -> Carried {
-        let crossings = self.ways.topology().crossings();
+        let crossings = self.routes.topology().crossings();
         let carried = |links: &[Pipe]| links.iter().map(|link| link.carried_until(now)).collect();
         Carried {
             mesh: carried(&self.links[..crossings.start]),
@@ -317,14 +317,14 @@ mod tests {
                 Place::Manager,
             ];
             let places = || accels.iter().chain(&others);
-            let mut ways = Vec::new();
+            let mut routes = Vec::new();
             for _ in 0..2 {
                 let pairs = places().flat_map(|from| places().map(move |to| (*from, *to)));
                 let found = pairs.map(|(from, to)| network.stages(from, to, Bytes(64)));
-                ways.push(found.collect::<Vec<_>>());
+                routes.push(found.collect::<Vec<_>>());
             }
-            assert_eq!(ways[0], ways[1]);
-            for (stages, (from, to)) in ways[0]
+            assert_eq!(routes[0], routes[1]);
+            for (stages, (from, to)) in routes[0]
                 .iter()
                 .zip(places().flat_map(|from| places().map(move |to| (*from, *to))))
             {
@@ -405,7 +405,7 @@ mod tests {
         // Decr shares the chiplet with Encr, and so the link to TCP's.
         let second = send(&mut package, at(Accel::Decr), at(Accel::Tcp), size);
         assert_eq!(second, first + ns(1_000));
-        // Not the way back, nor the ways between other pairs, but TCP's interface.
+        // Not the route back, nor the routes between other pairs, but TCP's interface.
         let back = send(&mut package, at(Accel::Tcp), at(Accel::Encr), size);
         assert_eq!(back, first);
         let other = send(&mut package, at(Accel::Rpc), at(Accel::Dcmp), size);

@@ -275,7 +275,7 @@ impl Topology {
         match place {
             Place::Accel(accel, instance) => {
                 let first = self.accelerators[accel.index()];
-                if accel == Accel::Ldb || accel.own_number().is_some() {
+                if accel == Accel::Ldb || accel.custom_number().is_some() {
                     // All instances serve all cores, and custom accelerators stand there.
                     return first;
                 }

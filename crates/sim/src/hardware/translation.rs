@@ -6,9 +6,9 @@ use accelflow_units::{Bytes, Time};
 use super::assoc::Associative;
 use super::memory::{Memory, touched};
 use super::network::Network;
+use super::routes::Site;
 use super::topology::Place;
 use super::walkers::Walkers;
-use super::ways::Site;
 use crate::config::Config;
 
 /// Address translation: a TLB in each accelerator, and in each chiplet an IOMMU that walks the

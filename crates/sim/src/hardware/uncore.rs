@@ -25,7 +25,7 @@ pub(crate) struct Uncore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Movement {
     /// The source and the destination of the data.
-    pub way: Way,
+    pub endpoints: Endpoints,
     /// The memory address, if memory is one end of the route.
     pub address: u64,
     /// Number of bytes to move.
@@ -36,7 +36,7 @@ pub(crate) struct Movement {
 
 /// The source and the destination of a movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Endpoints {
     /// From one queue to another; queues need no translation.
     Queues(Place, Place),
     /// From memory to an accelerator.
@@ -67,23 +67,24 @@ impl Uncore {
     pub(crate) fn carry(&mut self, movement: &Movement, now: Time) -> Time {
         let Movement { address, size, .. } = *movement;
         let network = &mut self.network;
-        let ready = match movement.way {
-            Way::Queues(from, to) => {
+        let ready = match movement.endpoints {
+            Endpoints::Queues(from, to) => {
                 let (from, to) = (network.site(from), network.site(to));
                 return network.transfer(from, to, size, Flow::at(now)).tail;
             }
-            Way::Read(_, place) | Way::Write(place) => {
+            Endpoints::Read(_, place) | Endpoints::Write(place) => {
                 let data = (address, size);
                 self.translation
                     .translate(network, &mut self.memory, data, place, now)
             }
         };
         let start = self.regulator.admit(movement.tenant, size, ready);
-        match movement.way {
-            Way::Read(source, to) => self
-                .memory
-                .read(network, (address, size), source, to, start),
-            Way::Write(from) | Way::Queues(from, _) => {
+        match movement.endpoints {
+            Endpoints::Read(source, to) => {
+                self.memory
+                    .read(network, (address, size), source, to, start)
+            }
+            Endpoints::Write(from) | Endpoints::Queues(from, _) => {
                 self.memory.write(network, (address, size), from, start)
             }
         }
@@ -148,9 +149,9 @@ mod tests {
 
     use super::*;
 
-    fn movement(way: Way, tenant: u16) -> Movement {
+    fn movement(endpoints: Endpoints, tenant: u16) -> Movement {
         Movement {
-            way,
+            endpoints,
             address: 1 << 40,
             size: Bytes(1_000),
             tenant,
@@ -180,16 +181,16 @@ mod tests {
         config.set("memory.tenant_gb_per_s", 0.001).unwrap();
         let mut uncore = Uncore::new(&config);
         let (ser, tcp) = (Place::Accel(Accel::Ser, 0), Place::Accel(Accel::Tcp, 0));
-        let queues = movement(Way::Queues(ser, tcp), 1);
+        let queues = movement(Endpoints::Queues(ser, tcp), 1);
         assert!(uncore.carry(&queues, Time::ZERO) < Time::from_ns(100));
         assert_eq!(uncore.counts().1.lookups, 0);
-        let read = movement(Way::Read(Source::Core, ser), 1);
+        let read = movement(Endpoints::Read(Source::Core, ser), 1);
         assert!(uncore.carry(&read, Time::ZERO) < Time::from_us(1));
         assert_eq!(uncore.counts().1.lookups, 1);
         // A kilobyte at a megabyte a second.
-        let write = movement(Way::Write(ser), 1);
+        let write = movement(Endpoints::Write(ser), 1);
         assert!(uncore.carry(&write, Time::ZERO) > Time::from_us(1_000));
-        let other = movement(Way::Write(ser), 2);
+        let other = movement(Endpoints::Write(ser), 2);
         assert!(uncore.carry(&other, Time::ZERO) < Time::from_us(1));
         let again = uncore.carry(&queues, Time::ZERO);
         assert!(again < Time::from_ns(200), "queues are not memory");

@@ -17,7 +17,7 @@ pub struct ServerShape {
     pub units: Vec<UnitShape>,
     /// Number of A-DMA engines.
     pub dma_engines: usize,
-    /// The names of the links of the on-chip network; [`Deed::Carries`] gives an index.
+    /// The names of the links of the on-chip network; [`HardwareEvent::Carries`] gives an index.
     pub links: Vec<String>,
     /// Whether a central manager keeps the operations of all accelerators in one queue.
     pub central: bool,
@@ -56,7 +56,7 @@ pub struct Activity {
     /// The execution for which it happened. `None` if there are several or it is unknown.
     pub of: Option<Execution>,
     /// What the hardware did.
-    pub what: Deed,
+    pub what: HardwareEvent,
 }
 
 /// Identifies what hardware works for: a request, and the trace or application logic of it that
@@ -77,7 +77,7 @@ pub struct Execution {
 
 /// What the hardware of a simulated server did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum HardwareEvent {
     /// Part of a request's time has passed.
     Spends {
         /// What the request's time was spent on.

@@ -17,10 +17,10 @@ mod state;
 mod way;
 
 pub use activity::{
-    Activity, CoreWork, Deed, Execution, Queue, ServerShape, UnitName, UnitShape, Wait,
+    Activity, CoreWork, Execution, HardwareEvent, Queue, ServerShape, UnitName, UnitShape, Wait,
 };
 pub use error::SimError;
-pub use observer::{Awaited, Happening, Observer, Seen};
+pub use observer::{Awaited, Observer, RequestEvent, Seen};
 pub use run::{Limits, Load, Run, Watch};
 pub use simulate::{
     ServerResult, simulate, simulate_logged, simulate_observed, simulate_servers,

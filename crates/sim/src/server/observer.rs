@@ -20,8 +20,8 @@ pub trait Observer {
     }
 
     /// Called when the hardware of a server has done something. Times of a server's activities
-    /// never decrease; [`crate::Deed::Carries`], [`crate::Deed::Moves`] and
-    /// [`crate::Deed::Manages`] are reported in advance.
+    /// never decrease; [`crate::HardwareEvent::Carries`], [`crate::HardwareEvent::Moves`] and
+    /// [`crate::HardwareEvent::Manages`] are reported in advance.
     fn act(&mut self, _activity: &Activity) {}
 }
 
@@ -35,12 +35,12 @@ pub struct Seen {
     /// The simulated time of the event.
     pub at: Time,
     /// What happened to the request.
-    pub what: Happening,
+    pub what: RequestEvent,
 }
 
 /// What happened to a simulated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum RequestEvent {
     /// The request has arrived.
     Arrived,
     /// A phase of application logic has ended that took this core time.

@@ -8,10 +8,10 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::activity::{
-    Activity, CoreWork, Deed, Execution, Queue, ServerShape, UnitName, UnitShape, Wait,
+    Activity, CoreWork, Execution, HardwareEvent, Queue, ServerShape, UnitName, UnitShape, Wait,
 };
 use super::engine::Engine;
-use super::observer::{Happening, Seen};
+use super::observer::{RequestEvent, Seen};
 use super::parts::{Shared, Watching};
 use super::state::{JobId, RequestId, Task, Unit};
 use crate::stats::Part;
@@ -79,7 +79,7 @@ impl<'r> Engine<'r> {
         &mut self,
         id: RequestId,
         now: Time,
-        what: impl FnOnce(&Engine<'_>) -> Happening,
+        what: impl FnOnce(&Engine<'_>) -> RequestEvent,
     ) {
         if self.watching.is_none() {
             return;
@@ -98,7 +98,7 @@ impl<'r> Engine<'r> {
     }
 
     /// Shows what the hardware has done. Call it only if [`Engine::is_followed`].
-    fn show_deed(&self, of: Option<Execution>, at: Time, what: Deed) {
+    fn show_event(&self, of: Option<Execution>, at: Time, what: HardwareEvent) {
         if let Some(watching) = &self.watching {
             let server = watching.server;
             watching.observer.borrow_mut().act(&Activity {
@@ -155,7 +155,7 @@ impl<'r> Engine<'r> {
             return;
         }
         let job = self.jobs.get(id);
-        let spends = Deed::Spends {
+        let spends = HardwareEvent::Spends {
             part,
             from: job.path.since,
             until: now,
@@ -163,10 +163,10 @@ impl<'r> Engine<'r> {
             core: usize::from(self.requests.get(job.request).core),
             unit: Some(job.unit.name()),
         };
-        self.show_deed(self.execution_of(id), now, spends);
+        self.show_event(self.execution_of(id), now, spends);
         if wait == Some(Wait::Input) {
-            let operates = Deed::Operates(job.unit.name());
-            self.show_deed(self.execution_of(id), now, operates);
+            let operates = HardwareEvent::Operates(job.unit.name());
+            self.show_event(self.execution_of(id), now, operates);
         }
     }
 
@@ -189,7 +189,7 @@ impl<'r> Engine<'r> {
         lengths.push((Part::Queueing, Some(Wait::Core), rest));
         let mut from = since;
         for (part, wait, time) in lengths.into_iter().rev() {
-            let spends = Deed::Spends {
+            let spends = HardwareEvent::Spends {
                 part,
                 from,
                 until: from + time,
@@ -198,7 +198,7 @@ impl<'r> Engine<'r> {
                 unit: None,
             };
             from += time;
-            self.show_deed(Some(self.execution(id, job)), now, spends);
+            self.show_event(Some(self.execution(id, job)), now, spends);
         }
     }
 
@@ -213,8 +213,8 @@ impl<'r> Engine<'r> {
     #[inline(never)]
     fn show_free(&self, id: JobId, now: Time) {
         if self.is_followed() {
-            let freed = Deed::Freed(self.jobs.get(id).unit.name());
-            self.show_deed(self.execution_of(id), now, freed);
+            let freed = HardwareEvent::Freed(self.jobs.get(id).unit.name());
+            self.show_event(self.execution_of(id), now, freed);
         }
     }
 
@@ -230,7 +230,7 @@ impl<'r> Engine<'r> {
     fn show_moving(&mut self, id: JobId, now: Time, until: Time) {
         if self.is_followed() {
             let of = self.execution_of(id);
-            self.show_deed(of, now, Deed::Moves(until));
+            self.show_event(of, now, HardwareEvent::Moves(until));
             self.show_links(of, now);
         }
     }
@@ -240,14 +240,14 @@ impl<'r> Engine<'r> {
     pub(crate) fn show_visit(&self, id: Option<JobId>, now: Time, (from, until): (Time, Time)) {
         if self.is_followed() {
             let of = id.and_then(|id| self.execution_of(id));
-            self.show_deed(of, now, Deed::Manages { from, until });
+            self.show_event(of, now, HardwareEvent::Manages { from, until });
         }
     }
 
     /// Shows the reservations of links since the last call.
     pub(crate) fn show_links(&mut self, of: Option<Execution>, now: Time) {
         for (link, from, until) in self.uncore.take_links() {
-            self.show_deed(of, now, Deed::Carries { link, from, until });
+            self.show_event(of, now, HardwareEvent::Carries { link, from, until });
         }
     }
 
@@ -260,8 +260,8 @@ impl<'r> Engine<'r> {
         let Some(mut watching) = self.watching.take() else {
             return;
         };
-        let mut deeds = self.changed_tasks(&mut watching);
-        deeds.extend(self.changed_dispatchers(&mut watching));
+        let mut events = self.changed_tasks(&mut watching);
+        events.extend(self.changed_dispatchers(&mut watching));
         let Watching { units, lengths, .. } = &mut *watching;
         let mut place = 0;
         self.for_each_queue(units, now, |queue, length| {
@@ -270,18 +270,21 @@ impl<'r> Engine<'r> {
             }
             if lengths[place] != length {
                 lengths[place] = length;
-                deeds.push((None, Deed::Length(queue, length)));
+                events.push((None, HardwareEvent::Length(queue, length)));
             }
             place += 1;
         });
         self.watching = Some(watching);
-        for (of, what) in deeds {
-            self.show_deed(of, now, what);
+        for (of, what) in events {
+            self.show_event(of, now, what);
         }
     }
 
-    fn changed_tasks(&self, watching: &mut Watching<'_>) -> Vec<(Option<Execution>, Deed)> {
-        let mut deeds = Vec::new();
+    fn changed_tasks(
+        &self,
+        watching: &mut Watching<'_>,
+    ) -> Vec<(Option<Execution>, HardwareEvent)> {
+        let mut events = Vec::new();
         for (core, shown) in watching.tasks.iter_mut().enumerate() {
             let running = self.cores.running(core);
             let number = running.map(|(number, _)| number);
@@ -291,9 +294,9 @@ impl<'r> Engine<'r> {
             *shown = number;
             let work = running.map(|(_, task)| task.work());
             let of = running.and_then(|(_, task)| self.execution_of_task(task));
-            deeds.push((of, Deed::Runs { core, work }));
+            events.push((of, HardwareEvent::Runs { core, work }));
         }
-        deeds
+        events
     }
 
     fn execution_of_task(&self, task: Task) -> Option<Execution> {
@@ -309,17 +312,20 @@ impl<'r> Engine<'r> {
         }
     }
 
-    fn changed_dispatchers(&self, watching: &mut Watching<'_>) -> Vec<(Option<Execution>, Deed)> {
-        let mut deeds = Vec::new();
+    fn changed_dispatchers(
+        &self,
+        watching: &mut Watching<'_>,
+    ) -> Vec<(Option<Execution>, HardwareEvent)> {
+        let mut events = Vec::new();
         for (unit, shown) in watching.units.iter().zip(&mut watching.dispatched) {
             let current = self.ensemble.station(*unit).dispatcher.current();
             if *shown != current {
                 *shown = current;
                 let of = current.and_then(|job| self.execution_of(job));
-                deeds.push((of, Deed::Dispatches(unit.name())));
+                events.push((of, HardwareEvent::Dispatches(unit.name())));
             }
         }
-        deeds
+        events
     }
 
     /// Calls `each` with every queue and its length, in the same order in every call.

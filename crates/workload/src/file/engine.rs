@@ -379,7 +379,7 @@ impl Costs {
                 Accel::Dcmp => dcmp,
                 Accel::Ldb => ldb,
                 own => {
-                    let number = own.own_number().and_then(|number| kinds.get(number));
+                    let number = own.custom_number().and_then(|number| kinds.get(number));
                     costs[own.index()] = number.copied().flatten();
                     continue;
                 }

@@ -102,7 +102,7 @@ pub struct PaperOptions {
     /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
     /// The costs of custom accelerators, for which the paper has no share, by
-    /// [`Accel::own_number`]; `None` if a cost is unknown, as all are by default.
+    /// [`Accel::custom_number`]; `None` if a cost is unknown, as all are by default.
     pub kinds: Vec<Option<Cost>>,
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
@@ -329,7 +329,7 @@ fn priced(
 }
 
 fn cost_of(accel: Accel, costs: &[Time; 7], options: &PaperOptions) -> Option<Cost> {
-    match (ShareKind::of(accel), accel.own_number()) {
+    match (ShareKind::of(accel), accel.custom_number()) {
         (Some(kind), _) => {
             let share = options.size_shares[accel.index()];
             Some(Cost::new(costs[kind as usize], share))

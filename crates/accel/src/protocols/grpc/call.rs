@@ -11,7 +11,7 @@ use crate::role::Role;
 
 /// Whether a message is received or sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     In,
     Out,
 }
@@ -29,7 +29,7 @@ pub struct GrpcCall {
     /// The compression that messages of the call may use. The prefix of each message states whether
     /// it is compressed.
     pub codec: Option<Codec>,
-    way: Way,
+    direction: Direction,
 }
 
 impl fmt::Debug for GrpcCall {
@@ -46,7 +46,7 @@ impl PartialEq for GrpcCall {
     fn eq(&self, other: &GrpcCall) -> bool {
         let parts = |call: &GrpcCall| {
             let path = call.path.clone();
-            (path, call.method, call.role, call.codec, call.way)
+            (path, call.method, call.role, call.codec, call.direction)
         };
         Arc::ptr_eq(&self.schema, &other.schema) && parts(self) == parts(other)
     }
@@ -61,7 +61,7 @@ impl GrpcCall {
             method: None,
             role: Role::Request,
             codec,
-            way: Way::In,
+            direction: Direction::In,
         }
     }
 
@@ -82,7 +82,7 @@ impl GrpcCall {
             method: Some(id),
             role: Role::Request,
             codec,
-            way: Way::Out,
+            direction: Direction::Out,
         })
     }
 
@@ -92,9 +92,9 @@ impl GrpcCall {
         GrpcCall {
             role: Role::Response,
             codec,
-            way: match self.way {
-                Way::In => Way::Out,
-                Way::Out => Way::In,
+            direction: match self.direction {
+                Direction::In => Direction::Out,
+                Direction::Out => Direction::In,
             },
             ..self.clone()
         }
@@ -102,7 +102,7 @@ impl GrpcCall {
 
     /// Whether the message is sent rather than received.
     pub fn is_sent(&self) -> bool {
-        self.way == Way::Out
+        self.direction == Direction::Out
     }
 
     /// The full name of the service in the path.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use accelflow_serve::{ClientTraces, OwnBodies, ServerTraces, TraceSource};
+use accelflow_serve::{ClientTraces, CustomBodies, ServerTraces, TraceSource};
 use pyo3::prelude::*;
 
 use crate::bind::trace::body;
@@ -24,7 +24,7 @@ enum PySource {
 impl PySource {
     /// The traces, with the registered bodies of the custom accelerators that they call.
     fn read(&self) -> PyResult<TraceSource> {
-        Ok(self.traces()?.with_bodies(OwnBodies::new(body::all)))
+        Ok(self.traces()?.with_bodies(CustomBodies::new(body::all)))
     }
 
     fn traces(&self) -> PyResult<TraceSource> {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use accelflow_accel::{AccelError, Ensemble, Fact, Input, Output, OwnBody};
+use accelflow_accel::{AccelError, CustomBody, Ensemble, Fact, Input, Output};
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Format, Kind};
 use pyo3::prelude::*;
@@ -55,10 +55,10 @@ pub(crate) fn changes() -> u64 {
 }
 
 /// The bodies that were added.
-pub(crate) fn all() -> Vec<Box<dyn OwnBody>> {
+pub(crate) fn all() -> Vec<Box<dyn CustomBody>> {
     let known = known();
     let bodies = known.bodies.iter();
-    let body = |(kind, function): &(Arc<Kind>, Arc<Py<PyAny>>)| -> Box<dyn OwnBody> {
+    let body = |(kind, function): &(Arc<Kind>, Arc<Py<PyAny>>)| -> Box<dyn CustomBody> {
         Box::new(PyBody::new(kind.clone(), function.clone()))
     };
     bodies.map(body).collect()
@@ -85,7 +85,7 @@ impl PyBody {
     }
 }
 
-impl OwnBody for PyBody {
+impl CustomBody for PyBody {
     fn kind(&self) -> &Kind {
         &self.kind
     }
@@ -94,7 +94,7 @@ impl OwnBody for PyBody {
         RUNNING.set(true);
         let done = Python::attach(|py| call(py, &self.function, input));
         RUNNING.set(false);
-        done.map_err(|error| AccelError::own(self.kind.name(), error))
+        done.map_err(|error| AccelError::custom(self.kind.name(), error))
     }
 }
 

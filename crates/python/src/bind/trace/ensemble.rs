@@ -174,7 +174,7 @@ impl PyEnsemble {
         let started = py.detach(|| Pools::start(settings, move || bodies(cores)));
         let pools = started.map_err(|error| match error {
             PoolError::Accel(error) => refused(error),
-            PoolError::Nothing(_) => Failure::new("bad_setting", error),
+            PoolError::Zero(_) => Failure::new("bad_setting", error),
             PoolError::Thread(_) => Failure::new("no_thread", error),
         })?;
         Ok(PyEnsemble {
@@ -265,8 +265,8 @@ impl PyEnsemble {
     ///
     /// Raises TraceError once closed.
     #[getter]
-    fn small(&self) -> PyResult<u64> {
-        Ok(self.open()?.small())
+    fn too_small(&self) -> PyResult<u64> {
+        Ok(self.open()?.too_small())
     }
 
     /// Waits for runs in progress, and stops the worker threads.

@@ -201,7 +201,7 @@ fn follow(
 
 /// The name of `accel` in a memory with `kinds`.
 fn name(accel: Accel, kinds: &[Arc<Kind>]) -> &str {
-    let own = accel.own_number().and_then(|number| kinds.get(number));
+    let own = accel.custom_number().and_then(|number| kinds.get(number));
     own.map_or(accel.name(), |kind| kind.name())
 }
 

@@ -153,7 +153,7 @@ impl Controlled {
     pub(crate) fn page(&self) -> Json {
         let state = self.lock();
         let (plane, settings) = (&state.plane, state.plane.settings());
-        let (most, limit) = plane.most();
+        let (most, limit) = plane.largest_use();
         let promised = plane.promised();
         json!({
             "capacity_s_per_s": settings.capacity,

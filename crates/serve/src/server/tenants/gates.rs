@@ -166,7 +166,7 @@ impl Tenants {
             .iter()
             .filter(|tenant| !identified && !tenant.identities.is_empty());
         if let Some(tenant) = unproven.next() {
-            return Err(TenantError::Unproven(tenant.name.clone()));
+            return Err(TenantError::NoClientCertificates(tenant.name.clone()));
         }
         let clock = Clock::from_hz(SHAPING_CLOCK_HZ)?;
         let others = Tenant::new(OTHERS, Vec::new());
@@ -298,9 +298,9 @@ impl Tenants {
             // Time is paid as tokens come. If a request waited for a full bucket, tokens that others
             // give back meanwhile would not fit and be lost.
             cost.pay_time(&mut buckets.time, now);
-            let requests = most(&buckets.requests, cost.requests);
-            let bytes = most(&buckets.bytes, cost.bytes);
-            let time_ns = most(&buckets.time, cost.time_ns);
+            let requests = payable(&buckets.requests, cost.requests);
+            let bytes = payable(&buckets.bytes, cost.bytes);
+            let time_ns = payable(&buckets.time, cost.time_ns);
             let ready = [
                 ready(&buckets.requests, requests, now),
                 ready(&buckets.bytes, bytes, now),
@@ -375,7 +375,7 @@ impl Tenants {
     ) -> Result<(), TenantError> {
         let state = &self.all[self.number(name)?];
         if controlled && shaping.time.is_some() {
-            return Err(TenantError::Controlled(name.to_owned()));
+            return Err(TenantError::TimeLimitUnderControl(name.to_owned()));
         }
         let now = self.cycle();
         state.gate.change(|buckets| {
@@ -532,7 +532,7 @@ fn whole_ns(spent: Duration) -> u64 {
 }
 
 /// Returns the part of a cost that can be paid at once.
-fn most(bucket: &Option<TokenBucket>, cost: u64) -> u64 {
+fn payable(bucket: &Option<TokenBucket>, cost: u64) -> u64 {
     // The bucket can hold that much under any registers that may come into effect meanwhile.
     let least = |bucket: &TokenBucket| bucket.coming_registers().map(Registers::bucket).min();
     let least = bucket.as_ref().and_then(least);

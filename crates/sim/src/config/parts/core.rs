@@ -39,11 +39,11 @@ pub struct CoreConfig {
     /// When a core serves an interrupt: after the queue, after the running task, or at once.
     pub interrupt_policy: InterruptPolicy,
     /// When a core checks the notification flags of traces.
-    pub notification: Looks,
-    /// Period at which a core checks the notification flags ([`Looks::Periodically`]); with zero it
+    pub notification: FlagChecks,
+    /// Period at which a core checks the notification flags ([`FlagChecks::Periodically`]); with zero it
     /// checks between any two tasks.
     pub notice_period: Time,
-    /// Time that an idle core needs to wake up if it sleeps ([`Looks::WhenWoken`]).
+    /// Time that an idle core needs to wake up if it sleeps ([`FlagChecks::WhenWoken`]).
     pub wake: Time,
     /// Generation of the processor, which determines the speed of the cores.
     pub generation: Generation,
@@ -126,7 +126,7 @@ impl InterruptPolicy {
 /// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that wait
 /// for the core come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Looks {
+pub enum FlagChecks {
     /// The core checks once per period ([`CoreConfig::notice_period`]): "The CPU core can be
     /// performing other work and periodically check the notification flag."
     #[default]
@@ -138,7 +138,11 @@ pub enum Looks {
     WhenWoken,
 }
 
-impl Looks {
+impl FlagChecks {
     /// All choices, indexed by the numeric value of the parameter `core.notification`.
-    pub const ALL: [Looks; 3] = [Looks::Periodically, Looks::Always, Looks::WhenWoken];
+    pub const ALL: [FlagChecks; 3] = [
+        FlagChecks::Periodically,
+        FlagChecks::Always,
+        FlagChecks::WhenWoken,
+    ];
 }

@@ -22,7 +22,7 @@ mod tlb;
 pub use accelerator::{AcceleratorConfig, FallBackWhen, Reuse, RpcProcessor};
 pub use atm::AtmConfig;
 pub use cohort::CohortConfig;
-pub use core::{Balancing, CoreConfig, InterruptPolicy, Looks, SoftwareBalancing};
+pub use core::{Balancing, CoreConfig, FlagChecks, InterruptPolicy, SoftwareBalancing};
 pub use dispatcher::{Busy, DispatcherConfig};
 pub use exception::ExceptionConfig;
 pub use facts::FactsConfig;

@@ -3,7 +3,7 @@
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;
 
-use crate::config::parts::{Balancing, Generation, InterruptPolicy, Looks, SoftwareBalancing};
+use crate::config::parts::{Balancing, FlagChecks, Generation, InterruptPolicy, SoftwareBalancing};
 use crate::config::rates::hertz;
 use crate::config::server::Config;
 
@@ -245,7 +245,7 @@ pub(super) const ROWS: &[Row<Config>] = &[
             why: "The paper names all three; the first is the one in which a core does other work.",
         },
         get: |config| config.core.notification as usize as f64,
-        set: |config, value| config.core.notification = Looks::ALL[value as usize],
+        set: |config, value| config.core.notification = FlagChecks::ALL[value as usize],
     },
     Row {
         parameter: Parameter {

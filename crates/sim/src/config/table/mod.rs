@@ -2,6 +2,7 @@
 
 mod accelerator;
 mod atm;
+mod by_type;
 mod cohort;
 mod core;
 mod dispatcher;
@@ -9,7 +10,6 @@ mod exception;
 mod facts;
 mod memory;
 mod network;
-mod own;
 mod payload;
 mod relief;
 mod scheduling;
@@ -27,12 +27,12 @@ use crate::config::server::Config;
 pub const PARAMETERS: Table<Config> = Table::new(&[
     core::ROWS,
     accelerator::ROWS,
-    own::INSTANCES,
-    own::PES,
-    own::INPUT_ENTRIES,
-    own::OUTPUT_ENTRIES,
-    own::OVERFLOW_ENTRIES,
-    own::MEAN_OPERATION,
+    by_type::INSTANCES,
+    by_type::PES,
+    by_type::INPUT_ENTRIES,
+    by_type::OUTPUT_ENTRIES,
+    by_type::OVERFLOW_ENTRIES,
+    by_type::MEAN_OPERATION,
     speedup::ROWS,
     exception::ROWS,
     scheduling::ROWS,

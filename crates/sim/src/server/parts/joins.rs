@@ -3,7 +3,7 @@
 use accelflow_units::Bytes;
 
 use crate::orchestrators::Arm;
-use crate::server::state::{Job, JobId, Join, Meeting, Seat, Slab};
+use crate::server::state::{Job, JobId, Join, JoinArm, Meeting, Slab};
 
 use super::reader::Forked;
 
@@ -52,34 +52,34 @@ impl Joins {
     }
 
     /// Gives `job` and its forked executions, in order, their places at joins.
-    pub(crate) fn seat(&mut self, job: &mut Job, forked: &mut [Forked]) {
+    pub(crate) fn assign_arms(&mut self, job: &mut Job, forked: &mut [Forked]) {
         for other in forked {
-            let seat = &mut other.job.outlook.seat;
+            let join_arm = &mut other.job.next_step.join_arm;
             if other.scatters {
                 let join = self.joins.insert(Join {
-                    outer: job.outlook.seat,
+                    outer: job.next_step.join_arm,
                     arms: 2,
                     decided: 0,
                     lead: None,
                     at: Meeting::Core,
                     filled: Bytes(0),
                 });
-                [job.outlook.seat, *seat] = [0, 1].map(|arm| Some(Seat { join, arm }));
-            } else if let Some(own) = job.outlook.seat {
+                [job.next_step.join_arm, *join_arm] = [0, 1].map(|arm| Some(JoinArm { join, arm }));
+            } else if let Some(own) = job.next_step.join_arm {
                 let arms = &mut self.joins.get_mut(own.join).arms;
                 let arm = *arms;
                 *arms += 1;
-                *seat = Some(Seat { arm, ..own });
+                *join_arm = Some(JoinArm { arm, ..own });
             }
         }
     }
 
     /// Counts an arm whose last operation before the join has been decided on.
     pub(crate) fn count_decided(&mut self, job: &Job) -> Arm {
-        let Some(seat) = job.outlook.seat else {
+        let Some(join_arm) = job.next_step.join_arm else {
             return Arm::None;
         };
-        let join = self.joins.get_mut(seat.join);
+        let join = self.joins.get_mut(join_arm.join);
         join.decided += 1;
         match join.decided == join.arms {
             true => Arm::Last,
@@ -88,36 +88,41 @@ impl Joins {
     }
 
     /// The join that `job` is an arm of, and its place there.
-    pub(crate) fn of(&self, job: &Job) -> Option<(Seat, Join)> {
-        let seat = job.outlook.seat?;
-        Some((seat, *self.joins.get(seat.join)))
+    pub(crate) fn of(&self, job: &Job) -> Option<(JoinArm, Join)> {
+        let join_arm = job.next_step.join_arm?;
+        Some((join_arm, *self.joins.get(join_arm.join)))
     }
 
     /// Makes `lead`, the first arm to arrive, wait for the others at `at`.
-    pub(crate) fn lead(&mut self, seat: Seat, lead: JobId, at: Meeting) {
-        let join = self.joins.get_mut(seat.join);
+    pub(crate) fn lead(&mut self, join_arm: JoinArm, lead: JobId, at: Meeting) {
+        let join = self.joins.get_mut(join_arm.join);
         (join.lead, join.at) = (Some(lead), at);
     }
 
     /// Adds `size` to the bytes in the entry of a join.
-    pub(crate) fn fill(&mut self, seat: Seat, size: Bytes) {
-        self.joins.get_mut(seat.join).filled += size;
+    pub(crate) fn fill(&mut self, join_arm: JoinArm, size: Bytes) {
+        self.joins.get_mut(join_arm.join).filled += size;
     }
 
     /// Notes that `arm` has arrived; all arms, if it is the last of `count`.
-    pub(crate) fn arrive(&mut self, seat: Seat, arm: JobId, count: u8) -> Option<Vec<JobId>> {
-        self.arrived.push((seat.join, arm));
-        let of_join = self.arrived.iter().filter(|arm| arm.0 == seat.join);
+    pub(crate) fn arrive(
+        &mut self,
+        join_arm: JoinArm,
+        arm: JobId,
+        count: u8,
+    ) -> Option<Vec<JobId>> {
+        self.arrived.push((join_arm.join, arm));
+        let of_join = self.arrived.iter().filter(|arm| arm.0 == join_arm.join);
         let arms: Vec<JobId> = of_join.map(|arm| arm.1).collect();
         if arms.len() < usize::from(count) {
             return None;
         }
-        self.arrived.retain(|arm| arm.0 != seat.join);
+        self.arrived.retain(|arm| arm.0 != join_arm.join);
         Some(arms)
     }
 
     /// Removes a join whose arms have all arrived.
-    pub(crate) fn remove(&mut self, seat: Seat) {
-        self.joins.remove(seat.join);
+    pub(crate) fn remove(&mut self, join_arm: JoinArm) {
+        self.joins.remove(join_arm.join);
     }
 }

@@ -36,7 +36,7 @@ impl Requests<'_> {
     /// Moves a job along a leg from its position, which [`Requests::read`] would read.
     #[inline(always)]
     pub(crate) fn follow(&self, leg: &Leg, job: &mut Job) -> Result<(), Failure> {
-        (job.outlook.next, job.outlook.meets) = (leg.next, false);
+        (job.next_step.next, job.next_step.meets) = (leg.next, false);
         (job.cursor.word, job.cursor.mark) = (leg.word, leg.mark);
         job.cursor.leg = leg.then;
         if let Some(begins) = leg.begins {
@@ -68,7 +68,7 @@ impl Requests<'_> {
         job.payload.set_message(message, self.compression_ratio);
         let drawn = || self.arrives_compressed(job.request, chain, trace);
         job.payload.compressed = begins.compressed.unwrap_or_else(drawn);
-        job.outlook.error = begins.error;
+        job.next_step.error = begins.error;
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl Requests<'_> {
         let image = &self.plan.image;
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
         let mut reading = Reading::default();
-        job.outlook.meets = false;
+        job.next_step.meets = false;
         loop {
             let at_start = job.cursor.at_start();
             let Cursor {
@@ -97,7 +97,7 @@ impl Requests<'_> {
             job.cursor.mark = read.next;
             match read.action {
                 Action::Forward(accel) => {
-                    (job.accel, job.outlook.next) = (accel, Next::Forward(accel));
+                    (job.accel, job.next_step.next) = (accel, Next::Forward(accel));
                     self.operate(at_start && accel == Accel::Tcp, job)?;
                     return Ok(reading);
                 }
@@ -105,21 +105,21 @@ impl Requests<'_> {
                 Action::Fork { arm } => forked.push(fork(job, arm, false)),
                 Action::Scatter { arm } => forked.push(fork(job, arm, true)),
                 Action::Join => {
-                    job.outlook.meets = true;
+                    job.next_step.meets = true;
                     let word = image.word(word);
                     let word = word.map_err(|fault| self.fault(job, fault))?;
-                    job.outlook.next = after_join(word, job.cursor.mark);
+                    job.next_step.next = after_join(word, job.cursor.mark);
                     return Ok(reading);
                 }
                 Action::Notify => {
-                    job.outlook.next = Next::End;
+                    job.next_step.next = Next::End;
                     return Ok(reading);
                 }
                 Action::LoadAtm { address, link } => {
                     reading.loads += 1;
                     (job.cursor.word, job.cursor.mark) = (address, PositionMark::START);
                     if link == Link::Next && self.begin_trace(chain, job, address)? {
-                        job.outlook.next = Next::Park;
+                        job.next_step.next = Next::Park;
                         return Ok(reading);
                     }
                 }
@@ -154,14 +154,14 @@ impl Requests<'_> {
         job.payload.compressed = self.arrives_compressed(job.request, chain, trace);
         let word = self.plan.image.word(trace);
         let word = word.map_err(|fault| self.fault(job, fault))?;
-        job.outlook.error = word.first() != Some(Accel::Tcp);
-        Ok(!job.outlook.error)
+        job.next_step.error = word.first() != Some(Accel::Tcp);
+        Ok(!job.next_step.error)
     }
 
     /// Reads the operation after a join, on `input` bytes.
     pub(crate) fn read_joined(&self, job: &mut Job, input: Bytes) -> Result<(), Failure> {
         let chain = self.chain(job).ok_or_else(|| self.no_chain(job))?;
-        if let Next::Forward(to) = job.outlook.next {
+        if let Next::Forward(to) = job.next_step.next {
             let (trace, form) = (job.cursor.trace, self.form(job));
             let message = chain.joined(trace, to, job.payload.message, form, input);
             job.payload.set_message(message, self.compression_ratio);

@@ -7,7 +7,7 @@ use accelflow_units::{Bytes, Time};
 use super::draws::Draws;
 use super::event::{Transfer, TransferKind};
 use super::ids::{LegId, RequestId, Unit};
-use super::join::Seat;
+use super::join::JoinArm;
 use super::path::Path;
 use super::payload::Payload;
 use super::request::Request;
@@ -40,7 +40,7 @@ pub(crate) struct Job {
     /// The payload that the trace processes.
     pub payload: Payload,
     /// What follows the current operation.
-    pub outlook: Outlook,
+    pub next_step: NextStep,
     /// The cost of orchestrating the last completion.
     pub decision: Decision,
     /// Whether the dispatcher alone handles the decision.
@@ -93,13 +93,13 @@ impl Cursor {
 
 /// The next step of a trace.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outlook {
+pub(crate) struct NextStep {
     /// The next step of the trace.
     pub next: Next,
     /// Whether the job has reached a join: the arms meet at the next operation.
     pub meets: bool,
     /// The job's place among the arms of a join.
-    pub seat: Option<Seat>,
+    pub join_arm: Option<JoinArm>,
     /// Whether a tail led to the trace without a message: the trace then sends an error response.
     pub error: bool,
 }
@@ -207,10 +207,10 @@ impl Job {
                 output: Bytes(0),
             },
             payload,
-            outlook: Outlook {
+            next_step: NextStep {
                 next: Next::End,
                 meets: false,
-                seat: None,
+                join_arm: None,
                 error: false,
             },
             decision: Decision::default(),

@@ -6,7 +6,7 @@ use super::ids::JobId;
 
 /// The place of an execution among the arms of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct JoinArm {
     /// Index of the join.
     pub join: u32,
     /// Number of the arm, in the order of the trace.
@@ -17,7 +17,7 @@ pub(crate) struct Seat {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Join {
     /// The place in the enclosing join.
-    pub outer: Option<Seat>,
+    pub outer: Option<JoinArm>,
     /// Number of arms.
     pub arms: u8,
     /// Number of arms whose last operation before the join has been decided on.

@@ -17,7 +17,7 @@ pub(super) use draws::chain_place;
 pub(super) use event::{By, Event, Start, Transfer, TransferKind};
 pub(super) use ids::{CoreId, JobId, LegId, RequestId, Unit};
 pub(super) use job::{Cursor, Deadline, Exception, Held, Job};
-pub(super) use join::{Join, Meeting, Seat};
+pub(super) use join::{Join, JoinArm, Meeting};
 pub(super) use path::Path;
 pub(super) use payload::{Buffer, Payload};
 pub(super) use request::Request;

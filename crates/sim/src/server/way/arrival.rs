@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::observer::Happening;
+use crate::server::observer::RequestEvent;
 use crate::server::parts::Arrival;
 use crate::server::state::{CoreId, Event, Path, Request, RequestId};
 use crate::stats::Part;
@@ -37,7 +37,7 @@ impl Engine<'_> {
         self.measures.enter(now);
         self.read_use(now);
         let id = self.requests.insert(request);
-        self.show(id, now, |_| Happening::Arrived);
+        self.show(id, now, |_| RequestEvent::Arrived);
         self.come_from_client(id, now)?;
         if self.arrivals.have_ended() {
             self.close_window(now);

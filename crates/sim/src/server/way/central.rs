@@ -6,7 +6,7 @@
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::hardware::{Place, Source, Way};
+use crate::hardware::{Endpoints, Place, Source};
 use crate::orchestrators::Next;
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
@@ -34,11 +34,11 @@ impl Engine<'_> {
     /// The unloaded time from a job's next operation to the enclosing join or, without one, to the
     /// end of its chain; and whether there is a join. The job is moved behind the join.
     fn time_from(&self, job: &mut Job) -> Result<(Time, bool), Failure> {
-        if job.outlook.meets {
+        if job.next_step.meets {
             self.requests.read(job, &mut Vec::new())?;
             return Ok((Time::ZERO, true));
         }
-        let here = match job.outlook.next {
+        let here = match job.next_step.next {
             Next::Forward(accel) => self.timing.operation(&self.uncore, accel, job.operation),
             Next::Park => self.expected_wait(job),
             Next::End => return Ok((Time::ZERO, false)),
@@ -93,7 +93,7 @@ impl Engine<'_> {
 
     /// Moves the payload of a submitted chain to its entry.
     pub(crate) fn deliver_centrally(&mut self, job: JobId, now: Time) {
-        let movement = self.entry_movement(job, Way::Read(Source::Core, Place::Manager));
+        let movement = self.entry_movement(job, Endpoints::Read(Source::Core, Place::Manager));
         let transfer = Transfer {
             kind: TransferKind::Central,
             source: None,
@@ -126,8 +126,8 @@ impl Engine<'_> {
             job.unit = self.ensemble.unit(accel, instance, job.unit.share);
             let unit = job.unit;
             self.ensemble.station_mut(unit).reserve_input();
-            let way = Way::Queues(Place::Manager, unit.place());
-            let movement = self.entry_movement(id, way);
+            let endpoints = Endpoints::Queues(Place::Manager, unit.place());
+            let movement = self.entry_movement(id, endpoints);
             let transfer = Transfer {
                 kind: TransferKind::Grant,
                 source: None,
@@ -155,8 +155,8 @@ impl Engine<'_> {
     /// Moves an overflow entry to the central queue.
     pub(crate) fn recall(&mut self, id: JobId, now: Time) {
         self.spend_waiting(id, Wait::CentralOverflow, now);
-        let way = Way::Read(Source::Memory, Place::Manager);
-        let movement = self.overflow_movement(id, way);
+        let endpoints = Endpoints::Read(Source::Memory, Place::Manager);
+        let movement = self.overflow_movement(id, endpoints);
         let done = self.uncore.carry(&movement, now);
         self.schedule(done, Event::Recalled(id));
     }
@@ -176,11 +176,11 @@ impl Engine<'_> {
         let movement = match (kind, source) {
             (TransferKind::CentralSpill, _) => {
                 let from = source.map_or(there, Unit::place);
-                self.overflow_movement(id, Way::Write(from))
+                self.overflow_movement(id, Endpoints::Write(from))
             }
-            (_, Some(source)) => self.entry_movement(id, Way::Queues(source.place(), there)),
+            (_, Some(source)) => self.entry_movement(id, Endpoints::Queues(source.place(), there)),
             (_, None) => {
-                let copy = self.entry_movement(id, Way::Read(Source::Memory, there));
+                let copy = self.entry_movement(id, Endpoints::Read(Source::Memory, there));
                 self.uncore.deliver(copy.address, copy.size, now);
                 copy
             }

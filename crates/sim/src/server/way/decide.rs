@@ -89,7 +89,7 @@ impl Engine<'_> {
         }
         let job = self.jobs.get_mut(id);
         let (reading, arms) = read_all(&self.requests, &mut self.joins, job)?;
-        if from == Accel::Tcp && job.outlook.next == Next::End {
+        if from == Accel::Tcp && job.next_step.next == Next::End {
             self.respond_if_last(id, now);
         }
         let decision = self.ask(id, from, size, reading)?;
@@ -120,14 +120,14 @@ impl Engine<'_> {
         size: Bytes,
         reading: Reading,
     ) -> Result<Decision, Failure> {
-        let outlook = self.jobs.get(id).outlook;
-        let arm = match outlook.meets {
+        let next_step = self.jobs.get(id).next_step;
+        let arm = match next_step.meets {
             true => self.joins.count_decided(self.jobs.get(id)),
             false => Arm::None,
         };
         let completion = Completion {
             from,
-            next: outlook.next,
+            next: next_step.next,
             branches: reading.branches,
             loads: reading.loads,
             transforms: reading.transforms,
@@ -164,11 +164,11 @@ fn read_arms(
     (mut reading, mut forked): (Reading, Vec<Forked>),
 ) -> Result<(Reading, Vec<Job>), Failure> {
     let mut arms = Vec::new();
-    joins.seat(job, &mut forked);
+    joins.assign_arms(job, &mut forked);
     while let Some(mut arm) = forked.pop() {
         let started = forked.len();
         reading += requests.read(&mut arm.job, &mut forked)?;
-        joins.seat(&mut arm.job, &mut forked[started..]);
+        joins.assign_arms(&mut arm.job, &mut forked[started..]);
         arms.push(arm.job);
     }
     Ok((reading, arms))

@@ -3,7 +3,7 @@
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
-use crate::hardware::{Entry, Placed, Source, Way};
+use crate::hardware::{Endpoints, Entry, Placed, Source};
 use crate::server::activity::Wait;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -113,8 +113,8 @@ impl Engine<'_> {
         }
         // The trace is the first of two sources.
         entry.entry.missing = 1;
-        let way = Way::Read(Source::Core, entry.unit.place());
-        let movement = self.entry_movement(job, way);
+        let endpoints = Endpoints::Read(Source::Core, entry.unit.place());
+        let movement = self.entry_movement(job, endpoints);
         let transfer = Transfer {
             kind: TransferKind::Forward,
             source: None,
@@ -279,7 +279,7 @@ impl Engine<'_> {
     pub(crate) fn refill(&mut self, job: JobId, now: Time) {
         self.spend_waiting(job, Wait::Overflow, now);
         let place = self.jobs.get(job).unit.place();
-        let movement = self.overflow_movement(job, Way::Read(Source::Memory, place));
+        let movement = self.overflow_movement(job, Endpoints::Read(Source::Memory, place));
         let done = self.uncore.carry(&movement, now);
         self.schedule(done, Event::Refilled(job));
     }

@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-use crate::hardware::{Source, Way};
+use crate::hardware::{Endpoints, Source};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -44,11 +44,11 @@ impl Engine<'_> {
 
     fn start_arm(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
-        if job.outlook.meets {
+        if job.next_step.meets {
             self.joins.count_decided(job);
             return self.come_to_join(id, None, now);
         }
-        let accel = match job.outlook.next {
+        let accel = match job.next_step.next {
             Next::Forward(accel) => accel,
             Next::Park => {
                 self.park(id, now);
@@ -69,9 +69,9 @@ impl Engine<'_> {
         };
         let there = self.jobs.get(id).unit.place();
         let movement = match kind {
-            TransferKind::Spill => self.overflow_movement(id, Way::Write(there)),
+            TransferKind::Spill => self.overflow_movement(id, Endpoints::Write(there)),
             _ => {
-                let copy = self.entry_movement(id, Way::Read(Source::Memory, there));
+                let copy = self.entry_movement(id, Endpoints::Read(Source::Memory, there));
                 self.uncore.deliver(copy.address, copy.size, now);
                 copy
             }

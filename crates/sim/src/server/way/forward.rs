@@ -3,7 +3,7 @@
 use accelflow_units::Time;
 
 use crate::config::RpcProcessor;
-use crate::hardware::{Movement, Way};
+use crate::hardware::{Endpoints, Movement};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -47,11 +47,11 @@ impl Engine<'_> {
     #[inline(always)]
     fn pass_on(&mut self, id: JobId, now: Time) -> Option<Time> {
         let job = self.jobs.get_mut(id);
-        let Next::Forward(to) = job.outlook.next else {
+        let Next::Forward(to) = job.next_step.next else {
             return None;
         };
         let there = self.ensemble.only(to)?;
-        let meets = job.outlook.meets;
+        let meets = job.next_step.meets;
         if meets || !self.dma.is_free() || !self.ensemble.station_mut(there).reserve_input() {
             return None;
         }
@@ -67,8 +67,8 @@ impl Engine<'_> {
         if self.is_followed() {
             self.show_links(None, now);
         }
-        let way = ((here.accel, here.instance), (there.accel, there.instance));
-        let done = self.uncore.pass(way, size, programmed);
+        let units = ((here.accel, here.instance), (there.accel, there.instance));
+        let done = self.uncore.pass(units, size, programmed);
         self.show_moves(id, now, done);
         Some(done)
     }
@@ -77,8 +77,8 @@ impl Engine<'_> {
     fn forward_anywhere(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
         let unit = job.unit;
-        match job.outlook.next {
-            Next::Forward(_) if job.outlook.meets => self.come_to_join(id, Some(unit), now),
+        match job.next_step.next {
+            Next::Forward(_) if job.next_step.meets => self.come_to_join(id, Some(unit), now),
             Next::Forward(to) if self.manager.is_central() => {
                 self.forward_centrally(id, to, Some(unit), now)
             }
@@ -98,10 +98,10 @@ impl Engine<'_> {
                 }
                 let here = unit.place();
                 let movement = match kind {
-                    TransferKind::Spill => self.overflow_movement(id, Way::Write(here)),
+                    TransferKind::Spill => self.overflow_movement(id, Endpoints::Write(here)),
                     _ => {
                         let there = self.jobs.get(id).unit.place();
-                        self.entry_movement(id, Way::Queues(here, there))
+                        self.entry_movement(id, Endpoints::Queues(here, there))
                     }
                 };
                 self.transfer_from(unit, id, kind, movement, now);

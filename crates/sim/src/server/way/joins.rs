@@ -9,12 +9,12 @@
 
 use accelflow_units::{Bytes, Time};
 
-use crate::hardware::{Movement, Place, Source, Way};
+use crate::hardware::{Endpoints, Movement, Place, Source};
 use crate::orchestrators::Next;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::state::{
-    Job, JobId, Join, Meeting, Payload, Seat, Task, Transfer, TransferKind, Unit,
+    Job, JobId, Join, JoinArm, Meeting, Payload, Task, Transfer, TransferKind, Unit,
 };
 
 impl Engine<'_> {
@@ -25,7 +25,7 @@ impl Engine<'_> {
         source: Option<Unit>,
         now: Time,
     ) -> Result<(), Failure> {
-        let Some((seat, join)) = self.joins.of(self.jobs.get(id)) else {
+        let Some((join_arm, join)) = self.joins.of(self.jobs.get(id)) else {
             return Ok(());
         };
         match join.lead {
@@ -42,7 +42,7 @@ impl Engine<'_> {
             }
             None => {
                 let at = self.meeting_place(id);
-                self.joins.lead(seat, id, at);
+                self.joins.lead(join_arm, id, at);
             }
         }
         match self.contribution(id, source.map(Unit::place), now) {
@@ -61,13 +61,13 @@ impl Engine<'_> {
     /// A core has executed an arm up to its join.
     pub(crate) fn come_from_core(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
         let job = self.jobs.get(id);
-        let Some((seat, join)) = self.joins.of(job) else {
+        let Some((join_arm, join)) = self.joins.of(job) else {
             return Ok(());
         };
         self.joins.count_decided(job);
         if join.lead.is_none() {
             // A core continues what it has begun.
-            self.joins.lead(seat, id, join.at);
+            self.joins.lead(join_arm, id, join.at);
         } else if join.at != Meeting::Core {
             let core = self.requests.get(job.request).core;
             let cost = self.properties.start;
@@ -79,7 +79,7 @@ impl Engine<'_> {
 
     /// Reserves an entry for the arms of a join, of which `id` is the first to arrive.
     fn meeting_place(&mut self, id: JobId) -> Meeting {
-        let Next::Forward(to) = self.jobs.get(id).outlook.next else {
+        let Next::Forward(to) = self.jobs.get(id).next_step.next else {
             return Meeting::Core;
         };
         let instance = self.instance_for(id, to);
@@ -110,7 +110,7 @@ impl Engine<'_> {
     /// memory; `None` if it is there.
     fn contribution(&mut self, id: JobId, here: Option<Place>, now: Time) -> Option<Movement> {
         let job = self.jobs.get(id);
-        let (seat, join) = self.joins.of(job)?;
+        let (join_arm, join) = self.joins.of(job)?;
         let size = job.operation.output;
         let there = match self.manager.is_central() {
             true => Place::Manager,
@@ -120,14 +120,14 @@ impl Engine<'_> {
         let fits = join.filled + part <= self.run.config.accelerator.inline;
         match (join.at, here) {
             (Meeting::Entry, _) if fits => {
-                self.joins.fill(seat, part);
+                self.joins.fill(join_arm, part);
                 Some(self.entry_contribution(id, here, there, now))
             }
             (Meeting::Overflow, _) => {
                 let lead = join.lead.unwrap_or(id);
-                let way = Way::Write(here.unwrap_or(there));
+                let endpoints = Endpoints::Write(here.unwrap_or(there));
                 let size = self.timing.entry_size(size);
-                let entry = self.overflow_movement(lead, way);
+                let entry = self.overflow_movement(lead, endpoints);
                 Some(Movement { size, ..entry })
             }
             // The rest of the entry is in memory, and so is everything that a core goes on with.
@@ -146,11 +146,11 @@ impl Engine<'_> {
     ) -> Movement {
         let job = self.jobs.get(id);
         let (request, output) = (job.request, job.operation.output);
-        let (way, address) = match here {
-            Some(here) => (Way::Queues(here, there), 0),
+        let (endpoints, address) = match here {
+            Some(here) => (Endpoints::Queues(here, there), 0),
             None => {
                 let address = self.payload_address(id, output);
-                (Way::Read(Source::Memory, there), address)
+                (Endpoints::Read(Source::Memory, there), address)
             }
         };
         let size = self.timing.entry_size(output);
@@ -158,7 +158,7 @@ impl Engine<'_> {
             self.uncore.deliver(address, size, now);
         }
         Movement {
-            way,
+            endpoints,
             address,
             size,
             tenant: self.requests.get(request).tenant,
@@ -167,10 +167,10 @@ impl Engine<'_> {
 
     /// The data of an arm has reached its join. With the last arm the lead goes on.
     pub(crate) fn arrived(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
-        let Some((seat, join)) = self.joins.of(self.jobs.get(id)) else {
+        let Some((join_arm, join)) = self.joins.of(self.jobs.get(id)) else {
             return Ok(());
         };
-        let Some(arms) = self.joins.arrive(seat, id, join.arms) else {
+        let Some(arms) = self.joins.arrive(join_arm, id, join.arms) else {
             return Ok(());
         };
         let lead = join.lead.unwrap_or(id);
@@ -200,11 +200,11 @@ impl Engine<'_> {
         now: Time,
     ) -> Result<(), Failure> {
         let mut job = *self.jobs.get(lead);
-        let Some((seat, join)) = self.joins.of(&job) else {
+        let Some((join_arm, join)) = self.joins.of(&job) else {
             return Ok(());
         };
         let input = self.merge_arms(&mut job, arms);
-        (job.path, job.outlook.seat) = (self.jobs.get(last).path, join.outer);
+        (job.path, job.next_step.join_arm) = (self.jobs.get(last).path, join.outer);
         self.requests.read_joined(&mut job, input)?;
         job.left = self.time_left(&job)?;
         *self.jobs.get_mut(lead) = job;
@@ -216,7 +216,7 @@ impl Engine<'_> {
             self.trace_ended(id, now);
             self.remove_job(id);
         }
-        self.joins.remove(seat);
+        self.joins.remove(join_arm);
         if input > self.run.config.accelerator.inline {
             self.new_buffer(lead, input);
         }
@@ -232,7 +232,11 @@ impl Engine<'_> {
             job.run.steps = job.run.steps.max(arm.run.steps);
             job.deadline.due = job.deadline.due.max(arm.deadline.due);
             // The requests must not depend on which arm is the first to arrive.
-            if arm.outlook.seat.is_some_and(|seat| seat.arm == 0) {
+            if arm
+                .next_step
+                .join_arm
+                .is_some_and(|join_arm| join_arm.arm == 0)
+            {
                 job.payload = Payload {
                     buffer: job.payload.buffer,
                     ..arm.payload
@@ -251,12 +255,12 @@ impl Engine<'_> {
         met: &mut Vec<JobId>,
         now: Time,
     ) -> Result<Option<JobId>, Failure> {
-        let Some((seat, join)) = self.join_reached(id) else {
+        let Some((join_arm, join)) = self.join_reached(id) else {
             return Ok(None);
         };
         let of_join = |id: &&JobId| {
             self.join_reached(**id)
-                .is_some_and(|(other, _)| other.join == seat.join)
+                .is_some_and(|(other, _)| other.join == join_arm.join)
         };
         let arms: Vec<JobId> = met.iter().filter(of_join).copied().collect();
         if arms.len() < usize::from(join.arms) {
@@ -270,8 +274,8 @@ impl Engine<'_> {
     }
 
     /// The join that a job has reached.
-    pub(crate) fn join_reached(&self, id: JobId) -> Option<(Seat, Join)> {
+    pub(crate) fn join_reached(&self, id: JobId) -> Option<(JoinArm, Join)> {
         let job = self.jobs.get(id);
-        self.joins.of(job).filter(|_| job.outlook.meets)
+        self.joins.of(job).filter(|_| job.next_step.meets)
     }
 }

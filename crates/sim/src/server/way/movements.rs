@@ -2,7 +2,7 @@
 
 use accelflow_units::{Bytes, Time};
 
-use crate::hardware::{Movement, Place, Source, Way};
+use crate::hardware::{Endpoints, Movement, Place, Source};
 use crate::server::engine::Engine;
 use crate::server::parts::REGION;
 use crate::server::state::{Job, JobId, RequestId};
@@ -18,14 +18,14 @@ const OVERFLOW_ENTRY: u64 = 4 * 1024;
 impl Engine<'_> {
     /// The movement of a job's entry to the queue of its accelerator, from another queue or from its
     /// payload in memory.
-    pub(crate) fn entry_movement(&mut self, id: JobId, way: Way) -> Movement {
+    pub(crate) fn entry_movement(&mut self, id: JobId, endpoints: Endpoints) -> Movement {
         let input = self.jobs.get(id).operation.input;
-        let address = match way {
-            Way::Queues(..) => 0,
-            Way::Read(..) | Way::Write(_) => self.payload_address(id, input),
+        let address = match endpoints {
+            Endpoints::Queues(..) => 0,
+            Endpoints::Read(..) | Endpoints::Write(_) => self.payload_address(id, input),
         };
         Movement {
-            way,
+            endpoints,
             address,
             size: self.timing.entry_size(input),
             tenant: self.tenant_number(self.jobs.get(id)),
@@ -33,13 +33,13 @@ impl Engine<'_> {
     }
 
     /// The movement of a job's entry to or from the overflow area of its accelerator.
-    pub(crate) fn overflow_movement(&self, id: JobId, way: Way) -> Movement {
+    pub(crate) fn overflow_movement(&self, id: JobId, endpoints: Endpoints) -> Movement {
         let job = self.jobs.get(id);
         let hardware = &self.run.config.accelerator;
         let entries = hardware.overflow_entries_of(job.unit.accel).max(1) as u64;
         let area = REGION * (OVERFLOW + job.unit.accel.index() as u64);
         Movement {
-            way,
+            endpoints,
             address: area + u64::from(id) % entries * OVERFLOW_ENTRY,
             size: self.timing.entry_size(job.operation.input),
             tenant: self.tenant_number(job),
@@ -49,7 +49,7 @@ impl Engine<'_> {
     /// The movement of the inline part of `payload` from `place` to memory, where the core reads it.
     pub(crate) fn result_movement(&mut self, id: JobId, payload: Bytes, place: Place) -> Movement {
         Movement {
-            way: Way::Write(place),
+            endpoints: Endpoints::Write(place),
             address: self.payload_address(id, payload),
             size: self.timing.inline(payload),
             tenant: self.tenant_number(self.jobs.get(id)),
@@ -60,7 +60,7 @@ impl Engine<'_> {
     pub(crate) fn state_movement(&self, id: JobId, place: Place) -> Movement {
         let request = self.requests.get(self.jobs.get(id).request);
         Movement {
-            way: Way::Read(Source::Memory, place),
+            endpoints: Endpoints::Read(Source::Memory, place),
             address: REGION * (u64::from(request.service) + 1) - SHARED,
             size: self.run.config.accelerator.service_state,
             tenant: request.tenant,
@@ -81,7 +81,7 @@ impl Engine<'_> {
     /// Puts the entry of an arrived message into the overflow area.
     pub(crate) fn receive_overflow(&mut self, id: JobId, now: Time) {
         let place = self.jobs.get(id).unit.place();
-        let entry = self.overflow_movement(id, Way::Write(place));
+        let entry = self.overflow_movement(id, Endpoints::Write(place));
         self.uncore.deliver(entry.address, entry.size, now);
     }
 
@@ -93,24 +93,31 @@ impl Engine<'_> {
         if input <= self.run.config.accelerator.inline {
             return now;
         }
-        let way = Way::Read(Source::Memory, job.unit.place());
+        let endpoints = Endpoints::Read(Source::Memory, job.unit.place());
         let address = self.payload_address(id, input);
-        self.move_beyond(id, way, address, input, now)
+        self.move_beyond(id, endpoints, address, input, now)
     }
 
     /// Writes the part of the output beyond the queue entry to a new buffer. Returns the time when
     /// it arrives.
     pub(crate) fn write_beyond(&mut self, id: JobId, now: Time) -> Time {
         let job = self.jobs.get(id);
-        let (output, way) = (job.operation.output, Way::Write(job.unit.place()));
+        let (output, endpoints) = (job.operation.output, Endpoints::Write(job.unit.place()));
         let buffer = self.new_buffer(id, output);
-        self.move_beyond(id, way, buffer, output, now)
+        self.move_beyond(id, endpoints, buffer, output, now)
     }
 
-    fn move_beyond(&mut self, id: JobId, way: Way, buffer: u64, payload: Bytes, now: Time) -> Time {
+    fn move_beyond(
+        &mut self,
+        id: JobId,
+        endpoints: Endpoints,
+        buffer: u64,
+        payload: Bytes,
+        now: Time,
+    ) -> Time {
         let inline = self.run.config.accelerator.inline;
         let movement = Movement {
-            way,
+            endpoints,
             address: buffer + inline.get(),
             size: payload.beyond(inline),
             tenant: self.tenant_number(self.jobs.get(id)),

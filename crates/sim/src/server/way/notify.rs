@@ -2,7 +2,7 @@
 
 use accelflow_units::Time;
 
-use crate::config::Looks;
+use crate::config::FlagChecks;
 use crate::orchestrators::Notification;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
@@ -25,7 +25,7 @@ impl Engine<'_> {
         let config = &self.run.config.core;
         let period = config.notice_period.as_ps();
         let flag = self.properties.notification == Notification::Flag;
-        if !flag || config.notification != Looks::Periodically || period == 0 {
+        if !flag || config.notification != FlagChecks::Periodically || period == 0 {
             return at;
         }
         // The timers of cores are staggered evenly over the period.
@@ -75,7 +75,7 @@ impl Engine<'_> {
         let mut cost = self.properties.notified;
         let notification = self.properties.notification;
         let flag = notification == Notification::Flag;
-        if flag && config.notification == Looks::WhenWoken && self.cores.is_idle(core) {
+        if flag && config.notification == FlagChecks::WhenWoken && self.cores.is_idle(core) {
             cost += config.wake;
         }
         if cost > Time::ZERO && notification == Notification::Interrupt {
@@ -89,7 +89,7 @@ impl Engine<'_> {
     /// Whether idle cores poll flags.
     pub(crate) fn cores_poll(&self) -> bool {
         let flag = self.properties.notification == Notification::Flag;
-        let always = self.run.config.core.notification == Looks::Always;
+        let always = self.run.config.core.notification == FlagChecks::Always;
         self.properties.accelerated && flag && always
     }
 }

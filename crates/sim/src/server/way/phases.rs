@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use crate::plan::{ChainPlan, PhasePlan};
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::observer::Happening;
+use crate::server::observer::RequestEvent;
 use crate::server::state::{Job, JobId, Path, Request, RequestId, Task};
 use crate::stats::Part;
 
@@ -155,7 +155,7 @@ impl Engine<'_> {
     pub(crate) fn application_done(&mut self, id: RequestId, now: Time) -> Result<(), Failure> {
         self.show(id, now, |engine| {
             let request = engine.requests.get(id);
-            Happening::Application(match engine.requests.phase(request) {
+            RequestEvent::Application(match engine.requests.phase(request) {
                 Some(PhasePlan::Cpu(mean)) => engine.own_time(request, *mean),
                 _ => Time::ZERO,
             })

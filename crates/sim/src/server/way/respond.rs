@@ -3,7 +3,7 @@
 use accelflow_units::Time;
 
 use crate::server::engine::Engine;
-use crate::server::observer::Happening;
+use crate::server::observer::RequestEvent;
 use crate::server::state::{JobId, RequestId};
 use crate::stats::Breakdown;
 
@@ -12,7 +12,7 @@ impl Engine<'_> {
     /// response. A response with an error ends the path of the request with the current phase.
     pub(crate) fn respond_if_last(&mut self, job: JobId, now: Time) {
         let job = self.jobs.get(job);
-        let (id, error, spent) = (job.request, job.outlook.error, job.path.spent);
+        let (id, error, spent) = (job.request, job.next_step.error, job.path.spent);
         let chain = Some(usize::from(job.cursor.chain));
         if error {
             self.fail(id, chain, &spent, now);
@@ -54,7 +54,7 @@ impl Engine<'_> {
         }
         let arrives = self.arrivals.continue_at(request.service);
         self.measures.count_response(request, spent, arrives, now);
-        self.show(id, now, |engine| Happening::Responded {
+        self.show(id, now, |engine| RequestEvent::Responded {
             error: engine.requests.get(id).terminated,
             chain,
         });
@@ -67,7 +67,7 @@ impl Engine<'_> {
         request.terminated = true;
         if !std::mem::replace(&mut request.responded, true) {
             self.measures.count_timeout(request, now);
-            self.show(id, now, |_| Happening::Responded {
+            self.show(id, now, |_| RequestEvent::Responded {
                 error: true,
                 chain: None,
             });

@@ -84,7 +84,7 @@ impl Engine<'_> {
         let config = self.run.config;
         let mut total = Time::ZERO;
         let mut job = *self.jobs.get(id);
-        while let (Next::Forward(_), false) = (job.outlook.next, job.outlook.meets) {
+        while let (Next::Forward(_), false) = (job.next_step.next, job.next_step.meets) {
             self.measures
                 .count_operation(&self.requests, &job, true, now);
             total += config.tax_time(job.operation.core);
@@ -133,8 +133,8 @@ impl Engine<'_> {
     /// One execution in software has ended, waits, or has reached a join.
     fn software_ended(&mut self, id: JobId, running: bool, now: Time) -> Result<(), Failure> {
         let job = *self.jobs.get(id);
-        match job.outlook.next {
-            _ if job.outlook.meets => self.come_from_core(id, now),
+        match job.next_step.next {
+            _ if job.next_step.meets => self.come_from_core(id, now),
             Next::Park => {
                 self.free_buffer(id);
                 self.jobs.get_mut(id).entry.held = self.where_software_waits();

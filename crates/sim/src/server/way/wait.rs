@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use crate::config::Parking;
 use crate::server::engine::Engine;
 use crate::server::error::Failure;
-use crate::server::observer::{Awaited, Happening};
+use crate::server::observer::{Awaited, RequestEvent};
 use crate::server::state::{By, Event, Held, Job, JobId, Start, Unit};
 use crate::stats::{Fallback, Part};
 
@@ -99,7 +99,7 @@ impl Engine<'_> {
     pub(crate) fn await_message(&mut self, id: JobId, now: Time) {
         let request = self.jobs.get(id).request;
         self.show(request, now, |engine| {
-            Happening::Sent(engine.awaited(engine.jobs.get(id)))
+            RequestEvent::Sent(engine.awaited(engine.jobs.get(id)))
         });
         let job = self.jobs.get(id);
         let chain = self.requests.chain(job);
@@ -130,7 +130,7 @@ impl Engine<'_> {
         self.spend(id, Part::Remote, now);
         let request = self.jobs.get(id).request;
         self.show(request, now, |engine| {
-            Happening::Answered(engine.awaited(engine.jobs.get(id)))
+            RequestEvent::Answered(engine.awaited(engine.jobs.get(id)))
         });
         let start = Start {
             job: id,

@@ -73,9 +73,9 @@ fn read_state(job: &Job, reading: Reading) -> String {
         ..
     } = job.cursor;
     let place = (trace, word, mark, ordinal);
-    let (payload, outlook) = (job.payload, job.outlook);
+    let (payload, next_step) = (job.payload, job.next_step);
     format!(
-        "{place:?} {:?} {payload:?} {outlook:?} {reading:?}",
+        "{place:?} {:?} {payload:?} {next_step:?} {reading:?}",
         (job.accel, job.operation)
     )
 }
@@ -97,7 +97,7 @@ fn read_both(requests: &Requests<'_>, job: Job) -> (usize, usize) {
             assert_eq!(read_state(&job, by_legs), read_state(&words, by_words));
             assert_eq!(forked.len(), other.len());
             left.extend(forked.iter().zip(&other).map(|(a, b)| (a.job, b.job)));
-            if job.outlook.next == Next::End {
+            if job.next_step.next == Next::End {
                 break;
             }
         }

@@ -14,7 +14,7 @@ use crate::limits::Limits;
 ///
 /// Its output takes effect only if all of it conforms to the declaration. Otherwise, and after an
 /// error or a panic, the message is unchanged, so that a core can take over.
-pub trait OwnBody: Send {
+pub trait CustomBody: Send {
     /// The declaration of the accelerator in the library of traces: name, formats, direction and
     /// facts.
     fn kind(&self) -> &Kind;
@@ -22,11 +22,11 @@ pub trait OwnBody: Send {
     /// Processes one message.
     ///
     /// # Errors
-    /// [`AccelError::own`] with the reason why the message cannot be processed.
+    /// [`AccelError::custom`] with the reason why the message cannot be processed.
     fn run(&mut self, input: &Input<'_>) -> Result<Output, AccelError>;
 }
 
-/// The input of an [`OwnBody`]: a message.
+/// The input of a [`CustomBody`]: a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'j> {
     /// The payload of the message.
@@ -39,7 +39,7 @@ pub struct Input<'j> {
     pub facts: &'j Facts,
 }
 
-/// The output of a custom accelerator ([`OwnBody`]).
+/// The output of a custom accelerator ([`CustomBody`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The new payload and its format; `None` leaves both unchanged.
@@ -69,8 +69,8 @@ impl Fact {
 impl AccelError {
     /// Creates the error of the custom accelerator `name` for a message that it cannot process,
     /// with the reason `why`.
-    pub fn own(name: &str, why: impl ToString) -> AccelError {
-        AccelError::Own {
+    pub fn custom(name: &str, why: impl ToString) -> AccelError {
+        AccelError::Custom {
             name: name.to_owned(),
             reason: "body_failed",
             why: why.to_string(),
@@ -80,7 +80,7 @@ impl AccelError {
     /// Creates the error for a call of the custom accelerator `kind`, for which no body is
     /// registered.
     pub fn no_body(kind: &Kind) -> AccelError {
-        AccelError::Own {
+        AccelError::Custom {
             name: kind.name().to_owned(),
             reason: "no_body",
             why: "no body is registered for this accelerator".to_owned(),
@@ -90,7 +90,7 @@ impl AccelError {
 
 /// Runs `body` on a job. The body's declaration must equal the trace's.
 pub(crate) fn run(
-    body: &mut dyn OwnBody,
+    body: &mut dyn CustomBody,
     kind: &Kind,
     job: &mut Job,
     limits: &Limits,
@@ -171,7 +171,7 @@ fn check_facts(kind: &Kind, facts: &[(String, Fact)]) -> Result<(), AccelError> 
 }
 
 fn refusal(kind: &Kind, reason: &'static str, why: String) -> AccelError {
-    AccelError::Own {
+    AccelError::Custom {
         name: kind.name().to_owned(),
         reason,
         why,

@@ -31,7 +31,7 @@ pub(crate) struct Stage {
 
 /// A route: its links in the order in which a transfer reserves them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Route {
     first: u32,
     /// One past the last; 0 before the route is computed.
     end: u32,
@@ -39,8 +39,8 @@ pub(crate) struct Way {
     latency: Time,
 }
 
-impl Way {
-    const UNKNOWN: Way = Way {
+impl Route {
+    const UNKNOWN: Route = Route {
         first: 0,
         end: 0,
         latency: Time::MAX,
@@ -55,7 +55,7 @@ impl Way {
 
 /// The routes of a package. A route is computed when it is first needed, and kept.
 #[derive(Clone, Debug)]
-pub(crate) struct Ways {
+pub(crate) struct Routes {
     topology: Topology,
     hop: Time,
     crossing: Time,
@@ -67,19 +67,19 @@ pub(crate) struct Ways {
     /// By number of a place.
     stops: Vec<Stop>,
     /// By the numbers of both ends.
-    ways: Vec<Way>,
+    routes: Vec<Route>,
     stages: Vec<Stage>,
 }
 
-impl Ways {
-    /// The ways of `topology`, which has `slices`, `controllers` and, of each accelerator,
+impl Routes {
+    /// The routes of `topology`, which has `slices`, `controllers` and, of each accelerator,
     /// `instances`; `hop` and `crossing` are the times to the end of a link.
     pub(crate) fn new(
         topology: Topology,
         (slices, controllers): (usize, usize),
         instances: &[usize; Accel::COUNT],
         (hop, crossing): (Time, Time),
-    ) -> Ways {
+    ) -> Routes {
         let instances = instances.iter().copied().max().unwrap_or(0).max(1);
         let counts = [slices, controllers, topology.chiplets()];
         let accels = Accel::EVERY.into_iter();
@@ -95,8 +95,8 @@ impl Ways {
             first
         });
         places.push(Place::Manager);
-        Ways {
-            ways: vec![Way::UNKNOWN; places.len() * places.len()],
+        Routes {
+            routes: vec![Route::UNKNOWN; places.len() * places.len()],
             stages: Vec::new(),
             stops: places.iter().map(|&place| topology.stop(place)).collect(),
             topology,
@@ -116,14 +116,14 @@ impl Ways {
         self.stops[site.0 as usize].chiplet as u16
     }
 
-    /// The way from `from` to `to`.
+    /// The route from `from` to `to`.
     #[inline(always)]
-    pub(crate) fn between(&mut self, from: Site, to: Site) -> Way {
+    pub(crate) fn between(&mut self, from: Site, to: Site) -> Route {
         let index = from.0 as usize * self.stops.len() + to.0 as usize;
-        let way = self.ways[index];
-        match way.end {
+        let route = self.routes[index];
+        match route.end {
             0 => self.find(index, from, to),
-            _ => way,
+            _ => route,
         }
     }
 
@@ -131,16 +131,16 @@ impl Ways {
     #[inline]
     pub(crate) fn latency(&mut self, from: Site, to: Site) -> Time {
         let index = from.0 as usize * self.stops.len() + to.0 as usize;
-        match self.ways[index].latency {
+        match self.routes[index].latency {
             Time::MAX => self.find_latency(index, from, to),
             latency => latency,
         }
     }
 
-    /// The links of a way.
+    /// The links of a route.
     #[inline]
-    pub(crate) fn stages(&self, way: Way) -> &[Stage] {
-        &self.stages[way.first as usize..way.end as usize]
+    pub(crate) fn stages(&self, route: Route) -> &[Stage] {
+        &self.stages[route.first as usize..route.end as usize]
     }
 
     /// The number of the place of an accelerator.
@@ -164,12 +164,12 @@ impl Ways {
 
     #[cold]
     #[inline(never)]
-    fn find(&mut self, index: usize, from: Site, to: Site) -> Way {
+    fn find(&mut self, index: usize, from: Site, to: Site) -> Route {
         self.find_latency(index, from, to);
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
         let first = self.stages.len() as u32;
         let stages = &mut self.stages;
-        self.topology.way(from, to, |step| {
+        self.topology.route(from, to, |step| {
             let (link, kind) = match step {
                 Step::Interface(link) => (link, LinkKind::Interface),
                 Step::Hop(link) => (link, LinkKind::Hop),
@@ -178,9 +178,9 @@ impl Ways {
             let link = link as u32;
             stages.push(Stage { link, kind });
         });
-        let way = &mut self.ways[index];
-        (way.first, way.end) = (first, stages.len() as u32);
-        *way
+        let route = &mut self.routes[index];
+        (route.first, route.end) = (first, stages.len() as u32);
+        *route
     }
 
     /// Places of accelerators that the chip does not have are at a distance, but no route leads
@@ -190,7 +190,7 @@ impl Ways {
         let [from, to] = [from, to].map(|site| self.stops[site.0 as usize]);
         let (hops, crossings) = self.topology.distance(from, to);
         let latency = self.hop * hops + self.crossing * crossings;
-        self.ways[index].latency = latency;
+        self.routes[index].latency = latency;
         latency
     }
 }

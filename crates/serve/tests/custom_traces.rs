@@ -13,7 +13,7 @@ use accelflow_accel::Settings;
 use accelflow_accel::rpc::MessageType;
 use accelflow_accel::thrift::Protocol;
 use accelflow_serve::{
-    Client, ClientConfig, ClientTraces, Config, Execution, OwnBodies, PoolSettings, Request,
+    Client, ClientConfig, ClientTraces, Config, CustomBodies, Execution, PoolSettings, Request,
     Running, Server, ServerTraces, TraceSource,
 };
 use accelflow_trace::source::seq;
@@ -104,7 +104,7 @@ pub(crate) fn recording(mut server: Server, own: ServerTraces) -> Running {
 }
 
 #[test]
-fn own_traces_serve_plain_connections() {
+fn custom_traces_serve_plain_connections() {
     let text = "
         trace own_receive:
             TCP RPC Dser
@@ -132,7 +132,7 @@ fn own_traces_serve_plain_connections() {
 }
 
 #[test]
-fn own_traces_serve_tls_and_take_the_place_of_templates() {
+fn custom_traces_serve_tls_and_take_the_place_of_templates() {
     let certificate = Certificate::new("own");
     let mut templates = templates().expect("register");
     templates.remove("T1");
@@ -186,7 +186,7 @@ fn failed(client: &mut TcpStream, text: &str, why: &str) {
 #[test]
 fn accelerators_beside_the_nine_work_on_sockets() {
     let text = [SHOUT, SHOUTING].concat();
-    let own = |bodies: OwnBodies| ServerTraces {
+    let own = |bodies: CustomBodies| ServerTraces {
         source: TraceSource::of_library(&library(&text)).with_bodies(bodies),
         ..traces(&text)
     };
@@ -238,7 +238,7 @@ fn accelerators_beside_the_nine_work_on_sockets() {
                 "{asked} {reply}"
             );
         }
-        let third = own(OwnBodies::default());
+        let third = own(CustomBodies::default());
         assert!(running.set_traces(third).is_err(), "the old ones stay");
         assert!(shouted(&mut client, &seen, "quiet").0.contains("NOISY"));
     }
@@ -274,7 +274,11 @@ fn clients_call_with_accelerators_beside_the_nine() {
             answer: Some("own_answer".to_owned()),
             ..ClientTraces::default()
         };
-        assert!(client.set_traces(Some(own(OwnBodies::default()))).is_err());
+        assert!(
+            client
+                .set_traces(Some(own(CustomBodies::default())))
+                .is_err()
+        );
         for (by, turn) in [("LOUD!", 1), ("NOISY", 2)] {
             let bodies = Shout::bodies("quiet", by);
             assert_eq!(
@@ -289,7 +293,7 @@ fn clients_call_with_accelerators_beside_the_nine() {
 }
 
 #[test]
-fn own_traces_serve_grpc() {
+fn custom_traces_serve_grpc() {
     let text = "
         trace own_receive:
             RPC

@@ -6,7 +6,7 @@ use accelflow_serve::{Config, Execution, PoolSettings, Request};
 
 use crate::common::shout::{SHOUT, Shout};
 use crate::common::*;
-use crate::own_traces::{await_paths, recording, steps, traces};
+use crate::custom_traces::{await_paths, recording, steps, traces};
 
 #[test]
 fn recordings_and_metrics_name_custom_accelerators() {
