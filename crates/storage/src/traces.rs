@@ -1,6 +1,8 @@
 //! The traces of storage: T4 to T8 of the templates, with other error subtraces.
 
-use accelflow_serve::{CustomBodies, Given, Root, Stock, Task, TraceRefusal, TraceSource, Wire};
+use accelflow_serve::{
+    CustomBodies, Root, ServiceTraces, Task, TraceRefusal, TraceSetting, TraceSource, Wire,
+};
 use accelflow_trace::source::{Nodes, SourceError, branch, fork, seq, tail};
 use accelflow_trace::{Image, Library, LinkError, RegisterError, TemplateError, templates};
 
@@ -30,7 +32,7 @@ pub struct StorageTraces {
     pub notified: Option<String>,
 }
 
-impl Given for StorageTraces {
+impl TraceSetting for StorageTraces {
     fn source(&self) -> &TraceSource {
         &self.source
     }
@@ -101,12 +103,12 @@ pub(crate) fn link(
         root("write_compressed", &*write_compressed),
     ];
     let base = base()?;
-    let stock = Stock {
+    let traces = ServiceTraces {
         base: &base,
         own: own.map(|own| &own.source),
         answers_caller: false,
     };
-    let image = stock.link(&roots, &[])?;
+    let image = traces.link(&roots, &[])?;
     Ok(StorageImage {
         image,
         bodies: own.map_or_else(CustomBodies::default, |own| own.source.bodies().clone()),

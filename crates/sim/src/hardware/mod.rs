@@ -37,4 +37,4 @@ pub(crate) use memory::Source;
 pub(crate) use network::Carried;
 pub(crate) use soft_queue::SoftQueue;
 pub(crate) use topology::Place;
-pub(crate) use uncore::{Movement, Uncore, Way};
+pub(crate) use uncore::{Endpoints, Movement, Uncore};

@@ -327,7 +327,7 @@ impl Topology {
 
     /// The way from `from` to `to`: along the row, then along the column, in each chiplet.
     #[inline]
-    pub(crate) fn way(&self, from: Stop, to: Stop, mut visit: impl FnMut(Step)) {
+    pub(crate) fn route(&self, from: Stop, to: Stop, mut visit: impl FnMut(Step)) {
         visit(Step::Interface(self.interface(from, 0)));
         if from.chiplet == to.chiplet {
             self.across(from.chiplet, (from.x, from.y), (to.x, to.y), &mut visit);

@@ -19,7 +19,7 @@ fn accel(topology: &Topology, accel: Accel) -> Stop {
 
 fn steps(topology: &Topology, from: Stop, to: Stop) -> Vec<Step> {
     let mut steps = Vec::new();
-    topology.way(from, to, |step| steps.push(step));
+    topology.route(from, to, |step| steps.push(step));
     steps
 }
 
