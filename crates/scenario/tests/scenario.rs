@@ -399,7 +399,7 @@ fn a_checked_scenario_runs() {
             .err()
             .unwrap()
             .to_string()
-            .contains("must have a recording")
+            .contains("must be given with a recording")
     );
 }
 
