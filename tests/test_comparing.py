@@ -315,7 +315,7 @@ def test_samples_are_as_many_as_asked_for(sampled: Comparison) -> None:
 
 
 def test_too_many_samples_are_refused_before_anything_runs() -> None:
-    with pytest.raises(InputError, match=r"^samples = all: must be at most 41666 of each service"):
+    with pytest.raises(InputError, match=r"^samples = all: must be at most 41666 per service"):
         accelflow.compare("socialnetwork", profile="paper", requests=1_000_000, samples=True)
 
 

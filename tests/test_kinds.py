@@ -82,7 +82,7 @@ def raises(payload: bytes, facts: dict[str, int | str]) -> bytes:
         ),
         (lambda payload, facts: payload, "wrong_facts", "facts of the body's output = ''"),
         (lambda payload, facts: (payload, {"n": 1, "m": 2}), "wrong_facts", "n number, m number"),
-        (lambda payload, facts: run_trace("t", b""), "body_failed", "cannot run traces"),
+        (lambda payload, facts: run_trace("t", b""), "body_failed", "cannot run a trace"),
     ],
 )
 def test_a_body_that_fails_leaves_the_payload_to_the_core(

@@ -201,7 +201,7 @@ def test_requests_that_nobody_sends_are_refused_with_the_remedy(
     assert message.startswith("accelflow: error: --requests = 200: must be at least ")
     message = said(capsys, "compare", "calls.toml", "--rate", "1e9")
     assert message.startswith("accelflow: error: --rate = 1e9: must be at most ")
-    assert "Checkout has 1.998" in message
+    assert "the rate of Checkout is 1.998" in message
 
 
 def test_all_missing_facts_of_a_service_are_said_at_once(

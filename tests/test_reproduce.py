@@ -568,7 +568,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
     refused({"findings": [{"key": "nothing"}]}, "run it again")
     refused({"setup": {}}, "has the results of another setup than the experiment has now")
     done = run("--page", str(tmp_path))
-    assert "there are no results" in done.stderr
+    assert "must have the results of experiments" in done.stderr
 
 
 def test_a_search_runs_end_to_end() -> None:

@@ -184,8 +184,8 @@ def test_an_idle_connection_is_evicted_after_its_time_and_not_before(interface: 
                 if not evicts:
                     break
                 time.sleep(0.1)
-            # The connection that has been idle longest is the first one.
-            assert answered(first) is not evicts
+            # Either may have been idle longest: the server notes when an answer has gone.
+            assert (answered(first) and answered(second)) is not evicts
             assert evicts or "evicted" not in ends(server)
 
 

@@ -94,7 +94,7 @@ def test_a_tenant_can_be_shaped_in_accelerator_time() -> None:
     ("limit", "words"),
     [
         (Shaping(), r"shaping\[1\]\[0\].accelerator_s_per_s = null: must be a number from"),
-        (Shaping(requests_per_s=5), "shaping: requests_per_s = 5: must be None: the simulated"),
+        (Shaping(requests_per_s=5), "shaping: requests_per_s = 5: must be None in a simulation"),
         (
             Shaping(accelerator_s_per_s=400, burst_accelerator_s=1e-9),
             "with a bucket of 1 tokens: must be above 0",

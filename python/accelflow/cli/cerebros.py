@@ -70,8 +70,8 @@ def cerebros(
     if context.invoked_subcommand is not None:
         if given or as_json or report_file:
             raise click.UsageError(
-                f"options must follow '{context.invoked_subcommand}': it does not use those "
-                "of 'cerebros'"
+                f"options of 'cerebros' have no effect with '{context.invoked_subcommand}', which "
+                "has options of its own after its name"
             )
         return
     check_report(report_file)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.findings import Finding
 from accelflow.readings.choices import Choice, Reading
 from accelflow.reproduce import Budget, Definition, ExperimentResult, Runner, Scenario, reproduce
@@ -139,9 +139,8 @@ def read_all(
     scenario = scenario or Scenario()
     for definition in definitions:
         if not definition.rows:
-            raise InputError(
-                f"{definition.name} must have a row to compare with the paper, but has none"
-            )
+            allowed = "must have a row to compare with the paper's"
+            raise refused("experiment", definition.name, allowed)
 
     def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:
         outcomes = reproduce(definitions, budget=budget, runner=runner, scenario=read)

@@ -90,7 +90,7 @@ def read_kept(folder: Path) -> Kept:
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
-        raise InputError(f"{folder}: must have the results of experiments, but has none")
+        raise refused("folder", folder, "must have the results of experiments")
     _check_together(trees)
     first = next(iter(trees))
     try:

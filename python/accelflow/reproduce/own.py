@@ -212,7 +212,7 @@ def of_workload(
     }
     if experiments and left_out:
         name, reason = next(iter(left_out.items()))
-        raise InputError(f"experiment '{name}': must be left out with --workload. {reason}")
+        raise refused("experiment", name, f"must be left out with --workload. {reason}")
     definitions = tuple(
         _adapted(definition, scenario) for definition in chosen if not definition.paper_only
     )

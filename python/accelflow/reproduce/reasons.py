@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from accelflow import findings
-from accelflow.errors import InputError
+from accelflow.errors import InputError, refused
 from accelflow.findings.reasons import Reason
 from accelflow.findings.reasons import read_reason as read_plain
 from accelflow.reproduce.held import computed_text, holds_and_tried, implied_text
@@ -67,17 +67,13 @@ def _check(reason: Reason, place: str, row: str) -> None:
         raise InputError(f"{place}: proofs: {error}") from error
     for implied in reason.implied:
         if proof(implied).kind != IMPLIED:
-            raise InputError(
-                f"{place}: implied: the proof '{implied}' must give a value, but gives none"
-            )
+            raise refused(f"{place}: implied", implied, "must be a proof that gives a value")
     if reason.kind != "contradiction":
         return
     for named_proof in named:
         if named_proof.kind == IMPLIED or not named_proof.found().rules_out:
-            raise InputError(
-                f"{place}: the proof '{named_proof.name}' must rule a figure out, but does not"
-            )
+            allowed = "must be proofs that rule a figure out"
+            raise refused(f"{place}: proofs", named_proof.name, allowed)
     if row and not any(row in named_proof.rows for named_proof in named):
-        raise InputError(
-            f"{place}: one of the proofs {', '.join(reason.proofs)} must be about the row"
-        )
+        allowed = "must have a proof about the row"
+        raise refused(f"{place}: proofs", ", ".join(reason.proofs), allowed)

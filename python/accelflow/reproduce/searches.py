@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from accelflow import simulation
-from accelflow.errors import InputError
+from accelflow.errors import LEFT_OUT, refused
 from accelflow.findings.targets import targets
 from accelflow.reproduce.budgets import Budget
 from accelflow.reproduce.definitions import Definition, Row, Slo
@@ -93,10 +93,8 @@ def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Pla
     """Return the plan that finds the highest load within the SLO, for each system and point."""
     slo = definition.slo
     if slo is None:
-        raise InputError(
-            f"{definition.name}.toml: slo = left out: must be given, since the experiment"
-            " searches for a throughput"
-        )
+        allowed = "must be given, since the experiment searches for a throughput"
+        raise refused(f"{definition.name}.toml: slo", LEFT_OUT, allowed)
     cases = cases_of(definition, budget)
     owed = yield from owed_us(definition, slo, scenario, budget, cases)
     by_place: dict[tuple[str, str], dict[_Seeds, list[_Search]]] = {}

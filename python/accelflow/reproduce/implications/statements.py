@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache
 from importlib import resources
 
-from accelflow.errors import InputError
+from accelflow.errors import refused
 from accelflow.findings.targets import printed_figures
 from accelflow.reproduce.implications.ranges import Range
 
@@ -51,10 +51,8 @@ def _statement(key: str, content: Mapping[str, str]) -> Statement:
     if row:
         known = printed_figures()
         if f"accelflow.{row}" not in known:
-            raise InputError(
-                f"statements.toml: {key}: row = '{row}': must be the key of a figure in"
-                " paper-targets.toml"
-            )
+            place = f"statements.toml: {key}: row"
+            raise refused(place, row, "must be the key of a figure in paper-targets.toml")
         printed = known[f"accelflow.{row}"]
     else:
         printed = Decimal(content["value"])
