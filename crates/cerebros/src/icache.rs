@@ -4,13 +4,16 @@ use std::ops::Range;
 
 use crate::Platform;
 
+/// The content of a way that holds no block. No block has this number.
+const EMPTY: u32 = u32::MAX;
+
 /// The instruction cache of a core: set-associative, with least-recently-used replacement (policy
 /// assumed).
 #[derive(Clone, Debug)]
 pub struct InstructionCache {
-    /// The blocks of each set, the most recent first.
-    sets: Vec<Vec<u32>>,
-    ways: usize,
+    /// The blocks in each way, by set. A block in a lower way was fetched more recently.
+    ways: Vec<Vec<u32>>,
+    sets: usize,
 }
 
 impl InstructionCache {
@@ -18,32 +21,66 @@ impl InstructionCache {
     pub fn new(platform: &Platform) -> InstructionCache {
         let ways = platform.l1i_ways as usize;
         let blocks = (platform.l1i_bytes / platform.l1i_block_bytes) as usize;
+        let sets = (blocks / ways).max(1);
         InstructionCache {
-            sets: vec![Vec::with_capacity(ways); (blocks / ways).max(1)],
-            ways,
+            ways: vec![vec![EMPTY; sets]; ways],
+            sets,
         }
     }
 
     /// Fetches the block with this number. Returns whether it was missing.
     pub fn fetch(&mut self, block: u32) -> bool {
-        let index = block as usize % self.sets.len();
-        let set = &mut self.sets[index];
-        if let Some(place) = set.iter().position(|&held| held == block) {
-            set.copy_within(..place, 1);
-            set[0] = block;
-            return false;
-        }
-        if set.len() < self.ways {
-            set.push(block);
-        }
-        let last = set.len() - 1;
-        set.copy_within(..last, 1);
-        set[0] = block;
-        true
+        self.sweep(block..block + 1) > 0
     }
 
     /// Fetches these blocks in order. Returns the number of misses.
     pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
-        blocks.map(|block| u64::from(self.fetch(block))).sum()
+        let mut misses = 0;
+        let mut next = blocks.start;
+        let mut set = next as usize % self.sets;
+        while next < blocks.end {
+            let room = (self.sets - set).min((blocks.end - next) as usize);
+            let count = match room {
+                8.. => self.fetch_together::<8>(set, next, &mut misses),
+                4.. => self.fetch_together::<4>(set, next, &mut misses),
+                _ => self.fetch_together::<1>(set, next, &mut misses),
+            };
+            next += count as u32;
+            set += count;
+            if set == self.sets {
+                set = 0;
+            }
+        }
+        misses
+    }
+
+    /// Fetches `N` blocks from `block` on, which are in as many different sets from `set` on, so
+    /// that the compiler can use vector instructions. Counts the misses, and returns `N`.
+    fn fetch_together<const N: usize>(
+        &mut self,
+        set: usize,
+        block: u32,
+        misses: &mut u64,
+    ) -> usize {
+        let mut wanted = [block; N];
+        for (lane, wanted) in wanted.iter_mut().enumerate() {
+            *wanted += lane as u32;
+        }
+        // By lane: the block that moves to the next way, and all ones once the block was found.
+        let mut moved = wanted;
+        let mut found = [0; N];
+        for way in &mut self.ways {
+            let Some(held) = way[set..].first_chunk_mut::<N>() else {
+                continue;
+            };
+            for lane in 0..N {
+                let before = held[lane];
+                held[lane] = (before & found[lane]) | (moved[lane] & !found[lane]);
+                moved[lane] = before;
+                found[lane] |= u32::from(before == wanted[lane]).wrapping_neg();
+            }
+        }
+        *misses += found.iter().map(|found| u64::from(!found & 1)).sum::<u64>();
+        N
     }
 }

@@ -12,6 +12,7 @@ use accelflow_cerebros::services::Service;
 use accelflow_cerebros::steering::CoreSelector;
 use accelflow_cerebros::{Message, Platform, Steering};
 use accelflow_units::{Bytes, Time};
+use proptest::collection;
 use proptest::prelude::*;
 
 fn message(fields: &[Value]) -> Message {
@@ -253,6 +254,35 @@ fn the_least_recently_used_block_of_a_set_goes() {
     let mut cache = InstructionCache::new(&platform);
     let misses: Vec<u64> = (0..3).map(|_| cache.sweep(0..20)).collect();
     assert_eq!(misses, [20, 20, 20]);
+}
+
+proptest! {
+    #[test]
+    fn caches_hold_the_blocks_of_a_set_fetched_last(
+        ways in 1_usize..6,
+        sets in 1_usize..40,
+        sweeps in collection::vec((0_u32..200, 0_u32..60), 1..40),
+    ) {
+        let mut platform = Platform::default();
+        platform.set("l1i_ways", ways as f64).unwrap();
+        let bytes = (sets * ways) as f64 * platform.l1i_block_bytes;
+        platform.set("l1i_bytes", bytes).unwrap();
+        let mut cache = InstructionCache::new(&platform);
+        // The blocks of each set, the latest first.
+        let mut model: Vec<Vec<u32>> = vec![Vec::new(); sets];
+        for (from, count) in sweeps {
+            let mut misses = 0;
+            for block in from..from + count {
+                let set = &mut model[block as usize % sets];
+                let before = set.len();
+                set.retain(|&held| held != block);
+                misses += u64::from(set.len() == before);
+                set.insert(0, block);
+                set.truncate(ways);
+            }
+            prop_assert_eq!(cache.sweep(from..from + count), misses);
+        }
+    }
 }
 
 #[test]
