@@ -139,7 +139,7 @@ def test_the_distance_is_the_root_of_the_mean_square_of_log_ratios(found: Fit) -
 
 def test_points_are_simulated_until_their_noise_is_small_or_cannot_be(found: Fit) -> None:
     def search(noise: float) -> Fit:
-        lengths = replace(TINY, noise=noise)
+        lengths = replace(TINY, noise=noise, most_seeds=4)
         return fit(runner=Runner(2), lengths=lengths, evaluations=2, fixed=FIXED)
 
     assert {one.seeds for one in found.evaluations} == {2}

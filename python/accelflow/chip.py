@@ -19,12 +19,12 @@ from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
 __all__ = [
     "BYTES_PER_TRANSFER",
-    "PAPER_AREA",
-    "PAPER_ENERGY",
     "area",
     "elements",
     "energy",
     "ignored",
+    "paper_area",
+    "paper_energy",
     "power",
     "sizes",
 ]
@@ -37,32 +37,40 @@ POWER_SCHEMA: Final = "accelflow.power/1"
 ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
 
+def paper_area() -> dict[str, float]:
+    """Return the paper's areas in mm2, shares and queue bytes, by key of :func:`area`.
+
+    The source is AccelFlow, section VI.
+    """
+    return {
+        "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
+        "accelerators_mm2": _printed("area_mm2", "accelerators"),
+        "orchestration_mm2": _printed(
+            "area_mm2", "queues_and_dispatchers", "adma_engines", "accelerator_network"
+        ),
+        "accelerators_share_ratio": _printed("area_mm2", "accelerators_share"),
+        "orchestration_share_ratio": _printed("area_mm2", "orchestration_share"),
+        "queue_bytes": _printed("power_energy", "queue_memory_MB") * 1e6,
+    }
+
+
+def paper_energy() -> dict[str, float]:
+    """Return the paper's ratios of energy and of performance per watt, by key of :func:`energy`.
+
+    The source is AccelFlow, section VII.B.5.
+    """
+    keys = {
+        "energy_reduction_vs_non_acc_ratio": "energy_reduction_vs_Non-acc",
+        "perf_per_watt_vs_non_acc_ratio": "perf_per_watt_vs_Non-acc",
+        "perf_per_watt_vs_relief_ratio": "perf_per_watt_vs_RELIEF",
+    }
+    return {name: targets()[f"accelflow.power_energy.{key}"].value for name, key in keys.items()}
+
+
 def _printed(section: str, *names: str) -> float:
     """The sum of the paper's printed figures `names`, with all their digits."""
     return float(sum(printed_figures()[f"accelflow.{section}.{name}"] for name in names))
 
-
-#: The paper's areas in mm2, shares and queue bytes (AccelFlow, section VI), by key of :func:`area`.
-PAPER_AREA: Final[Mapping[str, float]] = {
-    "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
-    "accelerators_mm2": _printed("area_mm2", "accelerators"),
-    "orchestration_mm2": _printed(
-        "area_mm2", "queues_and_dispatchers", "adma_engines", "accelerator_network"
-    ),
-    "accelerators_share_ratio": _printed("area_mm2", "accelerators_share"),
-    "orchestration_share_ratio": _printed("area_mm2", "orchestration_share"),
-    "queue_bytes": _printed("power_energy", "queue_memory_MB") * 1e6,
-}
-
-#: The paper's ratios of energy and of performance per watt (section VII.B.5), by key.
-PAPER_ENERGY: Final[Mapping[str, float]] = {
-    name: targets()[f"accelflow.power_energy.{key}"].value
-    for name, key in (
-        ("energy_reduction_vs_non_acc_ratio", "energy_reduction_vs_Non-acc"),
-        ("perf_per_watt_vs_non_acc_ratio", "perf_per_watt_vs_Non-acc"),
-        ("perf_per_watt_vs_relief_ratio", "perf_per_watt_vs_RELIEF"),
-    )
-}
 
 #: Bytes that an accelerator invocation moves, if results lack them: the data of one queue entry.
 BYTES_PER_TRANSFER: Final = 2048.0

@@ -12,6 +12,7 @@ import math
 import numbers
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
@@ -79,6 +80,9 @@ REMOTES: Final = _CHOICES["remote"]
 
 #: Longer texts are not shown whole in refusals.
 _SHOWN: Final = 60
+
+#: The results of checks are kept for documents of at most this length, to save memory.
+_LONGEST_KEPT: Final = 20_000
 
 #: The default core time of one TCP operation in ns, assumed. The paper says "tens of microseconds";
 #: with 20 us, a server without accelerators cannot serve all eight services at the paper's rate.
@@ -266,10 +270,20 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
     text = document(scenario)
     with located(scenario.workload):
         try:
-            found: dict[str, Any] = json.loads(_native.scenario_check(text, scenario.recording))
+            if scenario.recording is None and len(text) <= _LONGEST_KEPT:
+                checked = _checked(text)
+            else:
+                checked = _native.scenario_check(text, scenario.recording)
         except AccelflowError as error:
             raise InputError.of(error) from error
+    found: dict[str, Any] = json.loads(checked)
     return found
+
+
+@lru_cache(maxsize=256)
+def _checked(text: str) -> str:
+    # Many callers ask for several defaults of a scenario, and a check takes milliseconds.
+    return _native.scenario_check(text, None)
 
 
 def hashed(scenario: Scenario) -> str:

@@ -51,7 +51,7 @@ def area(place: str | None, changes: tuple[str, ...], show_inputs: bool, as_json
             f"{part['part']:22}{part['area_mm2']:7.2f}{part['share_ratio']:8.1%}  {part['scaling']}"
         )
     click.echo(f"{'all':22}{result['total_mm2']:7.1f}")
-    paper = {} if given else chip.PAPER_AREA
+    paper = {} if given else chip.paper_area()
     for key, name in (("accelerators", "accelerators"), ("orchestration", "orchestration")):
         mm2, share = result[f"{key}_mm2"], result[f"{key}_share_ratio"]
         printed = (

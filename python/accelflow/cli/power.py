@@ -166,7 +166,7 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
 
     if ours and base and ours["joules_per_request"] and base["joules_per_request"]:
         saved = 1 - ours["joules_per_request"] / base["joules_per_request"]
-        paper = chip.PAPER_ENERGY["energy_reduction_vs_non_acc_ratio"]
+        paper = chip.paper_energy()["energy_reduction_vs_non_acc_ratio"]
         click.echo(
             f"energy of a request, accelflow below non_acc: {saved:.1%}{beside(f'{paper:.0%}')}"
         )
@@ -174,7 +174,7 @@ def _print_energies(results: dict[str, Any], given: dict[str, float], as_json: b
         theirs = found.get(rival)
         if ours and theirs and theirs["requests_per_joule"]:
             ratio = ours["requests_per_joule"] / theirs["requests_per_joule"]
-            paper = chip.PAPER_ENERGY[f"perf_per_watt_vs_{rival}_ratio"]
+            paper = chip.paper_energy()[f"perf_per_watt_vs_{rival}_ratio"]
             click.echo(
                 f"requests per joule, accelflow over {rival}: {ratio:.2f}{beside(f'{paper:g}')}"
             )
