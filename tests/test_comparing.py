@@ -133,7 +133,10 @@ def test_a_workload_is_a_name_a_path_or_an_object(tmp_path: Path) -> None:
         ({"samples": "all"}, r"^samples = 'all': must be a whole number"),
         ({"threads": 0}, r"^threads = 0: must be"),
         ({"progress": 1}, r"^progress = 1: must be a function"),
-        ({"seed": 2**64 - 1, "seeds": 2}, r"^seed = 1.8446744073709552e\+19: must be"),
+        (
+            {"seed": 2**64 - 1, "seeds": 2},
+            r"^seed = 18446744073709551615: must be at most 18446744073709551614 with 2 seeds$",
+        ),
     ],
 )
 def test_arguments_out_of_range_are_refused(arguments: dict[str, Any], message: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accelflow import compare, simulation
+from accelflow import arcus, cerebros, compare, simulation
 from accelflow.cli import main
 from accelflow.errors import InputError
 from accelflow.workload import new_workload
@@ -44,6 +44,9 @@ WRONG = [
     ("compare socialnetwork --seed x", "--seed"),
     ("compare socialnetwork --seed -1", "--seed"),
     ("compare socialnetwork --seeds 0", "--seeds"),
+    ("compare socialnetwork --seed 18446744073709551615 --seeds 2", "--seed"),
+    ("service new a/b", "NAME"),
+    ("sweep study.toml --batch 0", "--batch"),
     ("compare socialnetwork --requests 7", "--requests"),
     ("compare socialnetwork --threads 0", "--threads"),
     ("compare socialnetwork --rate fast", "--rate"),
@@ -289,3 +292,15 @@ def test_times_of_arrivals_need_a_column_in_few_words(
         "accelflow: error: a.csv:1: columns = 'when, what': must have times: time_s, time_ms,"
         " time_us or timestamp, or --column NAME"
     )
+
+
+def test_refusals_of_companions_have_their_place() -> None:
+    with pytest.raises(InputError) as refused:
+        cerebros.simulate(parameters={"pipelines": 0})
+    assert refused.value.place == "pipelines"
+    with pytest.raises(InputError) as refused:
+        cerebros.simulate("Nobody")
+    assert refused.value.place == "service"
+    with pytest.raises(InputError) as refused:
+        arcus.experiment("fig99")
+    assert refused.value.place == "experiment"

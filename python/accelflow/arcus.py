@@ -106,7 +106,7 @@ def shape(limiter: RateLimiter) -> dict[str, Any]:
     try:
         text = _native.arcus_shape(_settings(limiter), limiter.unit)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     shaped: dict[str, Any] = json.loads(text)
     return {"schema": "accelflow.arcus.shape/1", **shaped}
 
@@ -136,7 +136,7 @@ def release(
     try:
         rows = _native.arcus_release(values, limiter.unit, offered, split)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     return [
         Segment(
             message=message,
@@ -189,7 +189,7 @@ def experiment(
     try:
         text = _native.arcus_experiment(name, seed, replications, threads)
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     report: dict[str, Any] = json.loads(text)
     report["rows"] = [_beside_paper(row) for row in report["rows"]]
     return {"schema": "accelflow.arcus.experiment/1", **report}
@@ -305,7 +305,7 @@ def _engine(call: Callable[..., str], *arguments: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(call(*arguments))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     return found
 
 

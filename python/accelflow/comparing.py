@@ -174,7 +174,9 @@ def compare(  # noqa: PLR0913 (options, by name)
     if asked is not None:
         seeds = check_replications(seeds)
     check(scenario)
-    check(replace(scenario, seed=scenario.seed + seeds - 1))
+    last = 2**64 - seeds
+    if scenario.seed > last:
+        raise refused("seed", scenario.seed, f"must be at most {last} with {seeds} seeds")
     check_loads(scenario, loads)
     scenario = costed(scenario)
     runs = _Replications(

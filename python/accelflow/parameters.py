@@ -218,7 +218,8 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
         try:
             key, number = _value(engine, str(given), value)
         except AccelflowError as error:
-            raise InputError(f"{place}{error}") from error
+            setting = None if error.place is None else f"{place}{error.place}"
+            raise InputError(f"{place}{error}", setting) from error
         if key in found:
             again = f"must not be set again: it is another spelling of {key}"
             raise refused(f"{place}{given}", value, again)

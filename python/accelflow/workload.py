@@ -267,7 +267,9 @@ def new_workload(name: str, like: str | None = None) -> str:
     try:
         _native.workload_read(text, f"{name}.toml")
     except AccelflowError as error:
-        raise InputError.of(error) from error
+        # Only the name can be wrong. Its place in a file that does not exist would mislead.
+        _, rule, allowed = str(error).partition(" must be ")
+        raise refused("name", name, f"{rule.lstrip()}{allowed}") from error
     return text
 
 

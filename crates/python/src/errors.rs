@@ -1,5 +1,7 @@
 //! Conversion of the engines' errors to exceptions.
 
+use std::any::Any;
+use std::fmt::Display;
 use std::time::Duration;
 
 use accelflow_parameters::{Refusal, system_text};
@@ -40,9 +42,26 @@ create_exception!(
      status code, and `details` the text of the status that the service sent, if any."
 );
 
-/// Converts an engine's error to an AccelflowError.
-pub(crate) fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(system_text(&error))
+/// Converts an engine's error to an AccelflowError, with the name of the setting for a [`Refusal`].
+pub(crate) fn failure(error: impl Display + 'static) -> PyErr {
+    match (&error as &dyn Any).downcast_ref::<Refusal>() {
+        Some(refusal) => refused_at(&error, refusal),
+        None => failed(&error),
+    }
+}
+
+/// Converts an error to an AccelflowError.
+pub(crate) fn failed(error: &impl Display) -> PyErr {
+    AccelflowError::new_err(system_text(error))
+}
+
+/// Converts an error that is, or contains, `refusal` to an AccelflowError with its place.
+pub(crate) fn refused_at(error: &impl Display, refusal: &Refusal) -> PyErr {
+    Python::attach(|py| {
+        let raised = failed(error);
+        let set = raised.value(py).setattr("place", &refusal.place);
+        set.err().unwrap_or(raised)
+    })
 }
 
 /// A time limit. Raises AccelflowError for a value that is out of range.

@@ -9,6 +9,7 @@
 mod bind;
 mod convert;
 mod errors;
+mod interrupt;
 mod refused;
 
 use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};

@@ -7,7 +7,7 @@ use accelflow_parameters::Refusal;
 use accelflow_scenario::ScenarioError;
 use pyo3::prelude::*;
 
-use crate::errors::failure;
+use crate::errors::{failed, refused_at};
 
 /// An error that refuses a value, or may do so.
 pub(crate) trait Refuses: Display {
@@ -38,12 +38,8 @@ impl Refuses for ImportError {
 
 /// Converts an error to an AccelflowError, with the name of the setting if it refuses one.
 pub(crate) fn refused(error: impl Refuses) -> PyErr {
-    let Some(refusal) = error.refusal() else {
-        return failure(error);
-    };
-    Python::attach(|py| {
-        let raised = failure(&error);
-        let set = raised.value(py).setattr("place", &refusal.place);
-        set.err().unwrap_or(raised)
-    })
+    match error.refusal() {
+        Some(refusal) => refused_at(&error, refusal),
+        None => failed(&error),
+    }
 }

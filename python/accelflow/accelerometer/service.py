@@ -176,7 +176,7 @@ def evaluate(
     try:
         outcome = json.loads(_native.accelerometer_evaluate(json.dumps(request)))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     _check_finite(outcome, service)
     return {"schema": SCHEMA, **_percent(outcome), **_as_in_fig_20(service), **outcome}
 

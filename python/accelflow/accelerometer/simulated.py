@@ -191,7 +191,7 @@ def _measure(
         try:
             found.append(json.loads(_native.accelerometer_simulate(json.dumps(request))))
         except AccelflowError as error:
-            raise InputError(str(error)) from error
+            raise InputError.of(error) from error
     return found
 
 

@@ -38,7 +38,7 @@ def designs(**parameters: float) -> dict[str, Any]:
     try:
         outcome = json.loads(_native.cerebros_designs(json.dumps(changes)))
     except AccelflowError as error:
-        raise InputError(str(error)) from error
+        raise InputError.of(error) from error
     for design in outcome["designs"]:
         paper = None if parameters else PAPER_SPEEDUPS.get(design["design"])
         design["paper_speedup_ratio"] = paper

@@ -178,6 +178,6 @@ def simulate(  # noqa: PLR0913 (settings, by name)
         try:
             outcome = json.loads(_native.cerebros_simulate(text))
         except AccelflowError as error:
-            raise InputError(str(error)) from error
+            raise InputError.of(error) from error
         runs.append({"design": design, **outcome})
     return {"schema": SCHEMA, **request, "runs": runs}

@@ -173,10 +173,14 @@ def _range(kind: click.ParamType[Any]) -> str:
     """The words for the range of a kind of numbers, such as `` from 1 to 9``."""
     least, most = getattr(kind, "min", None), getattr(kind, "max", None)
     if least is not None and most is not None:
-        return f" from {least:g} to {most:g}"
+        return f" from {_end(least)} to {_end(most)}"
     if least is not None:
-        return f" of at least {least:g}"
-    return "" if most is None else f" of at most {most:g}"
+        return f" of at least {_end(least)}"
+    return "" if most is None else f" of at most {_end(most)}"
+
+
+def _end(number: float) -> str:
+    return f"{number:g}" if isinstance(number, float) else str(number)
 
 
 def _of_path(kind: click.Path[Any], path: Path) -> str:

@@ -5,11 +5,8 @@ use accelflow_parameters::Refusal;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use crate::errors::AccelflowError;
-
-fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
-}
+use crate::errors::failure;
+use crate::interrupt::interruptible;
 
 /// Returns the ARCUS paper's experiments (JSON): name, title and default number of seeds.
 #[pyfunction]
@@ -36,8 +33,9 @@ pub(crate) fn arcus_experiment(
     replications: Option<u64>,
     threads: usize,
 ) -> PyResult<String> {
-    let run = || experiments::replicate(name, seed, replications, threads);
-    let report = py.detach(run).ok_or_else(|| {
+    let chosen = name.to_owned();
+    let run = move || experiments::replicate(&chosen, seed, replications, threads);
+    let report = interruptible(py, run)?.ok_or_else(|| {
         let known = EXPERIMENTS.iter().map(|experiment| experiment.name);
         failure(Refusal::unknown("experiment", name, known))
     })?;

@@ -9,11 +9,8 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::errors::AccelflowError;
-
-fn failure(error: impl std::fmt::Display) -> PyErr {
-    AccelflowError::new_err(error.to_string())
-}
+use crate::errors::failure;
+use crate::interrupt::interruptible;
 
 fn value(text: &str) -> PyResult<Value> {
     serde_json::from_str(text).map_err(failure)
@@ -56,7 +53,7 @@ pub(crate) fn arcus_plan(
             .map_err(failure)?,
         None => ProfileTable::new(checked.platform.clone()),
     };
-    let result = py.detach(|| plan::plan(&checked, table));
+    let result = interruptible(py, move || plan::plan(&checked, table))?;
     json_text(&result.map_err(failure)?)
 }
 
@@ -86,7 +83,7 @@ pub(crate) fn arcus_profile(
         threads,
     };
     let version = env!("CARGO_PKG_VERSION");
-    let table = py.detach(|| plan::profile(&checked, &options, version));
+    let table = interruptible(py, move || plan::profile(&checked, &options, version))?;
     json_text(&table.map_err(failure)?)
 }
 

@@ -9,6 +9,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
 use crate::errors::failure;
+use crate::interrupt::interruptible;
 
 /// Computes the speedup of a service with offloaded kernels, by the Accelerometer model.
 ///
@@ -26,7 +27,8 @@ pub(crate) fn accelerometer_evaluate(py: Python<'_>, request: &str) -> PyResult<
 /// of range or missing.
 #[pyfunction]
 pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
-    py.detach(|| simulate::simulate(request)).map_err(failure)
+    let request = request.to_owned();
+    interruptible(py, move || simulate::simulate(&request))?.map_err(failure)
 }
 
 /// Returns the settings of an offloaded kernel that have named values, each with the names.

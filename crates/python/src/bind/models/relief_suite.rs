@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::errors::failure;
+use crate::interrupt::interruptible;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -52,7 +53,7 @@ enum OrderArguments {
 #[pyfunction]
 pub(crate) fn relief_suite(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Arguments = serde_json::from_str(request).map_err(failure)?;
-    py.detach(|| run(&request))
+    interruptible(py, move || run(&request))?
 }
 
 fn run(request: &Arguments) -> PyResult<String> {

@@ -28,13 +28,10 @@ impl PySource {
     }
 
     fn traces(&self) -> PyResult<TraceSource> {
-        let refused = |error: &dyn std::fmt::Display| failure(error);
         match self {
             PySource::Library(library) => Ok(library.get().source()),
-            PySource::Image(image) => {
-                TraceSource::of_image(image.get().inner()).map_err(|error| refused(&error))
-            }
-            PySource::File(path) => TraceSource::from_file(path).map_err(|error| refused(&error)),
+            PySource::Image(image) => TraceSource::of_image(image.get().inner()).map_err(failure),
+            PySource::File(path) => TraceSource::from_file(path).map_err(failure),
         }
     }
 }

@@ -10,7 +10,8 @@ use accelflow_parameters::Refusal;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-use crate::errors::{AccelflowError, failure};
+use crate::errors::failure;
+use crate::interrupt::interruptible;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +69,7 @@ impl Arguments {
 #[pyfunction]
 pub(crate) fn cerebros_simulate(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Arguments = serde_json::from_str(request).map_err(failure)?;
-    let found = py.detach(|| summary(&request).map_err(AccelflowError::new_err))?;
+    let found = interruptible(py, move || summary(&request))??;
     serde_json::to_string(&found).map_err(failure)
 }
 
@@ -85,23 +86,23 @@ pub(crate) fn cerebros_services() -> PyResult<String> {
     serde_json::to_string(&describe(&Platform::default())).map_err(failure)
 }
 
-fn summary(request: &Arguments) -> Result<Summary, String> {
-    let refused = |refusal: Refusal| refusal.to_string();
+fn summary(request: &Arguments) -> PyResult<Summary> {
     let mut platform = Platform::default();
     for (name, value) in &request.parameters {
-        platform.set(name, *value).map_err(refused)?;
+        platform.set(name, *value).map_err(failure)?;
     }
     let (service, platform) = match &request.own {
         Some(files) => {
             let header = request.parameters.contains_key("software_header_cycles");
-            files.served(&request.service, platform, header)?
+            let served = files.served(&request.service, platform, header);
+            served.map_err(failure)?
         }
         None => {
-            let service = Service::named(&request.service).map_err(refused)?;
+            let service = Service::named(&request.service).map_err(failure)?;
             (service.in_blocks_of(platform.l1i_block_bytes), platform)
         }
     };
-    simulated(request, service, &platform).map_err(refused)
+    simulated(request, service, &platform).map_err(failure)
 }
 
 fn simulated(

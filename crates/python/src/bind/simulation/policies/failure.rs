@@ -9,7 +9,7 @@ use accelflow_sim::orchestrators::PolicyError;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-use crate::errors::{AccelflowError, failure};
+use crate::errors::{AccelflowError, failed};
 use crate::refused::refused;
 
 /// An exception of a policy, with a text that names its origin.
@@ -39,7 +39,7 @@ pub(crate) fn raised(py: Python<'_>, error: ScenarioError) -> PyErr {
         _ => return refused(error),
     };
     let Some(Raised { text, error }) = policy.inner() else {
-        return failure(policy);
+        return failed(policy);
     };
     let own = error.is_instance_of::<AccelflowError>(py) && error.value(py).to_string() == *text;
     if own || !error.is_instance_of::<PyException>(py) {
