@@ -101,7 +101,7 @@ def test_a_new_file_runs_and_is_not_overwritten(
     assert Path("shop.toml").read_text() == written
     code, _, messages = invoke(capsys, "service", "new", "my shop")
     assert code == 2
-    assert "my shop.toml:" in messages
+    assert "NAME = 'my shop': must be 1 to 64 letters" in messages
     assert "must be 1 to 64 letters, digits, - and _" in messages
     code, _, messages = invoke(capsys, "service", "new", "usuite")
     assert code == 2
