@@ -6,7 +6,7 @@
 //!   order (time, [`Priority`], sequence number). [`SlotQueue`] is the faster form for models
 //!   whose event sources are a fixed set of slots with at most one pending event each, and
 //!   [`Wheel`] that for models with many events in the near future. All are an [`EventQueue`].
-//! * **Chance.** [`Stream`] is one independent source of random numbers per purpose; [`attribute`]
+//! * **Chance.** [`Stream`] is one independent source of random numbers per purpose; [`attribute()`]
 //!   gives the properties of the n-th request as a pure function of its number, so that systems
 //!   under comparison see the same requests, in whatever order they handle them.
 //! * **Statistics.** [`Samples`], [`TimeAverage`], [`BusyTime`] and [`ConfidenceInterval`].

@@ -1,4 +1,4 @@
-//! Open joins, the state that every executor of traces needs in addition to [`step`](crate::step).
+//! Open joins, the state that every executor of traces needs in addition to [`step`](crate::step()).
 
 /// The place of an execution among the parallel executions (arms) that one join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,10 +1,10 @@
 //! The trace language of AccelFlow (HPCA 2026, sections IV and V): sources, conditions, checks,
-//! compiler, eight-byte words, trace memory, and [`step`], the state machine that defines the
+//! compiler, eight-byte words, trace memory, and [`step()`], the state machine that defines the
 //! meaning of a trace.
 //!
 //! A trace is a short program of accelerator calls with branches on payload fields, format
 //! transformations, forks and a tail to the next trace. This crate is independent of time, bytes on
-//! a wire, and threads. An executor of traces calls [`step`] for the next action.
+//! a wire, and threads. An executor of traces calls [`step()`] for the next action.
 //!
 //! ```
 //! use accelflow_trace::{Library, Walker, source};

@@ -18,7 +18,7 @@ use crate::{Accel, Condition, PredicateError, PredicateTable};
 /// Creates a trace memory from the compiled pieces `parts`, in order of addresses.
 ///
 /// # Errors
-/// [`LinkError`], as for [`Library::link`].
+/// [`LinkError`], as for [`Library::link`](crate::Library::link).
 pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
     if parts.len() > MAX_WORDS {
         return Err(LinkError::MemoryFull(parts.len()));

@@ -16,7 +16,7 @@ impl Image {
     /// name of each word, and the declarations of custom accelerators.
     ///
     /// # Errors
-    /// [`LinkError`] for anything that [`Library::link`] could not have made.
+    /// [`LinkError`] for anything that [`Library::link`](crate::Library::link) could not have made.
     pub fn from_raw(
         words: Vec<Word>,
         predicates: PredicateTable,

@@ -1,6 +1,6 @@
 //! OpenTelemetry spans: one for each request, with one for each accelerator step and the handler.
 //!
-//! A server creates spans only if it has [`Telemetry`](crate::Telemetry). Spans of steps are
+//! A server creates spans only if it has [`Telemetry`]. Spans of steps are
 //! created after the answer, from recorded times, and a request never waits for the exporter.
 
 use std::borrow::Cow;

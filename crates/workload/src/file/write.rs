@@ -5,7 +5,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 use super::tree::Workload;
 
 /// Returns `workload` as TOML in canonical form: fields in the order of the format, each phase and
-/// each chain on a line of its own. [`super::read`] reads the same workload from it.
+/// each chain on a line of its own. [`super::read()`] reads the same workload from it.
 ///
 /// # Errors
 /// If a whole number is too large for TOML, which is impossible in a workload that was read.

@@ -171,7 +171,7 @@ impl Chain {
     /// Returns the value of the payload field `field` that branches of `trace` test, if this chain
     /// states it.
     ///
-    /// For use in every step of a simulation, convert the chain once to [`ChainFacts`].
+    /// For use in every step of a simulation, convert the chain once to [`ChainFacts`](crate::services::ChainFacts).
     pub fn fact(&self, trace: &str, field: &str) -> Option<i64> {
         let of = |fact: &&Fact| fact.trace == trace && fact.field == field;
         self.facts.iter().find(of).map(|fact| fact.value)

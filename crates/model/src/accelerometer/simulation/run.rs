@@ -23,7 +23,7 @@ pub enum Offered {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// The number of hosts, of one core each, that share the accelerator; the number of hosts of a
-    /// [`Queueing::Station`](super::Queueing::Station) takes precedence.
+    /// [`Queueing::Station`](crate::accelerometer::Queueing::Station) takes precedence.
     pub hosts: u32,
     /// The number of threads of a host, and so of its requests in progress. Ignored for Sync, which
     /// has one.
