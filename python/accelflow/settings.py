@@ -143,7 +143,7 @@ class Limits:
         whole_number("max_depth", self.max_depth, 1, _DEEPEST)
 
     def resolved(self) -> Self:
-        """Return these limits with numbers instead of None, where the default depends on others."""
+        """Return a copy with defaults in place of None: 2 and 4 times `max_message_bytes`."""
         values, unsent = self.max_value_bytes, self.max_unsent_bytes
         return replace(
             self,
@@ -183,7 +183,7 @@ class Timeouts:
                     raise refused(name, value, "must be above 0 and at most 1000000000 seconds")
 
     def resolved(self) -> Self:
-        """Return a copy in which `message_timeout_s` replaces a `write_timeout_s` of None."""
+        """Return a copy whose `write_timeout_s` is `message_timeout_s` if it was None."""
         own = self.write_timeout_s
         return replace(self, write_timeout_s=self.message_timeout_s if own is None else own)
 

@@ -32,7 +32,7 @@ _LOST: Final = frozenset({"", "(?)", "nan", "null", "none", "unknown", "unavaila
 #: The longest time that a workload may have, in ms.
 MOST_MS: Final = 1e6
 
-#: The duration in ms that a time of 0 ms, which is rounded down, is assumed to be.
+#: The assumed duration in ms of calls with a time of 0 ms: the data has whole milliseconds.
 UNDER_1_MS: Final = 0.5
 
 

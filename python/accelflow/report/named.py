@@ -60,5 +60,5 @@ class Named(Generic[_Part]):
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:
-        """Return the system or service called `name`; None if there is none."""
+        """Return the system or service called `name`, or None if no result has this name."""
         return self.parts().get(name)

@@ -320,7 +320,7 @@ impl Manager {
 
     /// Finds another route for flow `number` (Algorithm 1, line 18): of its SLO-Friendly
     /// [`alternatives`](Manager::alternatives), the one with the most remaining capacity. `None` if
-    /// there is none.
+    /// no alternative is SLO-Friendly.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

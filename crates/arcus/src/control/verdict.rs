@@ -13,7 +13,8 @@ use crate::RunResult;
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// The flow got what was promised; a mean rate may be up to 1 % lower.
+    /// The run kept every promise to the flow. A mean rate counts as kept if it is at most 1 %
+    /// lower.
     Kept,
     /// Undecided: the flow was present too briefly for a verdict.
     TooShort,
