@@ -1,8 +1,9 @@
 """Settings of another type or out of range are refused where they are given, by name and value."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -11,13 +12,23 @@ from accelflow import (
     Execution,
     Fault,
     InputError,
+    Limits,
+    Observability,
     Pools,
     RpcProcessor,
     Shaping,
     Slo,
     Steering,
     Telemetry,
+    Timeouts,
 )
+from accelflow.accelerometer import Kernel, Queue, Sizes
+from accelflow.accelerometer.simulated import Run
+from accelflow.client import CallLimits
+from accelflow.operations import Policy, SteeringPolicy
+from accelflow.parameters import engine
+from accelflow.server import Compression
+from accelflow.trace import Ensemble
 
 ENDPOINT = "http://127.0.0.1:4318/v1/traces"
 NAN = float("nan")
@@ -178,3 +189,56 @@ def test_half_of_a_promise_is_refused() -> None:
         Slo(requests_per_s=1, request_us=1, latency_us=5)
     with pytest.raises(InputError, match=r"^latency_us = left out: must be given, since latency_p"):
         Slo(requests_per_s=1, request_bytes=1, latency_percentile=99)
+
+
+#: Settings and the engine whose parameters describe them, with the names that differ on purpose:
+#: a default that follows from another setting, or that Python's objects need.
+DESCRIBED: list[tuple[type[Any], str, str, set[str]]] = [
+    (Limits, "server", "", {"max_connections_per_address", "max_value_bytes", "max_unsent_bytes"}),
+    (Timeouts, "server", "", {"write_timeout_s"}),
+    (Execution, "server", "", {"overwrites_freed_memory"}),
+    (Observability, "server", "", set()),
+    (Telemetry, "server", "", set()),
+    (Pools, "server.pools", "", set()),
+    (Ensemble, "server.pools", "", set()),
+    (Steering, "server.steering", "", set()),
+    (RpcProcessor, "server.rpc", "", {"arena_bytes"}),
+    (CallLimits, "client", "", set()),
+    (Kernel, "accelerometer", "", set()),
+    (Queue, "accelerometer", "queue.", set()),
+    (Sizes, "accelerometer", "sizes.", set()),
+    (Run, "accelerometer", "simulation.", set()),
+]
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "group", "others"), DESCRIBED, ids=[row[0].__name__ for row in DESCRIBED]
+)
+def test_defaults_are_those_of_the_parameters(
+    settings: type[Any], name: str, group: str, others: set[str]
+) -> None:
+    described = {parameter.key: parameter for parameter in engine(name).parameters}
+    compared = 0
+    for field in fields(settings):
+        parameter = described.get(f"{name}.{group}{field.name}")
+        if parameter is None or field.name in others:
+            continue
+        default = field.default
+        if isinstance(default, str):
+            default = next(c.value for c in parameter.choices if c.name == default)
+        assert default == parameter.default, parameter.key
+        compared += 1
+    assert compared > 0
+
+
+@pytest.mark.parametrize(
+    ("names", "name", "key"),
+    [
+        (Policy, "server.pools", "policy"),
+        (SteeringPolicy, "server.steering", "policy"),
+        (Compression, "server", "compression"),
+    ],
+)
+def test_named_choices_are_those_of_the_parameters(names: Any, name: str, key: str) -> None:
+    parameter = next(p for p in engine(name).parameters if p.key == f"{name}.{key}")
+    assert {choice.name for choice in parameter.choices} == set(get_args(names))

@@ -31,6 +31,7 @@ from accelflow.errors import (
 )
 from accelflow.operations import Pools
 from accelflow.own_traces import ClientTraces, traces_of
+from accelflow.parameters import check_numbers
 from accelflow.requests import Metadata, current_scope, pairs, within_request
 from accelflow.settings import ClientTls
 
@@ -91,11 +92,7 @@ class CallLimits:
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
-        for name in ("timeout_s", "connect_timeout_s", "idle_timeout_s"):
-            positive_number(name, getattr(self, name), _LONGEST_S)
-        for name in ("max_connections", "calls_per_connection", "max_attempts"):
-            whole_number(name, getattr(self, name), 1, 2**31 - 1)
-        whole_number("max_waiting", self.max_waiting, 0, 2**31 - 1)
+        check_numbers("client", self, [n for n in self.__dataclass_fields__ if n != "seed"])
         whole_number("seed", self.seed, 0, 2**64 - 1)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 from accelflow.errors import instance_of, number_within, one_of, refused, whole_number
+from accelflow.parameters import check_count, check_numbers
 
 __all__ = [
     "Fault",
@@ -27,20 +28,25 @@ SteeringPolicy: TypeAlias = Literal["affinity", "function_map", "round_robin", "
 #: The effect of an injected fault on a step.
 FaultKind: TypeAlias = Literal["fail", "panic", "delay"]
 
-#: No count is larger.
-_MOST: Final = 2**31 - 1
-
 #: The largest number of threads of one kind: memory for all is allocated before the first starts.
 _MOST_THREADS: Final = 65_536
 
 #: The largest number that a random number generator starts from, or that counts steps.
 _MOST_STEPS: Final = 2**64 - 1
 
-#: The largest arena, in bytes.
-_MOST_ARENA_BYTES: Final = 2**62
-
 #: The longest time, in seconds.
 _LONGEST_S: Final = 1e9
+
+
+#: The numbers of :class:`Pools`.
+_POOL_NUMBERS: Final = (
+    "workers",
+    "instances",
+    "core_workers",
+    "queue_entries",
+    "overflow_entries",
+    "least_bytes",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +77,11 @@ class Pools:
 
     def __post_init__(self) -> None:
         """Raise InputError for a value that is not allowed, and for too many threads."""
-        for name in ("workers", "instances", "core_workers"):
-            whole_number(name, getattr(self, name), 1, _MOST_THREADS)
+        check_numbers("server.pools", self, _POOL_NUMBERS)
         instance_of("workers_of", self.workers_of, (Mapping,), "a mapping of numbers")
         for name, workers in self.workers_of.items():
             instance_of("workers_of", name, (str,), "a mapping with names of accelerators")
             whole_number(f"workers_of.{name}", workers, 1, _MOST_THREADS)
-        whole_number("queue_entries", self.queue_entries, 1, _MOST)
-        whole_number("overflow_entries", self.overflow_entries, 0, _MOST)
-        whole_number("least_bytes", self.least_bytes, 0, _MOST)
         one_of("policy", self.policy, get_args(Policy))
         instance_of("pinned", self.pinned, (bool,), "True or False")
         workers = max([self.workers, *self.workers_of.values()])
@@ -115,7 +117,7 @@ class Steering:
         if self.workers is not None:
             whole_number("workers", self.workers, 1, _MOST_THREADS)
         instance_of("pinned", self.pinned, (bool,), "True or False")
-        whole_number("function_map_depth", self.function_map_depth, 1, _MOST)
+        check_numbers("server.steering", self, ["function_map_depth"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,12 +144,8 @@ class RpcProcessor:
     def __post_init__(self) -> None:
         """Raise InputError for a value that is not allowed."""
         instance_of("split_schema", self.split_schema, (bool,), "True or False")
-        if self.arena_bytes is not None:
-            whole_number("arena_bytes", self.arena_bytes, 1, _MOST_ARENA_BYTES)
-        whole_number("reservation_ratio", self.reservation_ratio, 1, _MOST)
-        instance_of("patience_s", self.patience_s, (int, float), "a number of seconds")
-        if not 0 <= self.patience_s <= _LONGEST_S:
-            raise refused("patience_s", self.patience_s, "must be from 0 to 1000000000 seconds")
+        check_count("server.rpc", "arena_bytes", self.arena_bytes)
+        check_numbers("server.rpc", self, ["reservation_ratio", "patience_s"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +164,7 @@ class Telemetry:
         """Raise InputError for a value that is not allowed."""
         instance_of("endpoint", self.endpoint, (str,), "an address that begins with http://")
         instance_of("service", self.service, (str,), "the name of a service")
-        number_within("sample_ratio", self.sample_ratio, 0, 1)
+        check_numbers("server", self, ["sample_ratio"])
 
 
 @dataclass(frozen=True, kw_only=True)

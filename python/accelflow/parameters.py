@@ -6,14 +6,14 @@ Only the engines check values; this module converts their descriptions.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, finite_number, refused
+from accelflow.errors import AccelflowError, InputError, finite_number, refused, whole_number
 
 __all__ = [
     "CUSTOM",
@@ -22,6 +22,8 @@ __all__ = [
     "Engine",
     "Parameter",
     "accelerators",
+    "check_count",
+    "check_numbers",
     "checked",
     "configured",
     "engine",
@@ -155,6 +157,39 @@ def _engines(text: str) -> Iterator[Engine]:
 def _parameter(row: Mapping[str, Any]) -> Parameter:
     choices = tuple(Choice(**choice) for choice in row["choices"])
     return Parameter(**{**row, "choices": choices})
+
+
+def check_numbers(
+    of: str, settings: object, fields: Iterable[str], *, group: str = "", place: str = ""
+) -> None:
+    """Check the numbers `fields` of `settings` by the parameters of the engine `of`.
+
+    The engine has a parameter for each field; its key is `group` and the field's name. Raises
+    InputError for a value that is not allowed. The message begins with `place` and the name.
+    """
+    for name in fields:
+        parameter, value = _parameter_of(of, f"{group}{name}"), getattr(settings, name)
+        types = (int,) if parameter.whole else (int, float)
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise refused(f"{place}{name}", value, f"must be {parameter.allowed}")
+        try:
+            _native.parameter_value(of, f"{group}{name}", value)
+        except AccelflowError as error:
+            raise InputError.of(error).at(f"{place}{name}") from error
+
+
+def check_count(of: str, name: str, value: int | None) -> None:
+    """Check `value` by the parameter `name` of the engine `of`: a count from 1, or None.
+
+    None stands for the parameter's named choice. Raises InputError for another value.
+    """
+    if value is not None:
+        whole_number(name, value, 1, int(_parameter_of(of, name).max))
+
+
+def _parameter_of(of: str, name: str) -> Parameter:
+    found = (each for each in engine(of).parameters if each.key == f"{of}.{name}")
+    return next(found)
 
 
 def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:

@@ -16,7 +16,7 @@ from os import PathLike
 from types import NoneType
 from typing import Final, Self, get_args
 
-from accelflow.errors import LEFT_OUT, instance_of, one_of, refused, whole_number
+from accelflow.errors import LEFT_OUT, instance_of, one_of, refused
 from accelflow.operations import (
     Fault,
     Pools,
@@ -25,6 +25,7 @@ from accelflow.operations import (
     SteeringPolicy,
     Telemetry,
 )
+from accelflow.parameters import check_count, check_numbers
 
 __all__ = [
     "ClientTls",
@@ -35,20 +36,11 @@ __all__ = [
     "Tls",
 ]
 
-#: No count is larger.
-_MOST: Final = 2**31 - 1
-
-#: The largest number of bytes that is computed from a count.
-_MOST_BYTES: Final = 4 * _MOST
-
 #: The RPC accelerator as it is.
 _RPC: Final = RpcProcessor()
 
-#: The library that reads gRPC messages into trees goes no deeper.
-_DEEPEST: Final = 100
-
-#: The longest time limit, in seconds.
-_LONGEST_S: Final = 1e9
+#: The fields of :class:`Limits` that may be None.
+_OPTIONAL_LIMITS: Final = ("max_connections_per_address", "max_value_bytes", "max_unsent_bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,18 +121,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
-        for name in ("max_connections", "max_concurrent_streams", "max_message_bytes"):
-            whole_number(name, getattr(self, name), 1, _MOST)
-        if self.max_connections_per_address is not None:
-            name = "max_connections_per_address"
-            whole_number(name, self.max_connections_per_address, 1, _MOST)
-        whole_number("reserved_descriptors", self.reserved_descriptors, 0, _MOST)
-        for name in ("max_decompressed_bytes", "max_decompression_ratio", "max_elements"):
-            whole_number(name, getattr(self, name), 1, _MOST_BYTES)
-        for name in ("max_value_bytes", "max_unsent_bytes"):
-            if getattr(self, name) is not None:
-                whole_number(name, getattr(self, name), 1, _MOST_BYTES)
-        whole_number("max_depth", self.max_depth, 1, _DEEPEST)
+        for name in _OPTIONAL_LIMITS:
+            check_count("server", name, getattr(self, name))
+        always = [name for name in self.__dataclass_fields__ if name not in _OPTIONAL_LIMITS]
+        check_numbers("server", self, always)
 
     def resolved(self) -> Self:
         """Return a copy with defaults in place of None: 2 and 4 times `max_message_bytes`."""
@@ -175,12 +159,10 @@ class Timeouts:
 
     def __post_init__(self) -> None:
         """Raise InputError for a timeout that is not a positive number."""
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if value is not None or name != "write_timeout_s":
-                instance_of(name, value, (int, float), "a number of seconds")
-                if not 0 < value <= _LONGEST_S:
-                    raise refused(name, value, "must be above 0 and at most 1000000000 seconds")
+        given = [name for name in self.__dataclass_fields__ if name != "write_timeout_s"]
+        if self.write_timeout_s is not None:
+            given.append("write_timeout_s")
+        check_numbers("server", self, given)
 
     def resolved(self) -> Self:
         """Return a copy whose `write_timeout_s` is `message_timeout_s` if it was None."""
@@ -218,7 +200,7 @@ class Execution:
 
     def __post_init__(self) -> None:
         """Raise InputError for a number out of its range."""
-        whole_number("handler_threads", self.handler_threads, 0, _MOST)
+        check_numbers("server", self, ["handler_threads"])
         instance_of("workers", self.workers, (int, Pools, NoneType), "a number, Pools or None")
         instance_of(
             "overwrites_freed_memory", self.overwrites_freed_memory, (bool,), "True or False"

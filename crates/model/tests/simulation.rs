@@ -345,14 +345,14 @@ fn runs_that_cannot_be_are_refused() {
     for (run, message) in [
         (
             Run { threads: 0, ..RUN },
-            "threads = 0: must be from 1 to 1000000",
+            "threads = 0: must be a whole number from 1 to 1000000 threads",
         ),
         (
             Run {
                 offered: Offered::Load(0.0),
                 ..RUN
             },
-            "load = 0: must be above 0",
+            "load_ratio = 0: must be a number from 1e-12 to 1000000",
         ),
     ] {
         let error = simulate(&service(std::slice::from_ref(&kernel)), &run).unwrap_err();

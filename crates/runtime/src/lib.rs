@@ -52,8 +52,8 @@ pub use bodies::Bodies;
 pub use book::MAX_VISITS;
 pub use caller::{ERROR_TRACES, error_reply, error_text};
 pub use ensemble::{
-    Busy, Finished, Notification, PoolCounters, PoolError, PoolSettings, PooledExecutor, Pools,
-    Refused, TraceHandle, TraceRequest,
+    Busy, Finished, Notification, POOL_PARAMETERS, PoolCounters, PoolError, PoolSettings,
+    PooledExecutor, Pools, Refused, TraceHandle, TraceRequest,
 };
 pub use error::{Counters, Failure, TraceError, fault_reason};
 pub use executor::Executor;

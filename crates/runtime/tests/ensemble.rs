@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use accelflow_accel::balance::{Affinity, CoreLoads};
 use accelflow_accel::{AccelError, Accelerator, Ensemble, Job, Settings};
 use accelflow_runtime::{
-    Busy, Conversation, DispatchPolicy, Executor, Failure, Message, NoPeer, Outcome, Peer,
-    PhaseRun, PoolError, PoolSettings, PooledExecutor, Pools, Priority, RunTraces, ServiceRun,
-    Terms, TraceHandle, TraceRequest, run_service,
+    Busy, Conversation, DispatchPolicy, Executor, Failure, Message, NoPeer, Outcome,
+    POOL_PARAMETERS, Peer, PhaseRun, PoolError, PoolSettings, PooledExecutor, Pools, Priority,
+    RunTraces, ServiceRun, Terms, TraceHandle, TraceRequest, run_service,
 };
 use accelflow_trace::{Accel, Image, Library, Node, templates};
 use accelflow_workload::suites::social_network;
@@ -553,6 +553,14 @@ fn an_ensemble_of_nobody_is_refused() {
         ),
     ] {
         let made = Pools::start(settings, || Ensemble::with_cores(1));
-        assert!(matches!(made, Err(PoolError::Zero(found)) if found == name));
+        assert!(matches!(made, Err(PoolError::Setting(refusal)) if refusal.place == name));
     }
+}
+
+#[test]
+fn the_table_describes_the_defaults_and_every_field() {
+    assert_eq!(
+        POOL_PARAMETERS.faults(PoolSettings::default),
+        Vec::<String>::new()
+    );
 }

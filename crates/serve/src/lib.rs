@@ -55,17 +55,18 @@ mod traces;
 mod transport;
 
 pub use accelflow_runtime::{
-    DispatchPolicy, Fault, FaultError, FaultKind, FaultWhen, PoolCounters, PoolSettings, Priority,
-    TenantBusy, Terms, TraceLimit,
+    DispatchPolicy, Fault, FaultError, FaultKind, FaultWhen, POOL_PARAMETERS, PoolCounters,
+    PoolSettings, Priority, TenantBusy, Terms, TraceLimit,
 };
 pub use client::{
-    Address, CallError, CallOptions, Cancel, Client, ClientConfig, ClientTraces, Executed,
-    GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts, RetryPolicy,
-    TlsTrust,
+    Address, CLIENT_PARAMETERS, CallError, CallOptions, Cancel, Client, ClientConfig, ClientTraces,
+    Executed, GrpcClient, GrpcRequest, HttpClient, HttpRequest, HttpResponse, PoolCounts,
+    RetryPolicy, TlsTrust,
 };
 pub use config::{
-    ArenaSettings, Compression, Config, Control, Execution, MAX_TIME_LIMIT, RpcProcessor,
-    SHAPING_CLOCK_HZ, Shaping, Steering, SteeringPolicy, Telemetry, TelemetryError, Tenant,
+    ARENA_PARAMETERS, ArenaSettings, CONFIG_PARAMETERS, Compression, Config, Control, Execution,
+    MAX_TIME_LIMIT, RPC_PARAMETERS, RpcProcessor, SAMPLE_RATIO, SHAPING_CLOCK_HZ,
+    STEERING_PARAMETERS, Shaping, Steering, SteeringPolicy, Telemetry, TelemetryError, Tenant,
     TenantError, TenantSlo,
 };
 pub use error::ServeError;

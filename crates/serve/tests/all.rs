@@ -26,6 +26,7 @@ mod places;
 mod plain;
 mod reports;
 mod rpc_processor;
+mod settings;
 mod slo;
 mod spans;
 mod steering;

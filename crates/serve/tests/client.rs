@@ -515,15 +515,14 @@ fn invalid_settings_are_named() {
                 timeout: Duration::ZERO,
                 ..ClientConfig::default()
             },
-            "timeout = 0ns: must be above 0 and at most 1000000000 seconds",
+            "timeout_s = 0: must be a number from 1e-9 to 1e9 s",
         ),
         (
             ClientConfig {
                 connect_timeout: Duration::MAX,
                 ..ClientConfig::default()
             },
-            "connect_timeout = 18446744073709551615.999999999s: \
-             must be above 0 and at most 1000000000 seconds",
+            "connect_timeout_s = 18446744073709552000: must be a number from 1e-9 to 1e9 s",
         ),
         (
             ClientConfig {
@@ -533,14 +532,14 @@ fn invalid_settings_are_named() {
                 },
                 ..ClientConfig::default()
             },
-            "retry.max_delay = 1000000001s: must be at most 1000000000 seconds",
+            "retry.max_delay_s = 1000000001: must be a number from 0 to 1e9 s",
         ),
         (
             ClientConfig {
                 max_connections: 0,
                 ..ClientConfig::default()
             },
-            "max_connections = 0: must be at least 1",
+            "max_connections = 0: must be a whole number from 1 to 2147483647 connections",
         ),
         (
             ClientConfig {
@@ -550,7 +549,7 @@ fn invalid_settings_are_named() {
                 },
                 ..ClientConfig::default()
             },
-            "retry.budget_ratio = NaN: must be from 0 to 1",
+            "retry.budget_ratio = NaN: must be a number from 0 to 1 retries/call",
         ),
     ] {
         assert_eq!(make(config), said);

@@ -435,20 +435,23 @@ fn a_stream_without_memory_is_refused_and_repeated() {
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     let cases = [
-        (ArenaSettings::of(0), "arena.bytes = 0: must be at least 1"),
+        (
+            ArenaSettings::of(0),
+            "arena_bytes = 0: must be a whole number from 1 ",
+        ),
         (
             ArenaSettings {
                 reservation_ratio: 0,
                 ..ArenaSettings::of(1)
             },
-            "arena.reservation_ratio = 0: must be at least 1",
+            "reservation_ratio = 0: must be a whole number from 1 ",
         ),
         (
             ArenaSettings {
                 patience: Duration::MAX,
                 ..ArenaSettings::of(1)
             },
-            "arena.patience = ",
+            "patience_s = ",
         ),
     ];
     for (settings, why) in cases {

@@ -190,7 +190,7 @@ fn a_function_map_remembers_something() {
     });
     server.set_config(bad);
     let refused = server.start(([127, 0, 0, 1], 0).into()).expect_err("none");
-    let why = "steering.function_map_depth = 0: must be at least 1";
+    let why = "function_map_depth = 0: must be a whole number from 1 to 2147483647 functions";
     assert_eq!(refused.to_string(), why);
 }
 
@@ -199,6 +199,6 @@ fn there_must_be_a_worker() {
     let mut server = server();
     server.set_config(config(0, SteeringPolicy::Affinity, false));
     let refused = server.start(([127, 0, 0, 1], 0).into());
-    let why = "steering.workers = 0: must be at least 1";
+    let why = "workers = 0: must be at least 1";
     assert_eq!(refused.expect_err("none").to_string(), why);
 }

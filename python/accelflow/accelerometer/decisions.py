@@ -8,6 +8,7 @@ from typing import Any, Final
 from accelflow.accelerometer.files import AS_GIVEN, Question, Slo
 from accelflow.accelerometer.service import Kernel, Number, Range, Service, central, evaluate
 from accelflow.errors import LEFT_OUT, InputError, refused
+from accelflow.parameters import engine
 
 #: The parameters that :func:`seek` can vary.
 SOUGHT: Final = (
@@ -208,7 +209,13 @@ def _ends(service: Service, kernel: Kernel, parameter: str) -> tuple[float, floa
         return (1e-3 if kernel.selection == "lucrative" else 0.0), host
     # No offload can cost more than all cycles of a second, or of the longer time between two.
     rate = _value(kernel.offloads_per_s)
-    return 0.0, host / rate if 0 < rate < 1 else host
+    return 0.0, min(host / rate if 0 < rate < 1 else host, _most_cycles())
+
+
+def _most_cycles() -> float:
+    """The most cycles of an offload that the model accepts."""
+    parameters = engine("accelerometer").parameters
+    return next(p.max for p in parameters if p.key == "accelerometer.setup_cycles")
 
 
 def _value(number: Number) -> float:

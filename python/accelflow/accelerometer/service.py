@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, finite_number, refused, whole_number
+from accelflow.parameters import check_numbers
 
 #: The name and version of the object that :func:`evaluate` returns.
 SCHEMA: Final = "accelflow.accelerometer/1"
@@ -233,7 +234,7 @@ def _check_kernel(kernel: Kernel, place: str) -> None:
     for name in _NAMED:
         if getattr(kernel, name) not in _CHOICES[name]:
             raise refused(f"{place}.{name}", getattr(kernel, name), known=_CHOICES[name])
-    whole_number(f"{place}.latency_thread_switches", kernel.latency_thread_switches, 1, 2)
+    check_numbers("accelerometer", kernel, ["latency_thread_switches"], place=f"{place}.")
     if kernel.all_offloads_per_s is not None:
         _finite(kernel.all_offloads_per_s, "all_offloads_per_s", place)
     if isinstance(kernel.queue_cycles, Queue):
@@ -241,7 +242,7 @@ def _check_kernel(kernel: Kernel, place: str) -> None:
 
 
 def _check_queue(queue: Queue, place: str) -> None:
-    whole_number(f"{place}.servers", queue.servers, 1, 100_000)
+    check_numbers("accelerometer", queue, ["servers"], group="queue.", place=f"{place}.")
     _finite(queue.hosts, "hosts", place)
     for name in ("service_cycles", "service_scv_ratio"):
         if getattr(queue, name) is not None:

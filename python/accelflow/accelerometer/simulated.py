@@ -21,7 +21,8 @@ from accelflow.accelerometer.service import (
     evaluate,
     kernel_requests,
 )
-from accelflow.errors import AccelflowError, InputError, finite_number, whole_number
+from accelflow.errors import AccelflowError, InputError, whole_number
+from accelflow.parameters import check_numbers
 
 #: The name and version of the object that :func:`simulate` returns.
 SCHEMA: Final = "accelflow.accelerometer-simulation/2"
@@ -88,9 +89,8 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
 
 def _check_run(run: Run) -> None:
     whole_number("seeds", run.seeds, 1, 1_000)
-    for name in ("hosts", "threads", "kernels_per_request", "requests"):
-        whole_number(name, getattr(run, name), 1, 1_000_000)
-    finite_number("load_ratio", run.load_ratio)
+    names = ("hosts", "threads", "kernels_per_request", "requests", "load_ratio")
+    check_numbers("accelerometer", run, names, group="simulation.")
 
 
 def _shares(kernel: Kernel, service: Service) -> bool:

@@ -282,7 +282,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
 _SETTINGS: Final = {
     "goal": "--goal",
     "kernel": "--seek",
-    "load": "--load",
+    "load_ratio": "--load",
     "parameter": "--seek",
     "threads": "--threads",
 }

@@ -35,8 +35,9 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
     """Explain the parameter KEY, or list all: default, allowed values, origin.
 
     KEY may also be the beginning of several keys, such as `relief`. Keys of the simulated server
-    have no prefix. Those of other models begin with `area`, `power`, `cerebros`,
-    `cerebros.analytic`, `arcus`, `relief_suite` or `profile`.
+    have no prefix. Those of other models begin with `area`, `power`, `accelerometer`, `cerebros`,
+    `cerebros.analytic`, `arcus`, `relief_suite` or `profile`; those of servers and clients on bytes
+    with `server` and `client`.
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
     group = None if key is None else key.removesuffix(".")

@@ -2,6 +2,8 @@
 
 use accelflow_parameters::Refusal;
 
+use super::parameters::LATENCY_THREAD_SWITCHES;
+
 /// What the offloading thread does until the accelerator's response arrives (Accelerometer, section
 /// 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,15 +144,10 @@ impl Design {
     /// # Errors
     /// [`Refusal`] unless it is 1 or 2.
     pub fn with_latency_switches(self, switches: u32) -> Result<Design, Refusal> {
-        if !(1..=2).contains(&switches) {
-            return Err(Refusal::new(
-                "latency_thread_switches",
-                switches,
-                "must be 1 or 2",
-            ));
-        }
+        let latency_switches = f64::from(switches);
+        LATENCY_THREAD_SWITCHES.check(latency_switches)?;
         Ok(Design {
-            latency_switches: f64::from(switches),
+            latency_switches,
             ..self
         })
     }

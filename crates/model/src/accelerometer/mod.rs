@@ -17,7 +17,8 @@
 //! * [`Scenario`], a service with one accelerator or several, with everything above;
 //! * [`simulation`], the same kernel simulated event by event, for effects that the equations leave
 //!   out;
-//! * [`uncertainty`], intervals and sensitivities of its results.
+//! * [`uncertainty`], intervals and sensitivities of its results;
+//! * [`parameters`], the inputs that have a default, with their ranges and sources.
 //!
 //! ```
 //! use accelflow_model::accelerometer::{
@@ -41,6 +42,7 @@
 pub mod batch;
 mod design;
 mod granularity;
+pub mod parameters;
 mod point;
 mod quantity;
 mod queueing;

@@ -21,7 +21,7 @@ struct Engine {
 
 /// The engines in the order in which they are listed; the profile, whose numbers follow from its
 /// options, is not among them.
-const ENGINES: [Engine; 8] = [
+const ENGINES: [Engine; 13] = [
     Engine {
         name: "simulation",
         prefix: "",
@@ -39,6 +39,12 @@ const ENGINES: [Engine; 8] = [
         prefix: "power.",
         title: "Power and energy of a server",
         parameters: || accelflow_model::power::PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "accelerometer",
+        prefix: "accelerometer.",
+        title: "Accelerometer: inputs with a default, and its simulation",
+        parameters: || accelflow_model::accelerometer::parameters::PARAMETERS.to_vec(),
     },
     Engine {
         name: "cerebros",
@@ -65,8 +71,38 @@ const ENGINES: [Engine; 8] = [
     Engine {
         name: "server",
         prefix: "server.",
-        title: "The server on bytes: tenants and their control plane",
+        title: "The server on bytes: limits, time limits, tenants and their control plane",
         parameters: server,
+    },
+    Engine {
+        name: "server.pools",
+        prefix: "server.pools.",
+        title: "The server on bytes: workers and queues of accelerators",
+        parameters: || accelflow_runtime::POOL_PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "server.steering",
+        prefix: "server.steering.",
+        title: "The server on bytes: workers for handlers",
+        parameters: || accelflow_serve::STEERING_PARAMETERS.parameters().collect(),
+    },
+    Engine {
+        name: "server.rpc",
+        prefix: "server.rpc.",
+        title: "The server on bytes: parts of Cerebros's RPC processor",
+        parameters: || {
+            let arena = accelflow_serve::ARENA_PARAMETERS.parameters();
+            accelflow_serve::RPC_PARAMETERS
+                .parameters()
+                .chain(arena)
+                .collect()
+        },
+    },
+    Engine {
+        name: "client",
+        prefix: "client.",
+        title: "Clients on bytes",
+        parameters: || accelflow_serve::CLIENT_PARAMETERS.parameters().collect(),
     },
     Engine {
         name: "relief_suite",
@@ -87,11 +123,17 @@ pub(crate) fn arcus() -> Vec<&'static Parameter> {
     shaper.parameters().chain(host.parameters()).collect()
 }
 
-/// The parameters of the server's shapers and of its control plane.
+/// The parameters of the server, of its shapers and of its control plane.
 fn server() -> Vec<&'static Parameter> {
+    let config = accelflow_serve::CONFIG_PARAMETERS;
     let plane = accelflow_shaping::control::PARAMETERS;
-    let tenants = accelflow_serve::PARAMETERS;
-    tenants.iter().chain(plane.parameters()).collect()
+    let tenants = accelflow_serve::PARAMETERS.iter();
+    config
+        .parameters()
+        .chain([&accelflow_serve::SAMPLE_RATIO])
+        .chain(tenants)
+        .chain(plane.parameters())
+        .collect()
 }
 
 /// Returns all engines (simulators and models) with their parameters, as a JSON list.

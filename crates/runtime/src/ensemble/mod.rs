@@ -25,6 +25,7 @@ mod runs;
 mod settings;
 mod station;
 mod sync;
+mod table;
 mod worker;
 
 pub use executor::PooledExecutor;
@@ -32,3 +33,4 @@ pub use handle::{Finished, Notification, TraceHandle};
 pub use pools::Pools;
 pub use request::{Busy, Refused, TraceRequest};
 pub use settings::{PoolCounters, PoolError, PoolSettings};
+pub use table::POOL_PARAMETERS;

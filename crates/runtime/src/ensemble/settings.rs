@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use accelflow_accel::AccelError;
+use accelflow_parameters::Refusal;
 use accelflow_shaping::dispatch::DispatchPolicy;
 use accelflow_trace::Accel;
 
@@ -53,26 +54,6 @@ pub struct PoolSettings {
     pub pinned: bool,
 }
 
-impl Default for PoolSettings {
-    fn default() -> PoolSettings {
-        PoolSettings {
-            instances: 1,
-            workers: 1,
-            workers_of: [0; Accel::COUNT],
-            core_workers: 1,
-            queue_entries: 64,
-            overflow_entries: 64,
-            least_bytes: 0,
-            policy: DispatchPolicy::Fifo,
-            most_runs: 4_096,
-            tenant_runs: 0,
-            response_timeout: Duration::from_secs(30),
-            notification: Notification::Wake,
-            pinned: false,
-        }
-    }
-}
-
 impl PoolSettings {
     /// The workers of each instance of `accel`.
     pub(super) fn workers_of(&self, accel: Accel) -> usize {
@@ -81,29 +62,14 @@ impl PoolSettings {
             own => own,
         }
     }
-
-    pub(super) fn check(&self) -> Result<(), PoolError> {
-        for (name, count) in [
-            ("instances", self.instances),
-            ("workers", self.workers),
-            ("core_workers", self.core_workers),
-            ("queue_entries", self.queue_entries),
-            ("most_runs", self.most_runs),
-        ] {
-            if count == 0 {
-                return Err(PoolError::Zero(name));
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The error of an ensemble that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// A setting is 0 that must be at least 1; its name.
-    #[error("{0} = 0: must be at least 1")]
-    Zero(&'static str),
+    /// A setting is not allowed ([`POOL_PARAMETERS`](super::POOL_PARAMETERS)).
+    #[error(transparent)]
+    Setting(#[from] Refusal),
     /// The software or devices of the accelerators could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),

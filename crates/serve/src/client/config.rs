@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use accelflow_parameters::{Refusal, quoted};
 
 use super::cancel::Cancel;
-use crate::config::time_limit::check_time_limit;
-use crate::config::{Execution, MAX_TIME_LIMIT};
+use crate::config::Execution;
 
 /// The address of a service: a host's name or IP address, and a port. A name is resolved for each
 /// connection, and its addresses are tried in the resolver's order.
@@ -109,38 +108,6 @@ impl Default for ClientConfig {
             execution: Execution::Inline,
             retry: RetryPolicy::default(),
         }
-    }
-}
-
-impl ClientConfig {
-    pub(super) fn check(&self) -> Result<(), Refusal> {
-        let refused = |name, value: String, allowed: &str| Err(Refusal::new(name, value, allowed));
-        let retry = &self.retry;
-        check_time_limit("timeout", self.timeout)?;
-        check_time_limit("connect_timeout", self.connect_timeout)?;
-        check_time_limit("idle_timeout", self.idle_timeout)?;
-        if retry.max_delay > MAX_TIME_LIMIT {
-            let allowed = format!("must be at most {} seconds", MAX_TIME_LIMIT.as_secs());
-            return refused(
-                "retry.max_delay",
-                format!("{:?}", retry.max_delay),
-                &allowed,
-            );
-        }
-        if self.max_connections == 0 {
-            return refused("max_connections", "0".to_owned(), "must be at least 1");
-        }
-        if self.calls_per_connection == 0 {
-            return refused("calls_per_connection", "0".to_owned(), "must be at least 1");
-        }
-        if retry.max_attempts == 0 {
-            return refused("retry.max_attempts", "0".to_owned(), "must be at least 1");
-        }
-        if !(0.0..=1.0).contains(&retry.budget_ratio) {
-            let value = retry.budget_ratio.to_string();
-            return refused("retry.budget_ratio", value, "must be from 0 to 1");
-        }
-        Ok(())
     }
 }
 

@@ -4,12 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use accelflow_accel::Limits;
-use accelflow_parameters::Refusal;
 use accelflow_runtime::PoolSettings;
 
-use super::descriptors::descriptor_limit;
 use super::steering::Steering;
-use super::time_limit::check_time_limit;
 
 /// The threads that do the work of accelerators. Results are the same for all choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,21 +57,6 @@ impl ArenaSettings {
             bytes,
             reservation_ratio: 4,
             patience: Duration::ZERO,
-        }
-    }
-
-    fn check(&self) -> Result<(), Refusal> {
-        for (name, value) in [
-            ("arena.bytes", self.bytes),
-            ("arena.reservation_ratio", self.reservation_ratio),
-        ] {
-            if value == 0 {
-                return Err(Refusal::new(name, value, "must be at least 1"));
-            }
-        }
-        match self.patience.is_zero() {
-            true => Ok(()),
-            false => check_time_limit("arena.patience", self.patience),
         }
     }
 }
@@ -175,30 +157,6 @@ pub struct Config {
     pub errors_to_caller: bool,
     /// The number of cores that LdB balances over. Default: the cores that the process may use.
     pub cores: usize,
-}
-
-impl Config {
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
-        check_time_limit("idle_timeout", self.idle_timeout)?;
-        check_time_limit("evict_after", self.evict_after)?;
-        check_time_limit("first_byte_timeout", self.first_byte_timeout)?;
-        check_time_limit("message_timeout", self.message_timeout)?;
-        check_time_limit("handshake_timeout", self.handshake_timeout)?;
-        check_time_limit("write_timeout", self.write_timeout)?;
-        if let Some(arena) = &self.rpc.arena {
-            arena.check()?;
-        }
-        if let Some(steering) = &self.steering {
-            steering.check()?;
-        }
-        let most = descriptor_limit();
-        if self.reserved_descriptors < most {
-            return Ok(());
-        }
-        let allowed = format!("must be below {most}, the process's limit (RLIMIT_NOFILE)");
-        let given = self.reserved_descriptors;
-        Err(Refusal::new("reserved_descriptors", given, allowed))
-    }
 }
 
 impl Default for Config {

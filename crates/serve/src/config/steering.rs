@@ -2,8 +2,6 @@
 
 use std::thread;
 
-use accelflow_parameters::Refusal;
-
 /// The policy by which LdB chooses the worker that runs a request's handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
@@ -61,20 +59,6 @@ pub struct Steering {
     /// The number of functions per worker that the policy `FunctionMap` remembers. Other policies
     /// ignore it. Cerebros has 1.
     pub function_map_depth: usize,
-}
-
-impl Steering {
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
-        for (name, value) in [
-            ("steering.workers", self.workers),
-            ("steering.function_map_depth", self.function_map_depth),
-        ] {
-            if value == 0 {
-                return Err(Refusal::new(name, value, "must be at least 1"));
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Default for Steering {

@@ -1,5 +1,9 @@
 //! The settings of telemetry.
 
+use accelflow_parameters::Refusal;
+
+use super::tables::SAMPLE_RATIO;
+
 /// Settings of tracing: the OpenTelemetry collector that receives spans, and which requests are
 /// sampled.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,9 +22,9 @@ pub struct Telemetry {
 /// The error of invalid settings of tracing, or of an exporter that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// `sample_ratio` is out of its range; the value.
-    #[error("sample_ratio = {0}: must be from 0 to 1")]
-    Ratio(f64),
+    /// `sample_ratio` is not allowed.
+    #[error(transparent)]
+    Ratio(#[from] Refusal),
     /// `endpoint` is not an HTTP URL; the value.
     #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
@@ -35,9 +39,7 @@ impl Telemetry {
     /// # Errors
     /// [`TelemetryError`] for a ratio or an endpoint that is not allowed.
     pub fn check(&self) -> Result<(), TelemetryError> {
-        if !(0.0..=1.0).contains(&self.sample_ratio) {
-            return Err(TelemetryError::Ratio(self.sample_ratio));
-        }
+        SAMPLE_RATIO.check(self.sample_ratio)?;
         let uri = self.endpoint.parse::<http::Uri>();
         match uri.map(|uri| (uri.scheme_str() == Some("http"), uri.host().is_some())) {
             Ok((true, true)) => Ok(()),

@@ -6,6 +6,7 @@ use super::outcome::{KernelResult, Limit, Losses, ScenarioResult};
 use super::service::{Kernel, Queueing, Scenario, Selection};
 use super::shared::{SharedQueue, check_shared, lines};
 use super::solver::{Solver, missing};
+use crate::accelerometer::parameters;
 use crate::accelerometer::point::Point;
 use crate::accelerometer::quantity::CyclesPerSecond;
 
@@ -202,11 +203,11 @@ fn check(kernel: &Kernel) -> Result<(), Refusal> {
         ));
     }
     at_least_zero("offloads_per_s", kernel.offloads.0)?;
-    at_least_zero("setup_cycles", kernel.setup.0)?;
-    at_least_zero("transfer_cycles", kernel.transfer.fixed.0)?;
-    at_least_zero("transfer_cycles_per_byte", kernel.transfer.per_byte.0)?;
-    at_least_zero("thread_switch_cycles", kernel.thread_switch.0)?;
-    above_zero("complexity_exponent", kernel.host_cost.complexity)?;
+    parameters::SETUP_CYCLES.check(kernel.setup.0)?;
+    parameters::TRANSFER_CYCLES.check(kernel.transfer.fixed.0)?;
+    parameters::TRANSFER_CYCLES_PER_BYTE.check(kernel.transfer.per_byte.0)?;
+    parameters::THREAD_SWITCH_CYCLES.check(kernel.thread_switch.0)?;
+    parameters::COMPLEXITY_EXPONENT.check(kernel.host_cost.complexity)?;
     if let Some(cost) = kernel.host_cost.cycles_per_byte {
         above_zero("cycles_per_byte", cost)?;
     }
@@ -257,16 +258,19 @@ fn check_selection(kernel: &Kernel) -> Result<(), Refusal> {
 
 fn check_queue(kernel: &Kernel) -> Result<(), Refusal> {
     match &kernel.queue {
-        Queueing::Mean(mean) => at_least_zero("queue_cycles", mean.0),
+        Queueing::Mean(mean) => parameters::QUEUE_CYCLES.check(mean.0),
         Queueing::List(waits) if waits.is_empty() => Err(Refusal::new(
             "queue_cycles",
             "[]",
             "must have at least one wait",
         )),
-        Queueing::List(waits) => waits
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, wait)| at_least_zero(&format!("queue_cycles[{i}]"), *wait)),
+        Queueing::List(waits) => waits.iter().enumerate().try_for_each(|(i, wait)| {
+            let checked = parameters::QUEUE_CYCLES.check(*wait);
+            checked.map_err(|refusal| Refusal {
+                place: format!("queue_cycles[{i}]"),
+                ..refusal
+            })
+        }),
         Queueing::Station {
             servers,
             hosts,
@@ -274,10 +278,7 @@ fn check_queue(kernel: &Kernel) -> Result<(), Refusal> {
             service_scv,
             ..
         } => {
-            if !(1..=100_000).contains(servers) {
-                let rule = "must be from 1 to 100000";
-                return Err(Refusal::new("queue.servers", servers, rule));
-            }
+            parameters::QUEUE_SERVERS.check(f64::from(*servers))?;
             above_zero("queue.hosts", *hosts)?;
             at_least_zero("queue.service_cycles", service.map_or(0.0, |s| s.0))?;
             at_least_zero("queue.service_scv_ratio", service_scv.unwrap_or(0.0))?;

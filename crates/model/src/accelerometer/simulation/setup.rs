@@ -7,6 +7,7 @@ use accelflow_units::Time;
 use super::run::{Offered, Run, Spread};
 use crate::accelerometer::design::{Design, Threading};
 use crate::accelerometer::granularity::Lucrative;
+use crate::accelerometer::parameters;
 use crate::accelerometer::scenario::{Kernel, Queueing, Scenario, Selection};
 use crate::accelerometer::sizes::SizeCdf;
 
@@ -127,7 +128,7 @@ impl Setup {
             },
             accelerators: found.elements,
             kernels,
-            between_arrivals: between(run.offered, f64::from(run.kernels_per_request) * each)?,
+            between_arrivals: between(run.offered, f64::from(run.kernels_per_request) * each),
             own_cycles: (1.0 - share).max(0.0) * each,
             own: run.own_work,
             mix: rates
@@ -160,18 +161,24 @@ impl Setup {
 }
 
 fn check_counts(run: &Run) -> Result<(), Refusal> {
-    for (place, number) in [
-        ("hosts", run.hosts),
-        ("threads", run.threads),
-        ("kernels_per_request", run.kernels_per_request),
-        ("requests", run.requests),
+    for (parameter, number) in [
+        (parameters::HOSTS, run.hosts),
+        (parameters::THREADS, run.threads),
+        (parameters::KERNELS_PER_REQUEST, run.kernels_per_request),
+        (parameters::REQUESTS, run.requests),
     ] {
-        if !(1..=MOST).contains(&number) {
-            let rule = format!("must be from 1 to {MOST}");
-            return Err(Refusal::new(place, number, rule));
-        }
+        parameter.check(f64::from(number)).map_err(of_run)?;
     }
-    Ok(())
+    match run.offered {
+        Offered::Saturated => Ok(()),
+        Offered::Load(load) => parameters::LOAD_RATIO.check(load).map_err(of_run),
+    }
+}
+
+/// `refusal` with its place as [`Run`] has it.
+fn of_run(refusal: Refusal) -> Refusal {
+    let place = refusal.place.trim_start_matches("simulation.").to_owned();
+    Refusal { place, ..refusal }
 }
 
 fn rider(kernel: &Kernel) -> Refusal {
@@ -414,13 +421,10 @@ fn spread(scv: f64) -> Result<Spread, Refusal> {
     ))
 }
 
-fn between(offered: Offered, request_cycles: f64) -> Result<Option<Time>, Refusal> {
+fn between(offered: Offered, request_cycles: f64) -> Option<Time> {
     match offered {
-        Offered::Saturated => Ok(None),
-        Offered::Load(load) if load > 0.0 && load.is_finite() => {
-            Ok(Some(cycles(request_cycles / load)))
-        }
-        Offered::Load(load) => Err(Refusal::new("load", load, "must be above 0")),
+        Offered::Saturated => None,
+        Offered::Load(load) => Some(cycles(request_cycles / load)),
     }
 }
 

@@ -4,7 +4,8 @@ mod request;
 mod simulate;
 
 use accelflow_model::accelerometer::batch::{BreakEven, Column, Costs, Sweep};
-use accelflow_model::accelerometer::{Coefficients, Design, Placement, Threading};
+use accelflow_model::accelerometer::{Coefficients, Design, Placement, Threading, parameters};
+use accelflow_parameters::Parameter;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 
@@ -34,16 +35,17 @@ pub(crate) fn accelerometer_simulate(py: Python<'_>, request: &str) -> PyResult<
 /// Returns the settings of an offloaded kernel that have named values, each with the names.
 #[pyfunction]
 pub(crate) fn accelerometer_choices() -> Vec<(&'static str, Vec<&'static str>)> {
-    fn names<T>(known: &[(&'static str, T)]) -> Vec<&'static str> {
-        known.iter().map(|(name, _)| *name).collect()
+    fn names(parameter: &Parameter) -> Vec<&'static str> {
+        let choices = parameter.kind.choices().iter();
+        choices.map(|choice| choice.name).collect()
     }
     vec![
         ("threading", Threading::ALL.map(Threading::name).to_vec()),
         ("placement", Placement::ALL.map(Placement::name).to_vec()),
-        ("selection", names(&request::SELECTIONS)),
-        ("scaling", names(&request::SCALINGS)),
-        ("approximation", names(&request::APPROXIMATIONS)),
-        ("interpolation", names(&request::INTERPOLATIONS)),
+        ("selection", names(&parameters::SELECTION)),
+        ("scaling", names(&parameters::SCALING)),
+        ("approximation", names(&parameters::QUEUE_APPROXIMATION)),
+        ("interpolation", names(&parameters::SIZES_INTERPOLATION)),
     ]
 }
 

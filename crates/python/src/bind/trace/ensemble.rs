@@ -71,10 +71,10 @@ fn bad(refusal: Refusal) -> Failure {
     Failure::new("bad_setting", refusal)
 }
 
-/// A number of seconds from Python; more than a century counts as a century.
+/// A number of seconds from Python; more than 30 years count as 30 years.
 fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
-    const CENTURY_S: f64 = 3.2e9;
-    Duration::try_from_secs_f64(value.min(CENTURY_S))
+    const LONGEST_S: f64 = 1e9;
+    Duration::try_from_secs_f64(value.min(LONGEST_S))
         .map_err(|_| bad(Refusal::number(name, value, "must be 0 seconds or more")))
 }
 
@@ -174,7 +174,7 @@ impl PyEnsemble {
         let started = py.detach(|| Pools::start(settings, move || bodies(cores)));
         let pools = started.map_err(|error| match error {
             PoolError::Accel(error) => refused(error),
-            PoolError::Zero(_) => Failure::new("bad_setting", error),
+            PoolError::Setting(_) => Failure::new("bad_setting", error),
             PoolError::Thread(_) => Failure::new("no_thread", error),
         })?;
         Ok(PyEnsemble {

@@ -7,8 +7,9 @@ use accelflow_model::accelerometer::uncertainty::{
 use accelflow_model::accelerometer::{
     Approximation, CyclesPerSecond, Design, HostCost, Interpolation, Kernel, KernelResult, Limit,
     Lucrative, MeanCycles, OffloadsPerSecond, Placement, Queueing, Scaling, Scenario,
-    ScenarioResult, Selection, SizeCdf, Threading, Transfer,
+    ScenarioResult, Selection, SizeCdf, Threading, Transfer, parameters,
 };
+use accelflow_parameters::Parameter;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -105,20 +106,18 @@ struct UncertainArguments {
     sd: Option<f64>,
 }
 
-pub(super) const SELECTIONS: [(&str, bool); 2] = [("all", false), ("lucrative", true)];
-
-pub(super) const SCALINGS: [(&str, Scaling); 2] =
-    [("offloads", Scaling::Offloads), ("cycles", Scaling::Cycles)];
-
-pub(super) const APPROXIMATIONS: [(&str, Approximation); 2] = [
-    ("kimura", Approximation::Kimura),
-    ("allen_cunneen", Approximation::AllenCunneen),
-];
-
-pub(super) const INTERPOLATIONS: [(&str, Interpolation); 2] = [
-    ("linear", Interpolation::Linear),
-    ("step", Interpolation::Step),
-];
+/// Returns the one of `values`, in the order of the parameter's choices, that `name` stands for.
+///
+/// # Errors
+/// [`Refusal`] for a name that is not one of the choices.
+pub(super) fn chosen<T: Copy>(
+    parameter: &Parameter,
+    name: &str,
+    values: [T; 2],
+) -> Result<T, Refusal> {
+    let number = parameter.number_of(name)?;
+    Ok(values[usize::from(number > 0.0)])
+}
 
 pub(super) fn named<T: Copy>(
     place: &str,
@@ -148,9 +147,10 @@ impl KernelArguments {
             self.driver_waits,
         )?
         .with_latency_switches(self.latency_thread_switches)?;
-        let scaling = named("scaling", &self.scaling, &SCALINGS)?;
+        let scalings = [Scaling::Offloads, Scaling::Cycles];
+        let scaling = chosen(&parameters::SCALING, &self.scaling, scalings)?;
         let selection = match (
-            named("selection", &self.selection, &SELECTIONS)?,
+            chosen(&parameters::SELECTION, &self.selection, [false, true])?,
             self.all_offloads_per_s,
         ) {
             (true, Some(all)) => {
@@ -202,7 +202,11 @@ impl QueueArguments {
                 hosts: *hosts,
                 service: service_cycles.map(MeanCycles),
                 service_scv: *service_scv_ratio,
-                approximation: named("queue.approximation", approximation, &APPROXIMATIONS)?,
+                approximation: chosen(
+                    &parameters::QUEUE_APPROXIMATION,
+                    approximation,
+                    [Approximation::Kimura, Approximation::AllenCunneen],
+                )?,
                 shared: shared.clone(),
             },
         })
@@ -224,7 +228,11 @@ impl SizesArguments {
         let shares = self.cumulative_ratio.iter().copied();
         SizeCdf::new(
             self.bytes.iter().copied().zip(shares).collect(),
-            named("sizes.interpolation", &self.interpolation, &INTERPOLATIONS)?,
+            chosen(
+                &parameters::SIZES_INTERPOLATION,
+                &self.interpolation,
+                [Interpolation::Linear, Interpolation::Step],
+            )?,
         )
     }
 }

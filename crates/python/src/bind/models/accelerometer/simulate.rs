@@ -2,11 +2,11 @@
 
 use accelflow_model::Refusal;
 use accelflow_model::accelerometer::simulation::{self, Measured, Offered, Run, Spread};
-use accelflow_model::accelerometer::{CyclesPerSecond, Scenario};
+use accelflow_model::accelerometer::{CyclesPerSecond, Scenario, parameters};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::{KernelArguments, named};
+use super::request::{KernelArguments, chosen};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,17 +34,14 @@ struct RunArguments {
 
 impl RunArguments {
     fn run(&self) -> Result<Run, Refusal> {
-        let spreads = [
-            ("constant", Spread::Constant),
-            ("exponential", Spread::Exponential),
-        ];
+        let spreads = [Spread::Constant, Spread::Exponential];
         Ok(Run {
             hosts: self.hosts,
             threads: self.threads,
             kernels_per_request: self.kernels_per_request,
             responses_first: self.responses_first,
-            own_work: named("own_work", &self.own_work, &spreads)?,
-            kernel_work: named("kernel_work", &self.kernel_work, &spreads)?,
+            own_work: chosen(&parameters::OWN_WORK, &self.own_work, spreads)?,
+            kernel_work: chosen(&parameters::KERNEL_WORK, &self.kernel_work, spreads)?,
             offered: self.load_ratio.map_or(Offered::Saturated, Offered::Load),
             offloading: self.offloading,
             requests: self.requests,

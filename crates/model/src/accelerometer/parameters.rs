@@ -1,0 +1,268 @@
+//! The inputs of the model and of its simulation that have a default.
+
+use accelflow_parameters::{Choice, Kind, Parameter, Provenance};
+
+/// The most cycles of an offload, about ten years of a processor.
+const MOST_CYCLES: f64 = 1e18;
+/// The most requests, hosts, threads of a host and kernels of a request.
+const MOST: f64 = 1e6;
+
+/// All inputs that have a default. Files state the others: C, alpha, n and the threading design,
+/// and A and C_b where they are known.
+pub const PARAMETERS: &[&Parameter] = &[
+    &PLACEMENT,
+    &LATENCY_THREAD_SWITCHES,
+    &SETUP_CYCLES,
+    &TRANSFER_CYCLES,
+    &TRANSFER_CYCLES_PER_BYTE,
+    &QUEUE_CYCLES,
+    &THREAD_SWITCH_CYCLES,
+    &COMPLEXITY_EXPONENT,
+    &SELECTION,
+    &SCALING,
+    &QUEUE_SERVERS,
+    &QUEUE_APPROXIMATION,
+    &SIZES_INTERPOLATION,
+    &HOSTS,
+    &THREADS,
+    &RESPONSES_FIRST,
+    &KERNELS_PER_REQUEST,
+    &OWN_WORK,
+    &KERNEL_WORK,
+    &LOAD_RATIO,
+    &REQUESTS,
+];
+
+/// The accelerator's place.
+pub const PLACEMENT: Parameter = choice(
+    "placement",
+    &[
+        Choice::named(0.0, "on_chip", "on the processor's die"),
+        Choice::named(1.0, "off_chip", "behind PCIe or a coherent link"),
+        Choice::named(2.0, "remote", "on another machine"),
+    ],
+    1.0,
+    "The costs of an offload are given apart; the place decides which of them count.",
+);
+
+/// The thread switches in the latency of a Sync-OS request.
+pub const LATENCY_THREAD_SWITCHES: Parameter = Parameter {
+    key: "latency_thread_switches",
+    unit: "switches",
+    kind: Kind::whole(1.0, 2.0),
+    default: 1.0,
+    provenance: Provenance::Paper,
+    source: "Accelerometer, equation (5)",
+    why: "The 1.4 % of Fig. 20 follow from 2.",
+};
+
+/// o0: the cycles to prepare an offload.
+pub const SETUP_CYCLES: Parameter = cost("setup_cycles", "cycles", "o0 of the paper's Table 5.");
+/// The part of L, the cycles to move an offload, that does not depend on its size.
+pub const TRANSFER_CYCLES: Parameter =
+    cost("transfer_cycles", "cycles", "L of the paper's Table 5.");
+/// The part of L for each byte.
+pub const TRANSFER_CYCLES_PER_BYTE: Parameter = cost(
+    "transfer_cycles_per_byte",
+    "cycles/B",
+    "L of an interface that is not pipelined.",
+);
+/// Q: the mean wait of an offload in the accelerator's queue.
+pub const QUEUE_CYCLES: Parameter = cost("queue_cycles", "cycles", "Q of the paper's Table 5.");
+/// o1: the cycles of a thread switch.
+pub const THREAD_SWITCH_CYCLES: Parameter = cost(
+    "thread_switch_cycles",
+    "cycles",
+    "o1 of the paper's Table 5.",
+);
+
+/// beta: the exponent of the size in the host's cycles.
+pub const COMPLEXITY_EXPONENT: Parameter = Parameter {
+    key: "complexity_exponent",
+    unit: "",
+    kind: Kind::number(1e-3, 1e3),
+    default: 1.0,
+    provenance: Provenance::Paper,
+    source: "Accelerometer, section 3: beta = 1 for work that is linear in the size",
+    why: "",
+};
+
+/// Which offloads go to the accelerator.
+pub const SELECTION: Parameter = choice(
+    "selection",
+    &[
+        Choice::named(0.0, "all", "all offloads"),
+        Choice::named(1.0, "lucrative", "those whose size pays"),
+    ],
+    0.0,
+    "Selection needs the distribution of sizes.",
+);
+
+/// How alpha is scaled if only some offloads go to the accelerator.
+pub const SCALING: Parameter = Parameter {
+    provenance: Provenance::Paper,
+    source: "Accelerometer, Fig. 20",
+    ..choice(
+        "scaling",
+        &[
+            Choice::named(0.0, "offloads", "by the number of offloads"),
+            Choice::named(1.0, "cycles", "by the host's cycles for them"),
+        ],
+        0.0,
+        "",
+    )
+};
+
+/// The processing elements behind a queue.
+pub const QUEUE_SERVERS: Parameter = whole("queue.servers", "servers", (1.0, 1e5), 1.0, "");
+
+/// The approximation of the wait with several processing elements.
+pub const QUEUE_APPROXIMATION: Parameter = Parameter {
+    provenance: Provenance::Measured,
+    source: "within 5 % of simulations with 2 to 8 servers; Allen and Cunneen's up to 58 % off",
+    ..choice(
+        "queue.approximation",
+        &[
+            Choice::named(0.0, "kimura", "Kimura (1986)"),
+            Choice::named(1.0, "allen_cunneen", "Allen and Cunneen"),
+        ],
+        0.0,
+        "Both are exact for one server.",
+    )
+};
+
+/// The sizes between two points of a distribution.
+pub const SIZES_INTERPOLATION: Parameter = choice(
+    "sizes.interpolation",
+    &[
+        Choice::named(0.0, "linear", "sizes between two points are equally likely"),
+        Choice::named(1.0, "step", "only the sizes of the points occur"),
+    ],
+    0.0,
+    "Measured sizes come as bins of a histogram.",
+);
+
+/// The hosts that share the accelerator in a simulation.
+pub const HOSTS: Parameter = whole(
+    "simulation.hosts",
+    "hosts",
+    (1.0, MOST),
+    1.0,
+    "A kernel's queue states the number itself.",
+);
+
+/// The threads of a host in a simulation.
+pub const THREADS: Parameter = whole(
+    "simulation.threads",
+    "threads",
+    (1.0, MOST),
+    64.0,
+    "Enough that a core is idle only if all wait for the accelerator.",
+);
+
+/// Whether requests with a response come before new ones.
+pub const RESPONSES_FIRST: Parameter = Parameter {
+    key: "simulation.responses_first",
+    unit: "",
+    kind: Kind::Switch,
+    default: 0.0,
+    provenance: Provenance::Assumed,
+    source: "no source",
+    why: "Off: requests run in the order in which they become ready.",
+};
+
+/// The kernels of a request in a simulation.
+pub const KERNELS_PER_REQUEST: Parameter = whole(
+    "simulation.kernels_per_request",
+    "kernels",
+    (1.0, MOST),
+    1.0,
+    "",
+);
+
+/// The distribution of a service's own work before a kernel.
+pub const OWN_WORK: Parameter = spread("simulation.own_work");
+
+/// The distribution of a kernel's work without a distribution of sizes.
+pub const KERNEL_WORK: Parameter = spread("simulation.kernel_work");
+
+/// The rate of arrivals over a host's capacity without offloading.
+pub const LOAD_RATIO: Parameter = Parameter {
+    key: "simulation.load_ratio",
+    unit: "",
+    kind: Kind::number(1e-12, 1e6),
+    default: 0.7,
+    provenance: Provenance::Assumed,
+    source: "no source",
+    why: "A load at which requests wait, but not for long.",
+};
+
+/// The measured requests of a simulation.
+pub const REQUESTS: Parameter = whole(
+    "simulation.requests",
+    "requests",
+    (1.0, MOST),
+    10_000.0,
+    "With three seeds, 300 requests are above the P99.",
+);
+
+/// A cost of an offload.
+const fn cost(key: &'static str, unit: &'static str, why: &'static str) -> Parameter {
+    Parameter {
+        key,
+        unit,
+        kind: Kind::number(0.0, MOST_CYCLES),
+        default: 0.0,
+        provenance: Provenance::Assumed,
+        source: "a cost that a file leaves out is none",
+        why,
+    }
+}
+
+const fn whole(
+    key: &'static str,
+    unit: &'static str,
+    range: (f64, f64),
+    default: f64,
+    why: &'static str,
+) -> Parameter {
+    Parameter {
+        key,
+        unit,
+        kind: Kind::whole(range.0, range.1),
+        default,
+        provenance: Provenance::Assumed,
+        source: "no source",
+        why,
+    }
+}
+
+const fn choice(
+    key: &'static str,
+    choices: &'static [Choice],
+    default: f64,
+    why: &'static str,
+) -> Parameter {
+    Parameter {
+        key,
+        unit: "",
+        kind: Kind::Choice(choices),
+        default,
+        provenance: Provenance::Assumed,
+        source: "no source",
+        why,
+    }
+}
+
+const fn spread(key: &'static str) -> Parameter {
+    const SPREADS: &[Choice] = &[
+        Choice::named(0.0, "constant", "always the mean"),
+        Choice::named(1.0, "exponential", ""),
+    ];
+    choice(
+        key,
+        SPREADS,
+        1.0,
+        "The squared coefficient of variation that the equations assume without sizes, 1.",
+    )
+}
