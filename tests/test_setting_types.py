@@ -79,13 +79,13 @@ OF_TELEMETRY: list[tuple[str, Any, str]] = [
 ]
 
 OF_SHAPING: list[tuple[str, Any, str]] = [
-    ("requests_per_s", 2.0**63, "a number above 0, at most 429,496,729,599"),
-    ("requests_per_s", -1, "a number above 0"),
-    ("requests_per_s", NAN, "a number above 0"),
-    ("requests_per_s", True, "a number above 0"),
+    ("requests_per_s", 2.0**63, "a number from 0.00012 to 429,496,729,599"),
+    ("requests_per_s", 1e-4, "a number from 0.00012"),
+    ("requests_per_s", NAN, "a number from 0.00012"),
+    ("requests_per_s", True, "a number from 0.00012"),
     ("burst_requests", -1, "a whole number from 1 to 4294967295"),
     ("burst_requests", 5, "None if requests_per_s is None"),
-    ("bytes_per_s", "fast", "a number above 0"),
+    ("bytes_per_s", "fast", "a number from 0.00012"),
     ("burst_bytes", 2**32, "a whole number from 1 to 4294967295"),
     ("burst_bytes", 1, "None if bytes_per_s"),
     ("accelerator_s_per_s", 0, "a number from 1e-9 to 400"),
@@ -96,8 +96,8 @@ OF_SHAPING: list[tuple[str, Any, str]] = [
 OF_CONTROL: list[tuple[str, Any, str]] = [
     ("capacity_s_per_s", 0, "a number above 0, at most 400"),
     ("capacity_s_per_s", True, "a number above 0, at most 400"),
-    ("most", 1.5, "a number above 0, at most 1"),
-    ("most", None, "a number above 0, at most 1"),
+    ("most", 1.5, "a number from 1e-9 to 1"),
+    ("most", None, "a number from 1e-9 to 1"),
     ("period_s", 61, "a number from 0.001 to 60"),
     ("period_s", "1", "a number from 0.001 to 60"),
 ]
@@ -199,6 +199,7 @@ DESCRIBED: list[tuple[type[Any], str, str, set[str]]] = [
     (Execution, "server", "", {"overwrites_freed_memory"}),
     (Observability, "server", "", set()),
     (Telemetry, "server", "", set()),
+    (Control, "server", "control.", set()),
     (Pools, "server.pools", "", set()),
     (Ensemble, "server.pools", "", set()),
     (Steering, "server.steering", "", set()),

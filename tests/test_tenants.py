@@ -197,7 +197,7 @@ def untyped(**given: Any) -> Tenant:
         ),
         (
             lambda: Tenant(name="a", networks=["::1"], shaping=Shaping(requests_per_s=1e-5)),
-            "tenant 'a': requests: rate = 0.00001 tokens/s",
+            "requests_per_s = 1e-05: must be a number from 0.00012 to",
         ),
         (
             lambda: untyped(name="a", priority="urgent"),

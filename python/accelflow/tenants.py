@@ -18,6 +18,7 @@ from accelflow.errors import (
     refused,
     whole_number,
 )
+from accelflow.parameters import check_numbers
 
 __all__ = ["Control", "Priority", "Shaping", "Slo", "Tenant"]
 
@@ -32,6 +33,9 @@ _LONGEST_S: Final = 1e9
 
 #: The most tokens that a bucket holds: its register has 32 bits.
 _MOST_TOKENS: Final = 2**32 - 1
+
+#: The lowest rate: a token in 2^32 cycles of 1 MHz, rounded.
+_LEAST_PER_S: Final = 1.2e-4
 
 #: The highest rate whose default burst, a hundredth of a second's tokens, fits a bucket.
 _MOST_PER_S: Final = 100 * _MOST_TOKENS + 99
@@ -80,7 +84,7 @@ class Shaping:
         for rate, burst in (("requests_per_s", "burst_requests"), ("bytes_per_s", "burst_bytes")):
             most = _MOST_PER_S if getattr(self, burst) is None else _MOST_PER_S_WITH_BURST
             if getattr(self, rate) is not None:
-                positive_number(rate, getattr(self, rate), most)
+                number_within(rate, getattr(self, rate), _LEAST_PER_S, most)
             if getattr(self, burst) is not None:
                 whole_number(burst, getattr(self, burst), 1, _MOST_TOKENS)
         for name, most in (
@@ -116,8 +120,7 @@ class Control:
         if self.capacity_s_per_s is not None:
             name = "capacity_s_per_s"
             positive_number(name, self.capacity_s_per_s, _MOST_ACCELERATOR_S_PER_S)
-        positive_number("most", self.most, 1)
-        number_within("period_s", self.period_s, 0.001, 60)
+        check_numbers("server", self, ["most", "period_s"], group="control.")
 
 
 @dataclass(frozen=True, kw_only=True)
