@@ -283,11 +283,13 @@ def test_refusals_name_a_file_where_it_has_no_line_for_them(tmp_path: Path) -> N
     file.write_text("seed = 1\n", encoding="utf-8")
     with pytest.raises(InputError) as refused:
         arcus.plan(arcus.read_plan(file))
-    assert str(refused.value) == f"{file}: plan: flow is missing"
+    assert str(refused.value) == f"{file}: plan: flow = left out: must be given"
+    assert refused.value.place == f"{file}: plan: flow"
     twice = FLOW | {"slo_gbit_per_s": 1}
     with pytest.raises(InputError) as refused:
         arcus.plan(TWO | {"flow": [twice, twice]})
     assert str(refused.value) == "flow = 'a': must differ from the names of registered flows"
+    assert refused.value.place == "flow"
 
 
 def test_a_burst_has_room_in_the_bucket_and_predictions_are_counted() -> None:

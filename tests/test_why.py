@@ -1,5 +1,6 @@
 """Why requests are slow, and where the time of one goes, from Python and the command line."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accelflow import simulation, watching
+from accelflow import InputError, simulation, watching
 from accelflow.cli import main
 from accelflow.simulation import Scenario
 from accelflow.waterfall import ASCII, rows_of, show, totals
@@ -142,6 +143,13 @@ def test_requests_that_cannot_be_explained_are_refused(
     error = capsys.readouterr().err
     assert message in error
     assert "Traceback" not in error
+
+
+def test_too_many_requests_are_refused_by_their_own_name(neighbours: Path) -> None:
+    many = dataclasses.replace(scenario(neighbours), requests=5_000_000)
+    with pytest.raises(InputError, match="^requests = 5000000: must be at most") as refused:
+        watching.why(many, "Victim")
+    assert refused.value.place == "requests"
 
 
 def waterfall(neighbours: Path, **which: Any) -> dict[str, Any]:

@@ -48,7 +48,8 @@ class PlanError(InputError):
 
     def __init__(self, message: str, *keys: str | int) -> None:
         """Take the message, and the names of fields and indices of lists that lead to the value."""
-        super().__init__(message)
+        place, is_one, _ = message.partition(" = ")
+        super().__init__(message, place if is_one else None)
         self.keys = keys
 
 
@@ -96,8 +97,9 @@ def plans_place(source: object) -> Iterator[None]:
         place = None
         if isinstance(error, PlanError) and error.keys:
             place = _native.toml_place(source.text, list(error.keys))
-        where = "".join(f":{number}" for number in place or ())
-        raise InputError(f"{source.path}{where}: {error}") from error
+        where = f"{source.path}{''.join(f':{number}' for number in place or ())}: "
+        setting = None if error.place is None else f"{where}{error.place}"
+        raise InputError(f"{where}{error}", setting) from error
 
 
 def plan_json(request: object) -> str:

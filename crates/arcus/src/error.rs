@@ -83,7 +83,7 @@ pub enum PlatformError {
         path: &'static str,
     },
     /// A flow without an SLO whose service class promises one.
-    #[error("flow '{name}': slo is missing: a flow of class {policy} needs one")]
+    #[error("flow '{name}': slo = left out: must be given for a flow of class {policy}")]
     NeedsSlo {
         /// The name of the flow.
         name: String,

@@ -218,7 +218,7 @@ fn what_cannot_be_asked_for_is_refused() {
     };
     assert_eq!(
         manager.register(none).unwrap_err().to_string(),
-        "flow 'it': slo is missing: a flow of class on-demand needs one"
+        "flow 'it': slo = left out: must be given for a flow of class on-demand"
     );
     manager.register(request("it", 1_500, 1.0)).unwrap();
     let again = manager.register(request("it", 1_500, 1.0)).unwrap_err();

@@ -118,7 +118,10 @@ fn refusals_of_tables_and_choices_say_what_is_allowed() {
     );
     let error = refused(&json!({"flow": [1]}));
     assert_eq!(error.message, "flow 0 = 1: must be an object");
-    assert_eq!(refused(&json!({})).message, "plan: flow is missing");
+    assert_eq!(
+        refused(&json!({})).message,
+        "plan: flow = left out: must be given"
+    );
     let lanes = json!({"platform": {"pcie_lanes": 3}, "flow": []});
     let error = refused(&lanes);
     assert_eq!(

@@ -3,7 +3,6 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -260,15 +259,17 @@ pub(crate) fn read_all(stream: &mut impl Read) -> Vec<u8> {
     }
 }
 
-/// Makes a self-signed certificate for localhost; returns the files of certificate and key.
-pub(crate) fn certificate() -> (PathBuf, PathBuf) {
+/// Makes an identity with a self-signed certificate for localhost. Its files are removed.
+pub(crate) fn identity() -> TlsIdentity {
     let folder = std::env::temp_dir().join(format!("accelflow-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a name");
     let files = (folder.join("cert.pem"), folder.join("key.pem"));
     std::fs::write(&files.0, made.cert.pem()).expect("a file");
     std::fs::write(&files.1, made.signing_key.serialize_pem()).expect("a file");
-    files
+    let identity = TlsIdentity::from_pem_files(&files.0, &files.1).expect("just made");
+    std::fs::remove_dir_all(&folder).expect("the folder");
+    identity
 }
 
 /// Cuts an input into pieces, each behind its length in two bytes; the last ends with the input.

@@ -202,7 +202,8 @@ fn check_object(
     let required = schema.get("required").and_then(Value::as_array);
     for key in required.into_iter().flatten().filter_map(Value::as_str) {
         if !given.contains_key(key) {
-            let missing = format!("{}: {key} is missing", place.table);
+            let place_of_key = format!("{}: {key}", place.table);
+            let missing = Refusal::left_out(place_of_key, "must be given");
             return Err(PlanError::of(place.keys.clone(), missing));
         }
     }

@@ -2,14 +2,10 @@
 
 use std::sync::LazyLock;
 
-use crate::parties::{certificate, config, converse, thrift_server};
-use accelflow_serve::{Running, TlsIdentity};
+use crate::parties::{config, converse, identity, thrift_server};
+use accelflow_serve::Running;
 
-static SERVER: LazyLock<Running> = LazyLock::new(|| {
-    let (chain, key) = certificate();
-    let identity = TlsIdentity::from_pem_files(&chain, &key).expect("just made");
-    thrift_server(config(), Some(identity))
-});
+static SERVER: LazyLock<Running> = LazyLock::new(|| thrift_server(config(), Some(identity())));
 
 /// Sends `input` to a TLS server. Panics unless the server answers with whole TLS records and
 /// closes the connection.
