@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from accelflow import AccelflowError, InputError, _native, prediction
 from accelflow.cli import program
-from accelflow.prediction.live import quantile, server_us
+from accelflow.prediction.live import quantile, recorded, server_us
 from accelflow.scenario import Scenario, hashed
 from accelflow.simulation import run
 from accelflow.workload import load_workload
@@ -254,6 +254,29 @@ def test_a_server_that_cannot_start_is_one_message(tmp_path: Path) -> None:
     )
     with pytest.raises(AccelflowError, match="No module named 'no_such_module'"):
         prediction.predict(subject, prediction.Options(seconds=0.1))
+
+
+def test_a_recording_of_one_request_has_the_time_outside_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = make_certificate(tmp_path)
+    (tmp_path / "single.py").write_text(
+        "def setup(server):\n    server.handle('Ladder.Short', lambda arguments: 'x')\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    subject = prediction.Subject(
+        handlers="single:setup",
+        interface=EXAMPLE / "services.thrift",
+        certificate=certificate,
+        key=key,
+        function="Ladder.Short",
+        service="Short",
+    )
+    # With this seed, one request arrives: the first of its connection.
+    text, calls = recorded(subject, core=None, rate_rps=20.0, seconds=0.05, seed=1)
+    assert len(calls.response_us) == 1
+    assert _native.recording_lacks(text) == []
 
 
 def page_script() -> ModuleType:
