@@ -252,7 +252,7 @@ def test_simulations_whose_clock_would_end_are_refused(tmp_path: Path) -> None:
     for text, more, rule in (
         (rare, [], "must be at least"),
         (TEXT, ["--load", "1e-9"], "must be at least"),
-        (dear, [], "cycles of an offload (setup, transfer, wait, work) = 1"),
+        (dear, [], "cycles of an offload (setup, transfer, switches, wait, work) = 1"),
     ):
         path = question(tmp_path, text)
         done = CliRunner().invoke(program, ["accelerometer", str(path), "--simulate", *more])

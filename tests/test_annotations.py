@@ -128,7 +128,7 @@ def private() -> Callable[..., object]:
     ("make", "said"),
     [
         (lambda: offload(lambda text: [text]), "and not a lambda"),
-        (lambda: offload(len), "must be a function in Python"),
+        (lambda: offload(len), "must be a function defined with def"),
         (lambda: offload(private()), "must not use private names"),
         (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
         (lambda: offload(marks={"parse": "Dser"})(parse), "must be functions"),  # type: ignore[dict-item]

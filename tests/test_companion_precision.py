@@ -62,7 +62,7 @@ def test_another_share_is_refused(text: str) -> None:
 
 
 def test_a_precision_has_limits() -> None:
-    with pytest.raises(InputError, match=r"precision = 0.6: must be a share"):
+    with pytest.raises(InputError, match=r"share = 0.6: must be from 0.001 to 0.5"):
         Precision(share=0.6)
     with pytest.raises(InputError, match="most_seeds = 1: must be"):
         Precision(most_seeds=1)

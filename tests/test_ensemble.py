@@ -155,7 +155,7 @@ def test_a_tenant_runs_no_more_traces_than_its_limit() -> None:
 
 def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
     for bad, text in [
-        ({"workers": 0}, "workers = 0: must be at least 1"),
+        ({"workers": 0}, "workers = 0: must be a whole number from 1"),
         ({"workers_of": {"TPC": 2}}, "did you mean TCP?"),
         ({"workers_of": {"TCP": 0}}, "must be at least 1"),
         ({"policy": "lifo"}, "policy = 'lifo': must be fifo"),

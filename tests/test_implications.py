@@ -364,7 +364,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ({**GOOD, "choices": "all"}, "x: choices = 'all': must be a list of names"),
         (
             {**GOOD, "class": "not_printed", "input": "z", "implied": ["deadlines_beyond_tcp"]},
-            "x: implied = 'deadlines_beyond_tcp': must be a proof that gives a value",
+            "x: implied = 'deadlines_beyond_tcp': must be a proof of a figure that is not printed",
         ),
         (
             {**GOOD, "class": "definition", "measures": []},

@@ -406,7 +406,7 @@ def test_the_command_updates_a_workload(tmp_path: Path, capsys: pytest.CaptureFi
     assert service["costs"]["source"] == "operations"
     before = shop.read_bytes()
     assert command(*arguments, "--out", shop, "--strict") == 2
-    assert "not allowed by --strict" in capsys.readouterr().err
+    assert "refused because of --strict" in capsys.readouterr().err
     assert command(*arguments, "--out", tmp_path.parent / "w.json") == 2
     assert "must be in the folder of --into" in capsys.readouterr().err
     assert shop.read_bytes() == before

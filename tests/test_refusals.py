@@ -289,8 +289,8 @@ def test_times_of_arrivals_need_a_column_in_few_words(
     Path("a.csv").write_text("when,what\n1,2\n")
     message = said(capsys, "import", "arrivals", "a.csv", "--out", "b.csv")
     assert message == (
-        "accelflow: error: a.csv:1: columns = 'when, what': must have times: time_s, time_ms,"
-        " time_us or timestamp, or --column NAME"
+        "accelflow: error: a.csv:1: columns = 'when, what': must include times, such as time_s,"
+        " time_ms or timestamp; or name them with --column"
     )
 
 

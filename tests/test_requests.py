@@ -154,7 +154,7 @@ def test_what_a_handler_may_take_is_known_when_it_is_set(interface: Path) -> Non
     refused: list[Any] = [three, none, named]
     for handler in refused:
         with pytest.raises(
-            InputError, match=r"the handler of Shop\.Add = .*: must accept one or two positional"
+            InputError, match=r"the handler of Shop\.Add = .*: must be callable as handler"
         ):
             server.handle("Shop.Add", handler)
 
@@ -307,7 +307,7 @@ def test_coroutines_may_have_more_time_than_threads_can_wait(interface: Path) ->
 
 @pytest.mark.parametrize("seconds", [0, -1, 1e10, 1.5e19, float("inf"), float("nan")])
 def test_time_limits_that_cannot_be_are_refused(interface: Path, seconds: float) -> None:
-    why = "must be above 0 and at most 1000000000 seconds"
+    why = "must be a number from 1e-9 to 1e9 s"
     with pytest.raises(AccelflowError, match=f"idle_timeout_s = .*: {why}"):
         Server(interface, timeouts=Timeouts(idle_timeout_s=seconds))
     with pytest.raises(AccelflowError, match=r"timeout_s = .*: must be a number above 0"):

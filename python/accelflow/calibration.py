@@ -172,7 +172,7 @@ def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str
 def kept() -> tuple[Path, str | None]:
     """Return the path of this machine's recording and the date when it was made.
 
-    The date is None if there is no recording, or a damaged one.
+    The date is None if the recording is missing, damaged, or has no calibration rounds.
     """
     place = kept_recording()
     try:

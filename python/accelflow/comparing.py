@@ -368,7 +368,8 @@ def simulate(
     if options.get("policies"):
         raise refused("policies", options["policies"], one_only)
     if len(named_chips(options.get("chips") or ())) > 1:
-        raise refused("chips", options["chips"], one_only)
+        one_chip = "must have at most one chip: simulate() runs one system; compare() runs several"
+        raise refused("chips", options["chips"], one_chip)
     if "orchestrators" in options:
         raise refused(
             "orchestrators",

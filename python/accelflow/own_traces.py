@@ -24,8 +24,8 @@ class ServerTraces:
 
     `library` is a library, an image, or the path of a file of traces. `receive` names the trace
     that receives requests, `respond` the one that sends responses, and `respond_compressed` the one
-    for compressed responses (by default `respond`). Traces without a name here are the server's
-    own, or those of the same names in `library`.
+    for compressed responses (by default `respond` if it is given, else the server's T3). Without a
+    name, the trace of the same name in `library` serves if there is one, else the server's own.
     """
 
     library: Traces
@@ -46,8 +46,8 @@ class ClientTraces:
     sends a request and continues with `answer`, which receives the response. With gRPC, both handle
     only messages, and `call` ends after sending. `oneway` sends a request without a response
     (Thrift alone). `call_compressed` and `oneway_compressed` are for compressed requests (by
-    default the same). Traces without a name here are the client's own, or those of the same names
-    in `library`.
+    default `call` and `oneway` if they are given, else the client's own with Cmp). Without a name,
+    the trace of the same name in `library` serves if there is one, else the client's own.
     """
 
     library: Traces

@@ -284,7 +284,10 @@ class Server:
         """Ask the control plane to promise `slo` to a tenant, while the server is running.
 
         It replaces the tenant's earlier promise. If the capacity does not suffice, AccelflowError
-        is raised with the remaining capacity, and the earlier promise stays.
+        is raised with the remaining capacity, and the earlier promise stays. Also raises
+        AccelflowError for an unknown tenant, for requests whose time is neither given nor measured,
+        and for a server without a control plane, or that is not running; and InputError for a value
+        of another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
@@ -509,8 +512,8 @@ def _takes_request(name: str, handler: Callable[..., Any]) -> bool:
         raise refused(
             f"the handler of {name}",
             handler,
-            "must accept one or two positional parameters, the arguments and optionally the"
-            " request, and require no keyword-only ones",
+            "must be callable as handler(arguments) or handler(arguments, request), without"
+            " required keyword-only parameters",
         )
     second = places[1].name if len(places) > 1 else ""
     return len(needed) == _MOST_PARAMETERS or second == "request"

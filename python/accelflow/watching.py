@@ -15,6 +15,7 @@ from accelflow.errors import (
     refusals,
     refused,
     texts,
+    whole_number,
 )
 from accelflow.scenario import Scenario, document, loaded
 
@@ -68,8 +69,7 @@ class Shown:
             raise refused("for_us", self.for_us, f"must be more than 0 and at most {_MOST_US:g}")
         texts("services", self.services)
         for number in self.requests:
-            if isinstance(number, bool) or not 0 <= number < 1 << 63:
-                raise refused("requests", number, "must be a whole number from 0")
+            whole_number("requests", number, 0, (1 << 63) - 1)
         if self.slowest is not None and not 0 < self.slowest < 1 << 31:
             raise refused("slowest", self.slowest, "must be a whole number from 1")
 

@@ -86,8 +86,8 @@ pub enum AccelError {
     },
     /// A packet belongs to another connection.
     #[error(
-        "TCP segment at byte {at}: source > destination = {found}: must be {expected}, \
-         as this connection receives"
+        "packet at byte {at}: addresses (source > destination) = {found}: must be {expected}, \
+         those of packets to this end of the connection"
     )]
     WrongConnection {
         /// The offset of the packet, in bytes.
@@ -424,12 +424,13 @@ pub enum AccelError {
         /// Why it cannot process the message.
         why: String,
     },
-    /// An accelerator lacks information about the message, such as its method.
+    /// An accelerator cannot process a message of this kind, or in this state: for example without
+    /// its method.
     #[error("{step} cannot process this message: {why}")]
     NoCall {
         /// The name of the accelerator.
         step: &'static str,
-        /// The missing information.
+        /// The reason.
         why: &'static str,
     },
 }

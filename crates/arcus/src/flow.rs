@@ -272,8 +272,8 @@ pub struct Flow {
     /// results of accelerators are written to the storage (section 4.1, inline mode, "PatternC").
     /// `None` without a second shaper. Other mechanisms and other paths ignore it.
     pub results: Option<Registers>,
-    /// How the host answers the messages; `None` if it does not. The clients of a closed loop then
-    /// wait for these answers.
+    /// How the host answers the messages; the clients of a closed loop wait for the answers. `None`
+    /// if the host does not answer.
     pub answers: Option<Answers>,
 }
 

@@ -116,9 +116,11 @@ impl Queue {
 /// on the run's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// Where most requests wait.
+    /// What limits the server. It is the memory of the NIC only if hardly any requests wait
+    /// elsewhere.
     pub queue: Queue,
-    /// The number of requests that were waiting or had been given up when the last one arrived.
+    /// The number of requests, over all places, that were waiting or had been given up when the last
+    /// one arrived.
     pub waiting: usize,
 }
 

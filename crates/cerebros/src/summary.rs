@@ -134,9 +134,11 @@ pub struct FunctionMeans {
 /// Where requests pile up on a server whose load is too high, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
-    /// The name of the place where most requests wait.
+    /// The name of the place that limits the server. It is the memory of the NIC only if hardly any
+    /// requests wait elsewhere.
     pub queue: &'static str,
-    /// The number of requests that were waiting or had been given up when the last one arrived.
+    /// The number of requests, over all places, that were waiting or had been given up when the last
+    /// one arrived.
     pub waiting: usize,
 }
 

@@ -44,7 +44,7 @@ pub struct Release {
     pub bottleneck_us: f64,
     /// The time that the manager served interrupts for a graph, in microseconds.
     pub manager_us: f64,
-    /// The number of inputs that RELIEF forwarded from a scratchpad instead of memory.
+    /// The number of a graph's task inputs that came from a scratchpad instead of memory.
     pub forwards: u64,
 }
 

@@ -69,11 +69,12 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Follows the traces of the service `name` and returns its path. `workload` is the name of a suite
-/// or the content of a workload's file as JSON; `None` searches all suites.
+/// Follows the traces of the service `name` and returns its path and its counts of operations.
+/// `workload` is the name of a suite or the content of a workload's file as JSON; `None` searches
+/// all suites.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown service or workload.
+/// [`ScenarioError`] for an unknown service, and for an unknown or invalid workload.
 pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService, ScenarioError> {
     let mut services = Vec::new();
     let mut image = memory()?;

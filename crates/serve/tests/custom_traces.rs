@@ -349,7 +349,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC\n    Dcmp Dser LdB\n"),
-            "Dcmp: must be at a place where the payload is application data",
+            "Dcmp: must come after the layers of a received message are removed",
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC Dser\n    tail T6_error\n"),

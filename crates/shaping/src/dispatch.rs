@@ -88,7 +88,8 @@ pub struct Entry<T> {
     pub item: T,
     /// The tenant and the service to which the entry belongs.
     pub owner: Owner,
-    /// The priority level; the highest is loaded first ([`DispatchPolicy::Priority`]).
+    /// The priority level: under [`DispatchPolicy::Priority`], the largest number is loaded first.
+    /// Other policies ignore it.
     pub priority: u8,
     /// The deadline of the entry's operation; [`Time::MAX`] without one.
     pub due: Time,

@@ -400,7 +400,7 @@ pub struct DataStats {
     pub tlb_misses: u64,
     /// Number of page-table entries that page-table walks read.
     pub table_reads: u64,
-    /// Number of operations that a page fault stopped.
+    /// Number of operations that a page fault interrupted; they resume once it is handled.
     pub page_faults: u64,
     /// Share of the measured window in which the busiest mesh link carried data, 0 to 1.
     pub busiest_link: f64,

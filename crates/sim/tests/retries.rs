@@ -202,7 +202,10 @@ fn impossible_attempts_are_refused() {
             found.starts_with("services.Front.path[2][0].retry.odds = "),
             "{found}"
         );
-        assert!(found.ends_with(": must be from 0 to 1"), "{found}");
+        assert!(
+            found.ends_with(": must be a probability from 0 to 1"),
+            "{found}"
+        );
     }
     for attempts in [0, 65] {
         assert_eq!(

@@ -1,4 +1,5 @@
-//! The traces of storage: T4 to T8 of the templates, with other error subtraces.
+//! The traces of storage: the paper's T4 to T8, except that T6 and T7 report errors to the handler
+//! instead of the service's caller.
 
 use accelflow_serve::{
     CustomBodies, Root, ServiceTraces, Task, TraceRefusal, TraceSetting, TraceSource, Wire,

@@ -159,7 +159,9 @@ fn lists_have_the_newest_first_in_database_and_cache() {
         .write("list", "u", large.as_bytes())
         .expect_err("refused");
     assert!(
-        refused.to_string().contains("item of a list = 1102 bytes"),
+        refused
+            .to_string()
+            .contains("size of the list item = 1102 bytes"),
         "{refused}"
     );
 }

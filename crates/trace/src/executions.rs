@@ -1,5 +1,5 @@
-//! Analysis of chains of parts: counts the executions that forks create along a chain of tails, and
-//! checks that all arms of each join meet at the same place.
+//! Counts the parallel executions that a trace and the traces after it may create, and checks that
+//! all arms of each join meet at the same place.
 
 use std::collections::{BTreeMap, BTreeSet};
 

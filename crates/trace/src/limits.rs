@@ -24,6 +24,6 @@ pub const MAX_KIND_CHARS: usize = 16;
 pub const MAX_YIELDS: usize = 16;
 /// The largest length of a branch condition's text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
-/// The largest number of parallel executions that the forks and joins of one trace, and of the
-/// traces after it, may create.
+/// The largest number of parallel executions of one trace and of the traces after it, the first
+/// execution included.
 pub const MAX_EXECUTIONS: u64 = 64;

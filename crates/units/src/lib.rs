@@ -1,8 +1,9 @@
 //! Physical quantities that cross crate boundaries: [`Time`], [`Cycles`], [`Frequency`],
-//! [`Bytes`] and [`Bandwidth`].
+//! [`Bytes`], [`Bandwidth`] and [`Pace`].
 //!
 //! Every quantity is an unsigned integer in a fixed base unit, so arithmetic is exact and two
-//! runs of a simulation cannot differ by rounding. Conversions that divide say how they round.
+//! runs of a simulation cannot differ by rounding. Conversions that divide or multiply by
+//! a float say how they round.
 
 mod data;
 mod time;

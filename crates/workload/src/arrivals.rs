@@ -72,7 +72,7 @@ pub enum ArrivalsError {
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A bursty process has no states, or a table of rates has no rows.
-    #[error("states of the arrival process = 0: must be at least 1")]
+    #[error("states or rates of the arrival process = 0: must be at least 1")]
     NoStates,
     /// The rate of a state is negative or not finite.
     #[error("state {state}: rate over mean rate = {value}: must be finite and not negative")]
@@ -97,17 +97,17 @@ pub enum ArrivalsError {
     #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
     /// The mean time for which a rate lasts is shorter than [`MIN_DWELL`]. Holds the time.
-    #[error("dwell time = {} ps: must be at least 1e8 ps (100 us)", .0.as_ps())]
+    #[error("dwell time = {} us: must be at least 100 us", .0.as_us_f64())]
     Dwell(Time),
     /// A given time is before the one that precedes it.
-    #[error("arrival {index} = {} ps: must not be before {} ps, the time of the arrival before it",
-        .at.as_ps(), .previous.as_ps())]
+    #[error("time {index} = {} us: must be at least {} us, the time before it in the list",
+        .at.as_us_f64(), .previous.as_us_f64())]
     Order {
-        /// The index of the arrival, counted from 0.
+        /// The index of the arrival or rate, counted from 0.
         index: usize,
-        /// The time of this arrival.
+        /// The time of this arrival or rate.
         at: Time,
-        /// The time of the arrival before it.
+        /// The time before it in the list.
         previous: Time,
     },
 }
@@ -295,7 +295,7 @@ impl RateTable {
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`] for a rate outside 0 to [`MAX_RATE_RPS`], or a last rate below
-    /// [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that do not increase;
+    /// [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that decrease;
     /// [`ArrivalsError::NoStates`] without rates.
     pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
         let wrong = rows

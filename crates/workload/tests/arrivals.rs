@@ -193,7 +193,7 @@ fn a_trace_is_repeated_and_then_ends() {
     let error = Arrivals::from_trace([3, 2].map(Time::from_ns).to_vec()).expect_err("back in time");
     assert_eq!(
         error.to_string(),
-        "arrival 1 = 2000 ps: must not be before 3000 ps, the time of the arrival before it"
+        "time 1 = 0.002 us: must be at least 0.003 us, the time before it in the list"
     );
 }
 
@@ -248,7 +248,7 @@ fn modulations_that_are_none_are_refused() {
     let short = Modulation::alibaba(Time::from_ns(99_999)).expect_err("too short");
     assert_eq!(
         short.to_string(),
-        "dwell time = 99999000 ps: must be at least 1e8 ps (100 us)"
+        "dwell time = 99.999 us: must be at least 100 us"
     );
 }
 

@@ -307,7 +307,7 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
 
 
 def kernel_requests(service: Service) -> tuple[float, list[dict[str, Any]]]:
-    """Return C, in cycles per second, and the kernels as the native model takes them.
+    """Return the host's cycles per second (C), and the kernels as dicts for the native model.
 
     Ranges are at their central value. Raises InputError for a value of the wrong type.
     """

@@ -46,14 +46,14 @@ _Result = TypeVar("_Result")
 
 
 class Offloaded(Generic[_Given, _Result]):
-    """A function whose tax operations are recorded, made by :func:`offload`."""
+    """A function decorated with :func:`offload`, which records the tax operations of each call."""
 
     def __init__(
         self, function: Callable[_Given, _Result], marks: Mapping[Callable[..., object], str]
     ) -> None:
         """Wrap `function`. Raises InputError as :func:`offload` does."""
         if not isinstance(function, FunctionType):
-            raise refused("offload", function, "must be a function in Python")
+            raise refused("offload", function, "must be a function defined with def")
         for mark, accelerator in marks.items():
             if not callable(mark):
                 raise refused("marks", mark, "must be functions, each with an accelerator")

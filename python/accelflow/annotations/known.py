@@ -71,10 +71,10 @@ _CARRIES_OVER: Final = frozenset(
 
 
 def names_of(function: object) -> Iterator[str]:
-    """Yield the names by which the tables may list `function`, the closest first.
+    """Yield the names under which :data:`TAX_CALLS` may list `function`.
 
-    A function is ``PACKAGE.NAME``. A method is ``PACKAGE.CLASS.NAME``, for its class and each base
-    class.
+    A function is ``PACKAGE.NAME``. A method is ``PACKAGE.CLASS.NAME``, first for its own class,
+    then for each base class.
     """
     name = getattr(function, "__name__", None)
     if not isinstance(name, str):

@@ -24,7 +24,9 @@ class Operation:
     `accelerator` is the one that could do it, `call` the called function's name, and `time_ns` the
     call's time. `follows` is the index of the operation whose output is this one's input; None for
     other data. `of_argument` is true if the input is an argument of the recorded function, and
-    `is_result` if the output is its result. Sizes are 0 for values without bytes, such as a dict.
+    `is_result` if the output is its result. The input is the first positional argument, or the
+    object of a method. Sizes are 0 for values without bytes, such as a dict. A checksum passes its
+    input on.
     """
 
     accelerator: str

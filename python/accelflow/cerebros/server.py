@@ -157,7 +157,7 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     """
     own = service.request() if isinstance(service, OwnService) else None
     if not isinstance(service, str | OwnService):
-        raise refused("service", service, known=SERVICES)
+        raise refused("service", service, f"must be one of {', '.join(SERVICES)}, or an OwnService")
     if not isinstance(load, Load | None):
         raise refused("load", load, "must be a Load")
     changes = checked("cerebros", parameters or {})

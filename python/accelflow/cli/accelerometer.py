@@ -100,7 +100,8 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--bodies",
     is_flag=True,
-    help="With --measure: the software of the nine accelerators, not the processor's instructions.",
+    help="With --measure: measure the software of the nine accelerators, not the processor's"
+    " instructions.",
 )
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option(
@@ -116,7 +117,7 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(model.THREADINGS),
     default="sync",
     show_default=True,
-    help="With --recording: threading of the offloads.",
+    help="With --recording: what the calling thread does during an offload.",
 )
 @click.option(
     "--acceleration",

@@ -76,7 +76,7 @@ def _number(name: str, meaning: str) -> Callable[[_Command], _Command]:
     type=click.Choice(shaping.UNITS),
     default="bytes",
     show_default=True,
-    help="What a token pays for.",
+    help="What one token stands for: a byte or an operation.",
 )
 @AS_JSON
 def shape(as_json: bool, **registers: Any) -> None:

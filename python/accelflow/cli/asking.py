@@ -133,6 +133,6 @@ _OPTIONS: Final = (
         type=int,
         default=_DEFAULT.seed,
         show_default=True,
-        help="Seed of everything random.",
+        help="Seed of all random numbers.",
     ),
 )

@@ -307,7 +307,12 @@ _ROLES: Final = {"input": "in", "fit": "fit"}
     show_default=True,
     help="Requests of each run; those of USR have ten times as many.",
 )
-@click.option("--seed", default=1, show_default=True, help="First seed of arrivals and functions.")
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    help="First seed of arrivals and of the choice of functions.",
+)
 @click.option(
     "--replications",
     default=model.REPLICATIONS,

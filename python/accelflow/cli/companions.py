@@ -33,8 +33,8 @@ _DEFAULT: Final = Path("out") / "companions"
     "directory",
     type=WRITTEN_FOLDER,
     metavar="DIR",
-    help=f"Folder for the results [{_DEFAULT}/PAPER]. Results of another paper or seed are kept;"
-    " the new files then get the next free number.",
+    help=f"Folder for the results [{_DEFAULT}/PAPER]. Files of another paper, seed or precision are"
+    f" kept, and the new ones numbered; {_TOGETHER} overwrites its files.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="First seed.")
 @click.option(

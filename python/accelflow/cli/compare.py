@@ -214,7 +214,8 @@ _DEFAULT = simulation.Scenario()
     type=click.IntRange(1, comparing.MAX_SEEDS),
     default=1,
     show_default=True,
-    help="Number of seeds, from --seed on; results are means with 95 % confidence intervals.",
+    help="Number of seeds, from --seed on. With several, results are means with 95 % confidence"
+    " intervals, and counts are sums.",
 )
 @click.option(
     "--threads",
@@ -410,7 +411,8 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
     base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
     if not scenario_file and context.params["workload"] is None:
         names = ", ".join(simulation.WORKLOADS)
-        raise refused("WORKLOAD", LEFT_OUT, f"must be one of {names}, or be set by --scenario FILE")
+        allowed = f"must be one of {names}, or a workload's file, or be set by --scenario FILE"
+        raise refused("WORKLOAD", LEFT_OUT, allowed)
     fields = {field.name for field in dataclasses.fields(simulation.Scenario)}
     typed = {
         name: value

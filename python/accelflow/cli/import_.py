@@ -343,7 +343,8 @@ def _spans(command: _Command) -> _Command:
             "--shapes",
             type=int,
             metavar="NUMBER",
-            help="The most services that one operation of the spans becomes. Default: 3.",
+            help="Largest number of services made from one operation: one for each call pattern,"
+            " the most frequent first. Default: 3.",
         ),
         click.option(
             "--waits",

@@ -69,7 +69,8 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     "directory",
     type=WRITTEN_FOLDER,
     metavar="DIR",
-    help="Write pictures into DIR: Figs. 1 to 10 of the paper, and 16 to 18 for several FILES.",
+    help="Write pictures into DIR, in the form of Accelerometer's Figs. 1 to 10, and 16 to 18 for"
+    " several FILES.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."

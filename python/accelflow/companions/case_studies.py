@@ -265,8 +265,9 @@ def _production(case: str, share: float, measured: float) -> dict[str, float]:
 
 
 def paying_compressions() -> list[tuple[str, float, float]]:
-    """Return Feed1's off-chip compressions that pay: threading, break-even bytes, and share.
+    """Return from which size on Feed1's off-chip compressions gain, for each threading design.
 
+    A row has the threading, that size in bytes, and the share of compressions that are larger.
     The paper prints the size and the share for Sync. The others follow from Table 7: the share from
     the numbers of offloads, and the size from its costs by equations (4) and (7).
     """

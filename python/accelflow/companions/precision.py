@@ -30,10 +30,11 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The requested precision: half of each number's 95 % interval, as a share of the number.
+    """The requested precision of the figures of each section.
 
-    With a `share`, a section gets seeds until all its figures are as precise, at most
-    `most_seeds`. Without one it gets its own number of seeds.
+    `share` is the largest allowed half of a 95 % interval, relative to the larger of our number and
+    the paper's. A section gets more seeds until all its figures reach it, `most_seeds` at most. If
+    None, it gets its default number of seeds.
     """
 
     share: float | None = None
@@ -42,7 +43,7 @@ class Precision:
     def __post_init__(self) -> None:
         """Raise InputError for a share outside of 0.1 % to 50 %, or a bound on seeds below 2."""
         if self.share is not None and not 0.001 <= self.share <= 0.5:
-            raise refused("precision", self.share, "must be a share from 0.001 to 0.5")
+            raise refused("share", self.share, "must be from 0.001 to 0.5")
         whole_number("most_seeds", self.most_seeds, 2, 1_000)
 
 

@@ -77,7 +77,7 @@ def table(findings: Sequence[Finding]) -> list[str]:
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """Return a table of those `findings` that no paper reports, followed by an empty line."""
+    """Return a table of `findings` without the paper's columns, followed by an empty line."""
     rows = [[text.replace("*", "\\*") for text in own_cells(finding)] for finding in findings]
     return markdown_table(OWN_COLUMNS, [[f"`{key}`", *others] for key, *others in rows])
 

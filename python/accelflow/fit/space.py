@@ -43,9 +43,9 @@ class Bound:
     whole: bool = False
 
     def place(self, value: float) -> float:
-        """Return the position of `value` between the bounds, 0 to 1 on a logarithmic scale.
+        """Return the position of `value` from `low` (0) to `high` (1) on a logarithmic scale.
 
-        Values beyond an end have its position.
+        Values below `low` have 0, values above `high` have 1.
         """
         inside = min(max(value, self.low), self.high)
         return math.log(inside / self.low) / math.log(self.high / self.low)
@@ -155,8 +155,8 @@ class Place:
 class Optimiser:
     """CMA-ES over numbers and choices (CatCMA with margin), from the package ``cmaes``.
 
-    It proposes a generation of points and receives their distances, which must be finite. Equal
-    seeds and distances give equal points.
+    It proposes a generation of points and receives their distances from the paper, which it
+    minimises and which must be finite. Equal seeds and distances give equal points.
     """
 
     def __init__(self, free: Sequence[Bound], start: Mapping[str, Value], seed: int) -> None:

@@ -162,7 +162,8 @@ def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Ar
 
     A table has a column of times, and may have a column of counts or rates. The column's name
     declares the unit of times (``time_ms``). Times may be in any order. Raises InputError for
-    tables without such columns, with unknown units, or without a usable row.
+    tables without such columns or without a usable row, and for options that are not allowed or
+    contradict the table.
     """
     if options.window_s is not None and not 1e-9 <= options.window_s <= 1e9:
         raise refused("--window", options.window_s, "must be from 1e-9 to 1e9 seconds")
@@ -219,7 +220,7 @@ class _Reader:
             raise refused(
                 f"{table.path}:1: column",
                 name,
-                f"must declare its unit, such as {name}_s; or set --unit {', '.join(UNITS)}",
+                f"must declare its unit, such as {name}_s; or set --unit to {', '.join(UNITS)}",
             )
         counts, rates = table.find(*_COUNTS), table.find(*_RATES)
         self.scale = 1.0
@@ -254,7 +255,7 @@ class _Reader:
         raise refused(
             f"{self.table.path}:1: columns",
             there,
-            "must have times: time_s, time_ms, time_us or timestamp, or --column NAME",
+            "must include times, such as time_s, time_ms or timestamp; or name them with --column",
         )
 
     def read(self) -> None:

@@ -89,7 +89,10 @@ class Invocations:
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """Return the invocations of `function` by minute, from the first invocation of all."""
+        """Return the number of invocations of `function` in each minute that has any.
+
+        Minute 0 has the first invocation of any function.
+        """
         return {minute - self._first: n for minute, n in self._minutes[function].items()}
 
     def length(self) -> int:

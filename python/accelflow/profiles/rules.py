@@ -87,7 +87,7 @@ class Rules:
         return cls(tables["leaf"], tables["functionality"], tables["dispatcher"], parts)
 
     def leaf_of(self, frames: Sequence[str]) -> str:
-        """Return the category of the innermost of `frames`, which is the last."""
+        """Return the leaf category of the innermost (last) frame; ``other`` if no rule matches."""
         return _category(self.leaf, frames[-1]) or OTHER
 
     def part_of(self, leaf: str, frames: Sequence[str]) -> str:

@@ -64,7 +64,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def to_json(found: Readings) -> str:
-    """Return the results under all readings as JSON text; equal results give equal bytes."""
+    """Return the results under each reading of the paper as JSON; equal results, equal bytes."""
     content = {
         "schema": SCHEMA,
         "budget": found.budget.name,

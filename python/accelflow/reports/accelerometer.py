@@ -33,8 +33,8 @@ def accelerometer_page(
     """Return the page of `result` (schema ``accelflow.accelerometer/1``) for a service.
 
     `settings` are the inputs by name, and `command` is the command that repeats it. A ``decision``
-    in the result is shown with its alternatives and SLO. `sought` is the sentence on the input that
-    reaches a goal.
+    in the result is shown with its alternatives and SLO. `sought` is a sentence that says from
+    which value of an input on a goal is reached.
     """
     decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])

@@ -25,9 +25,9 @@ _OF_REQUEST: Final = {
 
 
 def designs_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page of Cerebros's designs in closed form (schema ``accelflow.cerebros/1``).
+    """Return the page of the analytic model's results for Cerebros's designs.
 
-    `command` is the command that repeats it.
+    `result` has schema ``accelflow.cerebros/1``. `command` is the command that repeats it.
     """
     designs = result["designs"]
     best = max(designs, key=lambda row: row["speedup_ratio"])

@@ -146,8 +146,9 @@ class Check:
 class Plot:
     """The picture of an experiment.
 
-    `form` is one of :data:`PLOTS`. It shows `measures`, with the axis titles `x` and `y` (`log`: a
-    logarithmic axis), at a width of `width_in` inches. `star` is a measure that is drawn as stars.
+    `form` is one of :data:`PLOTS`. It shows `measures`, with the axis titles `x` and `y`, at a
+    width of `width_in` inches. `log` makes the y axis logarithmic. `star` is a measure that is
+    drawn as stars.
     """
 
     form: str

@@ -75,7 +75,7 @@ class ExperimentResult:
 
     @property
     def own(self) -> bool:
-        """Whether its figures are of a user's workload, for which the paper has no figures."""
+        """Whether it has figures of a user's workload, for which the paper has none."""
         return any(finding.paper is None for finding in self.findings)
 
     @property

@@ -23,7 +23,7 @@ __all__ = ["markdown"]
 
 
 def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
-    """Return the page as Markdown; equal results give equal text."""
+    """Return ``comparison.md``, our figures beside the paper's; equal results give equal text."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     body = [
         *largest(findings),

@@ -67,7 +67,9 @@ def _check(reason: Reason, place: str, row: str) -> None:
         raise InputError(f"{place}: proofs: {error}") from error
     for implied in reason.implied:
         if proof(implied).kind != IMPLIED:
-            raise refused(f"{place}: implied", implied, "must be a proof that gives a value")
+            raise refused(
+                f"{place}: implied", implied, "must be a proof of a figure that is not printed"
+            )
     if reason.kind != "contradiction":
         return
     for named_proof in named:

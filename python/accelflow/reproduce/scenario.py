@@ -73,7 +73,7 @@ class Setting(Protocol):
     def due(self, factor: float) -> float:
         """Return the multiple of the idle response time after which a request is late.
 
-        It is `factor`, unless the setting has its own.
+        It is the setting's own multiple if it has one, else `factor`, the experiment's.
         """
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,7 +164,10 @@ class Scenario:
         )
 
     def sizes_of(self, workload: str) -> str:
-        """Return the payload sizes of `workload`; SocialNetwork's own sizes apply only to it."""
+        """Return the name of the payload sizes for `workload`.
+
+        It is `sizes`, but ``fleet`` instead of ``socialnetwork`` for any other workload.
+        """
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
     def choices(self) -> dict[str, Any]:

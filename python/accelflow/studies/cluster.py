@@ -113,7 +113,9 @@ def _imported(module: str, package: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise AccelflowError(f"{module} is not installed: run pip install '{package}'") from error
+        raise AccelflowError(
+            f"cannot import {module} ({error}): run pip install '{package}'"
+        ) from error
 
 
 def _cluster(
@@ -333,8 +335,8 @@ class _Run:
         asked.deaths += 1
         if asked.deaths >= _MOST_DEATHS:
             raise AccelflowError(
-                f"simulation {asked.batch.keys[0]}: given up, since {asked.deaths} workers died"
-                " while running it"
+                f"the batch of simulations from {asked.batch.keys[0]} on: given up after"
+                f" {asked.deaths} failures of its workers"
             )
         if not asked.futures:
             self._submit(asked, None)

@@ -179,7 +179,7 @@ class Study:
 
     @property
     def most_simulations(self) -> int:
-        """The largest number of simulations: points times seeds; fewer if points coincide."""
+        """The number of simulations if no points coincide: points times seeds."""
         counts = {
             "list": len(self.points),
             "latin_hypercube": self.count,

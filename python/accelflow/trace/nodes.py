@@ -113,7 +113,7 @@ def tail(name: str) -> Node:
 
 
 def notify() -> Node:
-    """Return the end of a trace that notifies the core. A path without an end has this one."""
+    """Return an end of a trace that notifies the core. Paths without an explicit end get it."""
     return _native.trace_notify()
 
 

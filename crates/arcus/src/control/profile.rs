@@ -11,14 +11,14 @@ use super::route::{RouteEntry, Traffic, add};
 use super::thresholds::CONTEXT_PATTERNS;
 use crate::{Platform, PlatformError};
 
-/// The tag of a context: whether the platform can keep all promises to its flows (section 4.3, 1
+/// The tag of a context (a mix of traffic): whether the platform can keep all promises to its flows (section 4.3, 1
 /// bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// The platform can deliver all promised rates.
+    /// The load is at most what the control plane admits, so all promised rates fit.
     SloFriendly,
-    /// The platform cannot deliver all promised rates, so admission and path selection avoid the
-    /// context.
+    /// The load is above what the control plane admits, so admission and path selection avoid this
+    /// mix of traffic.
     SloViolating,
 }
 

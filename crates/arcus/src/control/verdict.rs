@@ -13,13 +13,13 @@ use crate::RunResult;
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// The run kept every promise to the flow. A mean rate counts as kept if it is at most 1 %
-    /// lower.
+    /// The run kept every promise to the flow. A mean rate may be lower by 1 %, and by at most 1 %
+    /// more for messages that are not yet counted.
     Kept,
     /// Undecided: the flow was present too briefly for a verdict.
     TooShort,
-    /// The flow got less than promised, by more than the tolerance and the messages still in
-    /// flight.
+    /// The run broke a promise to the flow: on its rate (beyond the tolerance), on the share of
+    /// periods, or on its latency.
     Below,
 }
 

@@ -1,4 +1,5 @@
-//! The paper's experiments. Their results have the keys of the paper's figures.
+//! The experiments of the ARCUS paper, and some on parts that it does not measure. Each result has a
+//! key, which joins it to the paper's figure if there is one.
 //!
 //! All use the same values of [`crate::parameters`]. An experiment defines only its load: the
 //! flows, their paths, and the mechanism.

@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::PlatformError;
 
-/// The time for which a message keeps an accelerator busy, by its size.
+/// How long a message keeps an accelerator busy, as a function of the message's size.
 ///
-/// Rates are non-linear in the size (section 5.3.1, Fig. 7(a): three types of curve, without
-/// printed values).
+/// The ARCUS paper (section 5.3.1, Fig. 7(a)) shows three types of curve, but prints no values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
     /// A fixed time per message plus a time per byte. The rate rises steeply with the size at first
@@ -29,8 +28,8 @@ pub enum Curve {
         /// The rate for messages of whole blocks.
         peak: Bandwidth,
     },
-    /// Measured pairs of a message size and its time: linear between them, proportional to the size
-    /// beyond the last. The figure's ad hoc type.
+    /// Measured pairs of a message size and its time: constant below the first, linear between them,
+    /// proportional to the size beyond the last. The figure's ad hoc type.
     Points(Vec<(Bytes, Time)>),
 }
 

@@ -110,7 +110,7 @@ fn known_accelerators(file: &PlanFile) -> Result<Vec<String>, PlanError> {
             PlanError::of([&place[..], &keys(&[field])].concat(), refusal)
         };
         if known.contains(&own.name) {
-            let allowed = "must differ from the names of other accelerators";
+            let allowed = "must differ from built-in accelerators and from those before it";
             let name = accelflow_parameters::quoted(&own.name);
             return Err(refuse(
                 "name",

@@ -1,5 +1,5 @@
-//! Any bytes are read as an HTTP message, or are refused and leave the job unchanged. The body of a message that
-//! is read can be sent again.
+//! Fuzz target of the HTTP reader: it reads or refuses any bytes, and a refusal leaves the message
+//! unchanged. The body of a message that it reads survives being sent again.
 
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::thrift::Schema;

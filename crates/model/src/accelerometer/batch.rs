@@ -211,8 +211,8 @@ impl Sweep {
 pub struct BreakEven {
     /// C_b: the cycles of the host per byte, `cycles_per_byte`.
     pub cycles_per_byte: Column,
-    /// beta: the exponent of the size in the host's cycles, `complexity_exponent`; 1 if they are
-    /// linear in the size.
+    /// beta (`complexity_exponent`): the host's cycles grow with this power of the size; 1 means
+    /// linearly.
     pub complexity: Column,
     /// The part of L that grows with the size, in cycles per byte, `transfer_cycles_per_byte`.
     pub transfer_per_byte: Column,

@@ -384,8 +384,8 @@ fn keep_relation(
     }
 }
 
-/// The value that the share `quantile` (0 to 1) of the increasing list `sorted` does not exceed,
-/// interpolated linearly; `None` for an empty list.
+/// Returns the quantile `quantile` (clamped to 0 to 1) of the ascending list `sorted`, interpolated
+/// linearly; `None` for an empty list.
 pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let place = quantile.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
     let (low, part) = (place.floor() as usize, place.fract());

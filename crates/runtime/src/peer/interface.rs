@@ -1,4 +1,4 @@
-//! The interface of peers to executions.
+//! The trait `Peer`: what a run of traces needs from the other ends of its connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -144,7 +144,8 @@ pub enum CallError {
         /// The place and the reason of the trace's failure.
         failure: Box<Failure>,
     },
-    /// The service sent a malformed message or unsolicited data.
+    /// The service sent a malformed message or unsolicited data, or the client could not run the
+    /// trace that receives the response.
     #[error("{address}: malformed response: {error}")]
     Malformed {
         /// The address of the service.

@@ -115,9 +115,12 @@ pub enum FitFault {
         /// The accelerators that messages of this connection need, in order.
         order: String,
     },
-    /// A change of format, or a compression (its name), is at a place where the payload is not
-    /// application data.
-    #[error("{0}: must be at a place where the payload is application data")]
+    /// A change of format, a compression or a custom accelerator (its name) is at a place where the
+    /// payload is not application data.
+    #[error(
+        "{0}: must come after the layers of a received message are removed, and before those of a \
+         sent one are added"
+    )]
     NotData(String),
     /// A compression, by this accelerator, is at a place where the payload is not the serialized
     /// message. The text names the two accelerators between which it must be.

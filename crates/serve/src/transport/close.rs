@@ -46,7 +46,7 @@ pub(crate) enum Close {
         crate::transport::tls::key_updates::ALLOWED
     )]
     KeyUpdates,
-    /// A reply could not be created.
+    /// The server itself failed to handle the connection; the reason.
     #[error("{0}")]
     Failed(String),
     /// The peer does not speak HTTP/2.

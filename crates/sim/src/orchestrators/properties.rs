@@ -71,8 +71,8 @@ pub enum CoreRequests {
     Interrupt,
     /// The core finds a task in its run queue.
     RunQueue,
-    /// The core polls a queue in memory and finds an entry. Ends of traces, and operations that the
-    /// core passes on, also use such queues.
+    /// The core polls a queue in memory and finds an entry. Such queues also report ends of traces,
+    /// and carry operations from cores to accelerators.
     SoftwareQueue,
 }
 

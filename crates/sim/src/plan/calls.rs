@@ -62,7 +62,11 @@ impl Plan {
         }
         if !(0.0..=1.0).contains(&retry.odds) {
             let place = format!("{place}.odds");
-            return Err(Refusal::number(place, retry.odds, "must be from 0 to 1"));
+            return Err(Refusal::number(
+                place,
+                retry.odds,
+                "must be a probability from 0 to 1",
+            ));
         }
         if !(1..=MAX_ATTEMPTS).contains(&retry.attempts) {
             let allowed = format!("must be a whole number from 1 to {MAX_ATTEMPTS}");

@@ -8,7 +8,7 @@ use crate::stats::Part;
 /// The hardware of a simulated server, as an [`Observer`](crate::Observer) sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerShape {
-    /// The number of the simulated server.
+    /// The index of the simulated server, from 0.
     pub server: usize,
     /// Number of cores.
     pub cores: usize,
@@ -49,7 +49,7 @@ pub struct UnitName {
 /// Something that the hardware of a simulated server did, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// The number of the server.
+    /// The index of the server, from 0.
     pub server: usize,
     /// The simulated time at which it happened.
     pub at: Time,

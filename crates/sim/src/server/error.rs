@@ -90,7 +90,7 @@ pub enum SimError {
 }
 
 impl SimError {
-    /// Returns the refusal of a parameter's value, if this is the error; else `None`.
+    /// Returns the refusal of a parameter's value for [`SimError::Config`]; else `None`.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             SimError::Config(refusal) => Some(refusal),

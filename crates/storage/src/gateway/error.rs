@@ -32,7 +32,7 @@ pub enum StoreError {
         key: String,
     },
     /// A write to a list with an item that is too large; its size in bytes.
-    #[error("item of a list = {0} bytes: must be at most {MAX_ITEM_BYTES} bytes")]
+    #[error("size of the list item = {0} bytes: must be at most {MAX_ITEM_BYTES} bytes")]
     Item(usize),
     /// A request that the settings of its collection do not allow.
     #[error(transparent)]

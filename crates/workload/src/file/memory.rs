@@ -70,7 +70,7 @@ impl Workload {
             })?;
             for (name, nodes) in parsed {
                 if TEMPLATES.iter().any(|template| template.name == name) {
-                    let allowed = "must be another name: a trace of the paper has this one";
+                    let allowed = "must not be the name of a trace: the paper has one of this name";
                     return Err(Refusal::new(place, quoted(&name), allowed));
                 }
                 found.push((index, name, nodes));

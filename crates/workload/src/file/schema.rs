@@ -1,4 +1,5 @@
-//! The JSON Schema of a workload's file, for editors and for the check of shapes.
+//! The JSON Schema of a workload's file, for editors and for checking the fields and types of
+//! a file.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

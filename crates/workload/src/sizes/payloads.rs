@@ -1,4 +1,4 @@
-//! A distribution for every message of a service, and its draws.
+//! Distributions of message sizes, one for each message of a service, and random draws from them.
 
 use std::collections::HashMap;
 use std::fmt;

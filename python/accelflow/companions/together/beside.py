@@ -62,7 +62,7 @@ def _setup(measured: Mapping[str, Any]) -> Setup:
 
 
 def workload(recording: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a workload whose services have the paths of a recording."""
+    """Return a workload with the services of a recording, and their recorded phases and chains."""
     return {
         "schema": "accelflow.workload/1",
         "name": "together",

@@ -90,7 +90,7 @@ class _Process:
                 errors="replace",
             )
         except OSError as error:
-            allowed = f"must be the program of examples/socialnetwork: {why(error)}"
+            allowed = f"must be the executable of examples/socialnetwork: {why(error)}"
             raise refused("PROGRAM", str(program), allowed) from error
 
     def __enter__(self) -> Self:

@@ -28,7 +28,10 @@ _WAITS: Final = "waits"
 
 
 def markdown(result: Mapping[str, Any], picture: str | None = None) -> str:
-    """Return the page of a result; `picture` is the file of its picture."""
+    """Return the page of `accelflow companions together` in Markdown.
+
+    `picture` is the name of its picture's file, or None.
+    """
     last = result["seed"] + result["replications"] - 1
     flood = f"{result['flood_ratio']:g}"
     lines = [

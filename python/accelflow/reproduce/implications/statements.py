@@ -52,7 +52,7 @@ def _statement(key: str, content: Mapping[str, str]) -> Statement:
         known = printed_figures()
         if f"accelflow.{row}" not in known:
             place = f"statements.toml: {key}: row"
-            raise refused(place, row, "must be the key of a figure in paper-targets.toml")
+            raise refused(place, row, "must be the key of a single number in paper-targets.toml")
         printed = known[f"accelflow.{row}"]
     else:
         printed = Decimal(content["value"])

@@ -1,4 +1,5 @@
-//! Converts messages to packets and back, and checks checksums, order and loss.
+//! Converts messages to packets and back: checks checksums, restores the order, drops duplicates, and
+//! detects loss.
 //!
 //! The wire form is a sequence of IPv4 packets without options, one after the other (link type RAW
 //! of packet captures): 20 bytes of IPv4 header (RFC 791), 20 bytes of TCP header (RFC 9293,

@@ -43,7 +43,8 @@ impl CipherSuite {
     }
 }
 
-/// The record keys of both directions of a connection.
+/// One end of a TLS connection: the record keys of both directions, and plaintext that was decrypted
+/// ahead.
 #[derive(Debug)]
 pub struct TlsSession {
     /// The keys of records that this end sends.

@@ -240,12 +240,12 @@ fn check_offload(kernel: &Kernel, scenario: &Scenario, run: &Run) -> Result<(), 
         return Ok(());
     }
     let rule = format!(
-        "must be at most {most:.2e} for {} requests: the simulated clock ends after \
-         {MOST_CYCLES:.1e} cycles",
-        run.requests
+        "must be at most {most:.2e} for {} requests with {} kernels each: the simulated clock ends \
+         after {MOST_CYCLES:.1e} cycles",
+        run.requests, run.kernels_per_request
     );
     Err(Refusal::number(
-        "cycles of an offload (setup, transfer, wait, work)",
+        "cycles of an offload (setup, transfer, switches, wait, work)",
         cycles,
         rule,
     ))

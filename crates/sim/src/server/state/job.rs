@@ -100,7 +100,8 @@ pub(crate) struct NextStep {
     pub meets: bool,
     /// The job's place among the arms of a join.
     pub join_arm: Option<JoinArm>,
-    /// Whether a tail led to the trace without a message: the trace then sends an error response.
+    /// Whether the trace, reached by a tail, begins at once instead of waiting for a message. It then
+    /// sends an error response.
     pub error: bool,
 }
 

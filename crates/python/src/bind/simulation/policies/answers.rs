@@ -1,4 +1,5 @@
-//! Answers of policies: `Decision`, `ManagerVisit` and `Properties` of `accelflow.policies`.
+//! Converts what policies return (`Decision`, `ManagerVisit` and `Properties` of
+//! `accelflow.policies`) between Rust and Python.
 
 use accelflow_parameters::{Refusal, any_of};
 use accelflow_sim::config::DispatchPolicy;
