@@ -11,8 +11,8 @@ use super::route::{RouteEntry, Traffic, add};
 use super::thresholds::CONTEXT_PATTERNS;
 use crate::{Platform, PlatformError};
 
-/// The tag of a context (a mix of traffic): whether the platform can keep all promises to its flows (section 4.3, 1
-/// bit).
+/// The tag of a context (a mix of traffic): whether the platform can keep all promises to its flows
+/// (section 4.3, 1 bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// The load is at most what the control plane admits, so all promised rates fit.
