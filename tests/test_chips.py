@@ -130,6 +130,11 @@ def test_bad_chips_are_refused(chips: Any, words: str) -> None:
         simulation.check(small(chips=chips))
 
 
+def test_an_empty_name_is_no_file() -> None:
+    with pytest.raises(InputError, match=r"chip = '': must be a file, or one of .*paper"):
+        find_chip("")
+
+
 def test_tables_and_files_have_the_chip() -> None:
     chips = {"a": {}, "b": {"accelerator.TCP.instances": 0}}
     comparison = Comparison.from_dict(simulation.run(small(chips=chips)))

@@ -32,7 +32,8 @@ def find_chip(place: str) -> Chip:
     known = [chip.name for chip in packaged()]
     if place in known and not Path(place).exists():
         return packaged()[known.index(place)]
-    if Path(place).suffix or Path(place).exists() or "/" in place:
+    # An empty path is the working directory.
+    if place and (Path(place).suffix or Path(place).exists() or "/" in place):
         return read_chip(place)
     raise refused("chip", place, f"must be a file, or one of {', '.join(known)}", known)
 
