@@ -503,7 +503,7 @@ def test_what_a_live_measurement_refuses(tmp_path: Path) -> None:
         live.measure(tmp_path / "none", rounds=1)
     with pytest.raises(InputError, match=r"seconds = 0: must be a number from 0\.5 to 60"):
         live.measure(tmp_path / "none", seconds=0)
-    with pytest.raises(InputError, match=r"none': must be the program of .*: No such file or"):
+    with pytest.raises(InputError, match=r"none': must be the executable of .*: No such file or"):
         live.measure(tmp_path / "none")
     other = Path(shutil.which("echo") or "echo")
     with pytest.raises(InputError, match=r"echo': must be the program of .*; it printed "):

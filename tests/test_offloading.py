@@ -381,8 +381,8 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         simulate(INFERENCE, Run(seeds=0))
     for run, message in (
         (Run(threads=-1), "threads = -1: must be a whole number from 1 to 1000000"),
-        (Run(load_ratio=math.nan), "load_ratio = nan: must be a finite number"),
-        (Run(load_ratio=math.inf), "load_ratio = inf: must be a finite number"),
+        (Run(load_ratio=math.nan), "load_ratio = NaN: must be a number from 1e-12"),
+        (Run(load_ratio=math.inf), "load_ratio = inf: must be a number from 1e-12"),
     ):
         with pytest.raises(InputError, match=message):
             simulate(INFERENCE, run)

@@ -92,7 +92,10 @@ def test_a_call_without_memory_may_be_repeated(interface: Path) -> None:
     [
         (lambda: Execution(rpc=RpcProcessor(arena_bytes=0)), "arena_bytes = 0: must be a whole"),
         (lambda: Execution(rpc=RpcProcessor(reservation_ratio=0)), "reservation_ratio = 0"),
-        (lambda: Execution(rpc=RpcProcessor(patience_s=-1.0)), "patience_s = -1.0: must be from 0"),
+        (
+            lambda: Execution(rpc=RpcProcessor(patience_s=-1.0)),
+            "patience_s = -1: must be a number from 0",
+        ),
         (lambda: Execution(rpc=RpcProcessor(split_schema=1)), "split_schema = 1: must be True"),  # type: ignore[arg-type]
         (lambda: Execution(rpc=True), "rpc = True: must be an RpcProcessor"),  # type: ignore[arg-type]
         (lambda: Execution(steering=Steering(function_map_depth=0)), "function_map_depth = 0"),

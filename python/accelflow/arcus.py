@@ -23,7 +23,7 @@ from accelflow.errors import (
     whole_number,
 )
 from accelflow.findings import TOLERANCE, Reported, notes, reasons, targets
-from accelflow.plans import STORAGE, plan_json, plans_place, read_json, read_toml
+from accelflow.plans import STORAGE, PlanError, plan_json, plans_place, read_json, read_toml
 
 __all__ = [
     "CLOCK_MHZ",
@@ -305,7 +305,7 @@ def _engine(call: Callable[..., str], *arguments: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(call(*arguments))
     except AccelflowError as error:
-        raise InputError.of(error) from error
+        raise PlanError(str(error)) from error
     return found
 
 
