@@ -127,7 +127,10 @@ class Limits:
         check_numbers("server", self, always)
 
     def resolved(self) -> Self:
-        """Return a copy with defaults in place of None: 2 and 4 times `max_message_bytes`."""
+        """Return a copy with numbers instead of None.
+
+        `max_value_bytes` is then 2 times and `max_unsent_bytes` 4 times `max_message_bytes`.
+        """
         values, unsent = self.max_value_bytes, self.max_unsent_bytes
         return replace(
             self,

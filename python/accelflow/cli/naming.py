@@ -208,7 +208,7 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
 def file_once(
     *names: str, text: str, metavar: str = "FILE", kind: click.Path[Path] = _FILE
 ) -> Callable[[Any], Any]:
-    """Return an option for the path of one file. Its value is None if the option is left out.
+    """Return an option that takes the path of one file; None if users leave it out.
 
     `names` are those of the option, and `text` is its help.
     """

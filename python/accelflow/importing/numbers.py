@@ -23,7 +23,7 @@ SHARES: Final = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
 def number(text: str) -> float | None:
-    """Return the number in `text`; None if there is none, or one beyond 1e18 either way."""
+    """Return the number in `text`; None if it is not a number from -1e18 to 1e18."""
     try:
         value = float(text)
     except ValueError:

@@ -57,23 +57,34 @@ pub const LATENCY_THREAD_SWITCHES: Parameter = Parameter {
 };
 
 /// o0: the cycles to prepare an offload.
-pub const SETUP_CYCLES: Parameter = cost("setup_cycles", "cycles", "o0 of the paper's Table 5.");
+pub const SETUP_CYCLES: Parameter = cost(
+    "setup_cycles",
+    "cycles",
+    "o0 in the paper's Table 5. Files state the costs that an offload has.",
+);
 /// The part of L, the cycles to move an offload, that does not depend on its size.
-pub const TRANSFER_CYCLES: Parameter =
-    cost("transfer_cycles", "cycles", "L of the paper's Table 5.");
+pub const TRANSFER_CYCLES: Parameter = cost(
+    "transfer_cycles",
+    "cycles",
+    "L in the paper's Table 5, the part that is independent of the size.",
+);
 /// The part of L for each byte.
 pub const TRANSFER_CYCLES_PER_BYTE: Parameter = cost(
     "transfer_cycles_per_byte",
     "cycles/B",
-    "L of an interface that is not pipelined.",
+    "L in the paper's Table 5, the part that is proportional to the size.",
 );
 /// Q: the mean wait of an offload in the accelerator's queue.
-pub const QUEUE_CYCLES: Parameter = cost("queue_cycles", "cycles", "Q of the paper's Table 5.");
+pub const QUEUE_CYCLES: Parameter = cost(
+    "queue_cycles",
+    "cycles",
+    "Q in the paper's Table 5. Without a wait, the accelerator is always free.",
+);
 /// o1: the cycles of a thread switch.
 pub const THREAD_SWITCH_CYCLES: Parameter = cost(
     "thread_switch_cycles",
     "cycles",
-    "o1 of the paper's Table 5.",
+    "o1 in the paper's Table 5. Only designs that switch threads pay it.",
 );
 
 /// beta: the exponent of the size in the host's cycles.
@@ -214,7 +225,7 @@ const fn cost(key: &'static str, unit: &'static str, why: &'static str) -> Param
         kind: Kind::number(0.0, MOST_CYCLES),
         default: 0.0,
         provenance: Provenance::Assumed,
-        source: "a cost that a file leaves out is none",
+        source: "no source",
         why,
     }
 }

@@ -119,7 +119,7 @@ const ROWS: &[Row<PoolSettings>] = &[
             default: 64.0,
             provenance: Provenance::Assumed,
             source: "no source",
-            why: "As many as the queue has.",
+            why: "The overflow area is as large as the input queue.",
         },
         get: |settings| settings.overflow_entries as f64,
         set: |settings, value| settings.overflow_entries = value as usize,

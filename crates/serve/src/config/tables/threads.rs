@@ -167,7 +167,7 @@ pub(super) const ARENA: &[Row<ArenaSettings>] = &[
             kind: Kind::number(0.0, MAX_TIME_LIMIT.as_secs() as f64),
             default: 0.0,
             provenance: Provenance::Paper,
-            source: "Cerebros, section 4.1: clients retry",
+            source: "Cerebros, section 4.1: a reservation that fails returns a NACK",
             why: "",
         },
         get: |arena| arena.patience.as_secs_f64(),
