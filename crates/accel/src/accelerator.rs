@@ -10,10 +10,10 @@ use crate::job::Job;
 ///
 /// Contract:
 /// - `run` reads `job.bytes` and the fields of the job that its type documents, and replaces
-///   `job.bytes` by its output. LdB leaves the bytes alone and sets `job.core`.
+///   `job.bytes` by its output. LdB leaves the bytes unchanged and sets `job.core`.
 /// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
 ///   in the paper's Listing 2): outputs are built separately and swapped in at the end.
-/// - No input makes it panic or allocate beyond its [`Limits`](crate::Limits).
+/// - No input makes the accelerator panic, or allocate memory beyond its [`Limits`](crate::Limits).
 /// - The result depends only on the job and the accelerator's settings. Instances keep scratch
 ///   memory between jobs, but no later job can see its contents; only LdB has state (its policy).
 pub trait Accelerator: Send {
@@ -21,9 +21,13 @@ pub trait Accelerator: Send {
     fn kind(&self) -> Accel;
 
     /// Processes one job (a message): replaces its bytes by the output.
+    ///
+    /// # Errors
+    /// The error of the accelerator. The job is then unchanged.
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError>;
 
     /// Frees the working memory that may hold data of earlier jobs, such as a compression context.
-    /// Called before a job of another tenant. Bodies without such memory do nothing.
+    /// Callers call this method before a job of another tenant. Accelerators without such memory do
+    /// nothing.
     fn forget(&mut self) {}
 }

@@ -1,4 +1,4 @@
-//! A limit on the number and memory of the values of one message.
+//! A limit on the number of values in one message, and on their memory.
 
 use crate::error::AccelError;
 use crate::limits::Limits;

@@ -1,14 +1,14 @@
-//! The kind of message of a payload.
+//! The kind of a message: Thrift, gRPC, storage or HTTP.
 
 use crate::protocols::grpc::GrpcCall;
 use crate::protocols::http::HttpCall;
 use crate::protocols::storage::StorageCall;
 use crate::protocols::thrift::ThriftCall;
 
-/// The kind of a message, which determines what RPC, Ser and Dser read and write.
+/// The kind and the header of a message, which determine what RPC, Ser and Dser read and write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Call {
-    /// Not known yet. RPC reads it from the message header.
+    /// The kind is not known yet. RPC reads it from the header of a received Thrift message.
     #[default]
     None,
     /// A Thrift RPC message.

@@ -1,8 +1,8 @@
-//! Names and numbers of the compression methods.
+//! The compression codecs, with their names and numbers.
 
 use crate::error::AccelError;
 
-/// A compression method.
+/// A compression codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Codec {
     /// Zstandard frames (RFC 8878).
@@ -18,7 +18,7 @@ impl Codec {
     /// The compression codecs, in the order of their numbers.
     pub const ALL: [Codec; 3] = [Codec::Zstd, Codec::Snappy, Codec::Gzip];
 
-    /// The method's name in JSON envelopes and HTTP headers.
+    /// Returns the codec's name in JSON envelopes and HTTP headers.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Zstd => "zstd",
@@ -27,8 +27,8 @@ impl Codec {
         }
     }
 
-    /// The number of the method in the compression envelope of Thrift messages: 1 for Zstandard, 2
-    /// for Snappy, 3 for gzip.
+    /// Returns the number of the codec in the compression envelope of Thrift messages: 1 for
+    /// Zstandard, 2 for Snappy, 3 for gzip.
     pub const fn number(self) -> u8 {
         match self {
             Codec::Zstd => 1,
@@ -37,7 +37,7 @@ impl Codec {
         }
     }
 
-    /// The method with a given number.
+    /// Returns the codec with the number `number` in the compression envelope of Thrift messages.
     ///
     /// # Errors
     /// `unknown_codec` for a number outside 1 to 3.
@@ -50,7 +50,7 @@ impl Codec {
         })
     }
 
-    /// The method with a given name.
+    /// Returns the codec called `name`.
     ///
     /// # Errors
     /// `unknown_codec` for a name other than `zstd`, `snappy` and `gzip`.
@@ -61,7 +61,7 @@ impl Codec {
         })
     }
 
-    /// Creates the error for data that this method's library rejects, with the library's message.
+    /// Creates the error for data that this codec's library rejects, with the library's message.
     pub(crate) fn corrupt(self, why: impl std::fmt::Display) -> AccelError {
         AccelError::CorruptData {
             codec: self.name(),

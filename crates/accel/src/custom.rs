@@ -12,11 +12,11 @@ use crate::limits::Limits;
 
 /// The implementation (body) of a custom accelerator: it processes the bytes of a message.
 ///
-/// Its output takes effect only if all of it conforms to the declaration. Otherwise, and after an
-/// error or a panic, the message is unchanged, so that a core can take over.
+/// The output takes effect only if all of it conforms to the accelerator's declaration. Otherwise,
+/// and after an error or a panic, the message is unchanged, so that a core can take over.
 pub trait CustomBody: Send {
-    /// The declaration of the accelerator in the library of traces: name, formats, direction and
-    /// facts.
+    /// Returns the declaration of the accelerator in the library of traces: name, formats,
+    /// direction and facts.
     fn kind(&self) -> &Kind;
 
     /// Processes one message.
@@ -44,7 +44,7 @@ pub struct Input<'j> {
 pub struct Output {
     /// The new payload and its format; `None` leaves both unchanged.
     pub payload: Option<(Vec<u8>, Format)>,
-    /// The facts for branches: exactly those that the accelerator's declaration lists.
+    /// The facts for branches of the trace: exactly those that the accelerator's declaration lists.
     pub facts: Vec<(String, Fact)>,
 }
 
@@ -67,8 +67,8 @@ impl Fact {
 }
 
 impl AccelError {
-    /// Creates the error of the custom accelerator `name` for a message that it cannot process,
-    /// with the reason `why`.
+    /// Creates the error `body_failed` of the custom accelerator `name`, which cannot process a
+    /// message because of `why`.
     pub fn custom(name: &str, why: impl ToString) -> AccelError {
         AccelError::Custom {
             name: name.to_owned(),
@@ -77,8 +77,8 @@ impl AccelError {
         }
     }
 
-    /// Creates the error for a call of the custom accelerator `kind`, for which no body is
-    /// registered.
+    /// Creates the error `no_body` for a call of the custom accelerator `kind`, for which no body
+    /// is registered.
     pub fn no_body(kind: &Kind) -> AccelError {
         AccelError::Custom {
             name: kind.name().to_owned(),

@@ -1,4 +1,4 @@
-//! All nine software bodies from one set of settings.
+//! The ensemble: the bodies of all accelerators, created from one set of settings.
 
 use std::sync::Arc;
 
@@ -21,29 +21,30 @@ use crate::limits::Limits;
 use crate::protocols::thrift::{FunctionSet, Schema};
 use crate::transform;
 
-/// The settings of an [`Ensemble`]'s software bodies, its implementations of accelerators.
+/// The settings of the software bodies (implementations of accelerators) of an [`Ensemble`].
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Limits on the messages that the accelerators process.
     pub limits: Limits,
     /// The Thrift interface whose functions RPC, Ser and Dser know.
     pub schema: Arc<Schema>,
-    /// The compression method of the accelerator Cmp.
+    /// The codec of the compression accelerator Cmp. A gRPC call with a codec of its own takes
+    /// precedence.
     pub codec: Codec,
-    /// The Zstandard level, 1 to 22.
+    /// The Zstandard level of Cmp, 1 (fastest) to 22.
     pub level: i32,
     /// The functions whose arguments Dser delivers as records (checked messages in their wire form)
-    /// instead of JSON text. In the schema of a gRPC service, they are the methods with these
-    /// indices.
+    /// instead of JSON text. For a gRPC service, the set has the indices of methods in the
+    /// service's schema.
     pub records: FunctionSet,
     /// Whether Dser stores the byte offsets of containers and structs with each Thrift record, so
-    /// that an application can skip parts that it does not read. This is the per-message half of
-    /// Cerebros's split schema (MICRO 2021, section 4.3). Default false.
+    /// that an application can skip parts that it does not read. The offsets are the per-message
+    /// half of Cerebros's split schema (MICRO 2021, section 4.3). Default false.
     pub split_schema: bool,
 }
 
 impl Default for Settings {
-    /// The SocialNetwork interface, Zstandard at [`DEFAULT_LEVEL`], default limits.
+    /// Returns the SocialNetwork interface, Zstandard at [`DEFAULT_LEVEL`], and default limits.
     fn default() -> Settings {
         Settings {
             limits: Limits::default(),
@@ -65,8 +66,8 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// Creates the nine accelerators in software. LdB chooses among the cores of `loads` by
-    /// `policy`.
+    /// Creates an ensemble of the nine accelerators in software, with `settings`. LdB chooses among
+    /// the cores of `loads` by `policy`.
     ///
     /// # Errors
     /// `out_of_range` for an invalid compression level.
@@ -100,11 +101,11 @@ impl Ensemble {
         })
     }
 
-    /// Creates the nine accelerators in software with default settings. LdB balances round robin
-    /// over `cores` cores.
+    /// Creates an ensemble of the nine accelerators in software, with default settings. LdB
+    /// balances round robin over `cores` cores.
     ///
     /// # Errors
-    /// None with these settings.
+    /// No error occurs with the default settings.
     pub fn with_cores(cores: usize) -> Result<Ensemble, AccelError> {
         let policy = Box::new(RoundRobin::default());
         Ensemble::software(&Settings::default(), policy, CoreLoads::idle(cores))
@@ -117,8 +118,8 @@ impl Ensemble {
         self.bodies[place] = body;
     }
 
-    /// Adds the body of a custom accelerator. It replaces a body for the accelerator of the same
-    /// name.
+    /// Adds the body of a custom accelerator. Replaces an earlier body for the accelerator with the
+    /// same name.
     pub fn add(&mut self, body: Box<dyn CustomBody>) {
         self.own
             .retain(|known| known.kind().name() != body.kind().name());
@@ -138,8 +139,7 @@ impl Ensemble {
         custom::run(body.as_mut(), kind, job, &self.limits)
     }
 
-    /// Replaces each of the nine accelerators by the result of `wrap` for it, for example to
-    /// measure it.
+    /// Replaces each of the nine accelerators by `wrap(accelerator)`, for example to measure it.
     #[must_use]
     pub fn wrapped(
         self,
@@ -152,7 +152,8 @@ impl Ensemble {
     /// Runs one of the nine accelerators on a job.
     ///
     /// # Errors
-    /// The accelerator's error. The job is then unchanged.
+    /// The accelerator's error, or `body_failed` if `accel` is a custom accelerator (see
+    /// [`Ensemble::run_own`]). The job is then unchanged.
     pub fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError> {
         match self.bodies.get_mut(accel.index()) {
             Some(body) => body.run(job),
@@ -164,7 +165,7 @@ impl Ensemble {
         }
     }
 
-    /// The limits on the messages that the bodies process.
+    /// Returns the limits on the messages that the accelerators process.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -177,7 +178,8 @@ impl Ensemble {
         transform::run(job, step, &self.limits)
     }
 
-    /// Discards the data of earlier jobs in all accelerators; see [`Accelerator::forget`].
+    /// Discards the data of earlier jobs in the nine accelerators, but not in custom ones; see
+    /// [`Accelerator::forget`].
     pub fn forget(&mut self) {
         self.bodies.iter_mut().for_each(|body| body.forget());
     }

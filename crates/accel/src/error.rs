@@ -4,8 +4,8 @@ use accelflow_trace::Format;
 
 /// The error of an accelerator that refused its input.
 ///
-/// Messages name the place (byte offset in the accelerator's input), the value found and what is
-/// allowed. [`AccelError::reason`] is a stable name for counters.
+/// The error messages name the place (a byte offset in the accelerator's input), the value found
+/// and what is allowed. [`AccelError::reason`] is a stable name for counters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccelError {
@@ -14,7 +14,7 @@ pub enum AccelError {
         "truncated input: {what} at byte {at} needs at least {need} bytes, but {have} are left"
     )]
     Truncated {
-        /// The value that was being read.
+        /// The name of the value that was being read.
         what: &'static str,
         /// The offset of the value's first byte.
         at: usize,
@@ -26,7 +26,7 @@ pub enum AccelError {
     /// Bytes follow the end of the message.
     #[error("{extra} bytes follow the end of the {what} at byte {at}: must be 0")]
     TrailingBytes {
-        /// The value that ended.
+        /// The name of the value that ended.
         what: &'static str,
         /// The offset of the value's end.
         at: usize,
@@ -36,7 +36,7 @@ pub enum AccelError {
     /// A size or count exceeds its limit.
     #[error("{what} = {size}: must be at most {limit}")]
     TooLarge {
-        /// What is too large.
+        /// The name of the size or count.
         what: &'static str,
         /// The size in bytes, or the count.
         size: usize,
@@ -51,7 +51,7 @@ pub enum AccelError {
         /// The allowed depth, in levels.
         limit: usize,
     },
-    /// A decompressed payload would exceed its bound.
+    /// A decompressed payload would exceed its limit.
     #[error(
         "decompression bomb: {compressed} compressed bytes inflate to more than {limit} bytes, \
          the most allowed for that input"
@@ -70,13 +70,13 @@ pub enum AccelError {
         protocol: &'static str,
         /// The offset of the checksum field, in bytes.
         at: usize,
-        /// The checksum in the header.
+        /// The checksum in the packet.
         found: u16,
-        /// The checksum that the bytes have.
+        /// The checksum computed from the bytes.
         computed: u16,
     },
     /// A packet has an IPv4 or TCP header that is malformed, or that [`crate::tcp`] does not
-    /// support, such as one with options.
+    /// support, such as one with options or with the flag SYN.
     #[error("bad TCP segment at byte {at}: {why}")]
     BadSegment {
         /// The offset of the packet or field, in bytes.
@@ -117,7 +117,7 @@ pub enum AccelError {
     SegmentOverlap {
         /// The offset of the packet, in bytes.
         at: usize,
-        /// The TCP sequence number after the data so far.
+        /// The TCP sequence number that follows the data so far.
         expected: u32,
         /// The TCP sequence number of the packet.
         found: u32,
@@ -143,9 +143,9 @@ pub enum AccelError {
     RecordOverflow {
         /// The offset of the TLS record, in bytes.
         at: usize,
-        /// The record's size, in bytes.
+        /// The size of the record's ciphertext or plaintext, in bytes.
         size: usize,
-        /// The protocol's limit, in bytes.
+        /// The protocol's limit on that size, in bytes.
         limit: usize,
     },
     /// The authentication of a TLS record failed: its bytes, the keys or the sequence number are
@@ -160,18 +160,19 @@ pub enum AccelError {
         /// The record sequence number with which the record was decrypted.
         sequence: u64,
     },
-    /// A decrypted TLS record is not application data.
+    /// A decrypted TLS record has a content type that is not allowed: for Decr any but application
+    /// data.
     #[error("TLS record at byte {at}: content type = {found}: must be 23 (application data)")]
     UnexpectedContentType {
         /// The offset of the TLS record, in bytes.
         at: usize,
-        /// The record's inner content type, as a number of TLS.
+        /// The number of the record's inner content type (RFC 8446, section 5.1).
         found: u8,
     },
-    /// A TLS record sequence number would exceed 64 bits; the keys must be updated first.
+    /// A TLS record sequence number would exceed 64 bits. The keys must be updated first.
     #[error("TLS record sequence number {sequence} is the last of these keys: update the keys")]
     SequenceExhausted {
-        /// The record sequence number.
+        /// The last record sequence number that the keys allow.
         sequence: u64,
     },
     /// A TLS secret or key has the wrong number of bytes.
@@ -179,7 +180,7 @@ pub enum AccelError {
     BadKey {
         /// The name of the secret or key.
         what: &'static str,
-        /// Its size, in bytes.
+        /// The size of the secret or key, in bytes.
         found: usize,
         /// The size that is needed, in bytes.
         allowed: usize,
@@ -187,11 +188,11 @@ pub enum AccelError {
     /// A message, frame or compressed container is malformed.
     #[error("bad {what} at byte {at}: {why}")]
     BadFrame {
-        /// What is malformed, such as `gRPC message`.
+        /// The name of what is malformed, such as `gRPC message`.
         what: &'static str,
         /// The offset of the error, in bytes.
         at: usize,
-        /// What is wrong with it.
+        /// What is wrong with the message, frame or container.
         why: String,
     },
     /// The compressed data of a message are corrupt.
@@ -229,7 +230,7 @@ pub enum AccelError {
     UnknownMethod {
         /// The name of the method as given.
         name: String,
-        /// The names that are allowed; only the first if there are many.
+        /// The method names that are allowed; only the first ones if there are many.
         known: String,
     },
     /// The interface has no such service.
@@ -237,15 +238,15 @@ pub enum AccelError {
     UnknownService {
         /// The name of the service as given.
         name: String,
-        /// The names of the interface's services.
+        /// The names of the interface's services; only the first ones if there are many.
         known: String,
     },
-    /// A type byte in a message is not the number of a Thrift type.
-    #[error("byte {at} = {found:#04x}: must be a Thrift type")]
+    /// The type of a value in a message is none that the encoding (Thrift or protobuf) has.
+    #[error("type at byte {at} = {found:#04x}: must be a type of the message's encoding")]
     BadWireType {
-        /// The offset of the byte.
+        /// The offset of the type, in bytes.
         at: usize,
-        /// The byte's value.
+        /// The type as a number.
         found: u8,
     },
     /// A field, element or key of a message has a type that differs from the schema.
@@ -253,7 +254,7 @@ pub enum AccelError {
     WrongFieldType {
         /// The offset of the value, in bytes.
         at: usize,
-        /// The name of the field, element or key.
+        /// The name of the field, element or key whose type is wrong.
         field: String,
         /// The type in the message.
         found: &'static str,
@@ -275,7 +276,7 @@ pub enum AccelError {
     BadVarint {
         /// The offset of the integer's first byte.
         at: usize,
-        /// The largest number of bytes that it may have.
+        /// The largest number of bytes that the integer may have.
         limit: usize,
     },
     /// An integer does not fit its type.
@@ -283,7 +284,7 @@ pub enum AccelError {
     OutOfRange {
         /// The name of the field.
         field: String,
-        /// The integer as given.
+        /// The integer as it was given.
         found: String,
         /// The range that is allowed.
         allowed: &'static str,
@@ -345,7 +346,7 @@ pub enum AccelError {
         line: usize,
         /// The column of the error, from 1; 0 if the error concerns the whole text.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong with the text at this position.
         why: String,
     },
     /// A value of an application's type does not fit the interface.
@@ -364,7 +365,7 @@ pub enum AccelError {
         /// The type in the schema.
         expected: &'static str,
     },
-    /// Binary data is not base64 (RFC 4648, section 4, padded).
+    /// The text for binary data is not padded base64 (RFC 4648, section 4).
     #[error("'{field}' is not padded base64: {why}")]
     BadBase64 {
         /// The name of the field.
@@ -386,10 +387,10 @@ pub enum AccelError {
         /// What is wrong with the message.
         why: String,
     },
-    /// The name or number of a compression method is unknown.
+    /// The name or number of a compression codec is unknown.
     #[error("codec = '{found}': must be zstd (1), snappy (2) or gzip (3)")]
     UnknownCodec {
-        /// The name or number as given.
+        /// The name or number as it was given.
         found: String,
     },
     /// The accelerator itself has failed, as a device may. The input may be valid, and a core can
@@ -414,30 +415,31 @@ pub enum AccelError {
         /// How to convert the payload; may be empty.
         hint: &'static str,
     },
-    /// A custom accelerator cannot process the message: see [`AccelError::custom`].
+    /// A custom accelerator has not processed the message.
     #[error("{name}: {why}")]
     Custom {
         /// The name of the custom accelerator.
         name: String,
-        /// The stable name of the kind of error.
+        /// The kind of error: `body_failed`, `no_body`, `other_kind`, `wrong_direction` or
+        /// `wrong_facts`.
         reason: &'static str,
-        /// Why it cannot process the message.
+        /// Why the accelerator has not processed the message.
         why: String,
     },
-    /// An accelerator cannot process a message of this kind, or in this state: for example without
-    /// its method.
+    /// An accelerator cannot process a message of this kind or in this state, for example a message
+    /// without a method.
     #[error("{step} cannot process this message: {why}")]
     NoCall {
         /// The name of the accelerator.
         step: &'static str,
-        /// The reason.
+        /// Why the accelerator cannot process the message.
         why: &'static str,
     },
 }
 
 impl AccelError {
-    /// A stable machine-readable name of the kind of error, such as `bad_checksum`, for counters
-    /// and tests.
+    /// Returns a stable machine-readable name of the kind of error, such as `bad_checksum`, for
+    /// counters and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             AccelError::Truncated { .. } => "truncated",

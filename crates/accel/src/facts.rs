@@ -1,4 +1,4 @@
-//! Facts about a message: the numbers and texts that branch conditions read.
+//! Facts about a message: the numbers and texts that branches of traces test.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum FactName {
 }
 
 impl FactName {
-    /// The name of the fact as text.
+    /// Returns the name of the fact as text.
     pub fn as_str(&self) -> &str {
         match self {
             FactName::Static(name) => name,
@@ -61,9 +61,12 @@ impl From<Arc<str>> for FactName {
 ///
 /// RPC sets `message_type` and `seqid` (Thrift) or `compressed` and `exception` (gRPC), and the
 /// texts `service` and `method`. Dser sets the integer, enum and boolean fields at the top level of
-/// the message, then the facts that the twelve traces test, which replace fields of the same name:
-/// `compressed`, `exception` (RPC); `hit`, `found`, `compressed`, `c_compressed`, `exception`
-/// (storage); `compressed`, and `status` of a response or the text `method` of a request (HTTP).
+/// a Thrift, gRPC or storage message. It then sets the facts that the twelve traces test, which
+/// replace fields of the same name:
+///
+/// - Thrift and gRPC: `compressed`, `exception`;
+/// - storage: `hit`, `found`, `compressed`, `c_compressed`, `exception`;
+/// - HTTP: `compressed`, and `status` of a response or the text `method` of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     numbers: Vec<(FactName, i64)>,
@@ -71,7 +74,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Sets the fact `name` to a number. Replaces a number of the same name.
+    /// Sets the fact `name` to the number `value`. Replaces an earlier number of the same name.
     pub fn set(&mut self, name: impl Into<FactName>, value: i64) {
         let name = name.into();
         match self
@@ -83,7 +86,7 @@ impl Facts {
         }
     }
 
-    /// The number of the fact `name`; `None` if no number has this name.
+    /// Returns the value of the fact `name`, a number; `None` if no number has this name.
     pub fn get(&self, name: &str) -> Option<i64> {
         let place = self
             .numbers
@@ -99,7 +102,7 @@ impl Facts {
             .map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// Sets the fact `name` to a text. Replaces a text of the same name.
+    /// Sets the fact `name` to the text `value`. Replaces an earlier text of the same name.
     pub fn set_text(&mut self, name: impl Into<FactName>, value: Arc<str>) {
         let name = name.into();
         match self
@@ -111,7 +114,7 @@ impl Facts {
         }
     }
 
-    /// The text of the fact `name`; `None` if no text has this name.
+    /// Returns the value of the fact `name`, a text; `None` if no text has this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         let place = self
             .texts

@@ -21,29 +21,31 @@ pub struct Job {
     pub format: Format,
     /// Whether the message is being received or sent.
     ///
-    /// The caller sets it at the start of a trace: a TCP that comes first receives, any other
-    /// sends. Ser sets it to `Send`, since its output leaves the server.
+    /// The caller sets the direction at the start of a trace. A trace that begins with TCP receives
+    /// the message; any other trace sends. Ser sets the direction to `Send`, since its output
+    /// leaves the server.
     pub direction: Direction,
     /// The facts of the message: values that branches of the trace test.
     pub facts: Facts,
     /// The kind of the message (Thrift, gRPC, storage or HTTP) and its header.
     pub call: Call,
-    /// The compression of the payload, or of the data in its envelope; `None` if it is not
+    /// The compression of the payload, or of the data in its envelope; `None` if neither is
     /// compressed.
     pub packed: Option<Packed>,
     /// The format of the data in the envelope; `None` if the payload is not an envelope. An
     /// envelope is a JSON object whose member `data` has the actual payload in base64
-    /// (`docs/message-conventions.md`). The transformation from JSON to string, Cmp, Dcmp and Ser
-    /// take the data out.
+    /// (`docs/message-conventions.md`). Transformations, Cmp, Dcmp and Ser take the data out.
     pub envelope: Option<Format>,
-    /// The type of the payload if it is a [`Record`] instead of JSON text. The format is JSON in
-    /// both cases. Transformations and Cmp convert it to text; RPC, Ser and LdB leave it.
+    /// The type of the payload if it is a [`Record`] instead of JSON text. [`Job::format`] is JSON
+    /// in both cases. Transformations and Cmp convert the record to JSON text. Ser sends it
+    /// unchanged if it is the body of the message, and converts it otherwise.
     pub record: Option<Record>,
     /// The state of the connection that the message belongs to.
     pub session: Session,
-    /// The key that an affinity balancer hashes, chosen by the caller (a user, a connection).
+    /// The key by which LdB may keep messages on the same core, chosen by the caller: for example
+    /// the number of a user, a connection or a function.
     pub affinity: u64,
-    /// The index of the core that LdB chose; `None` before LdB.
+    /// The index of the core that LdB has chosen; `None` before LdB.
     pub core: Option<usize>,
 }
 
@@ -88,8 +90,8 @@ impl Job {
         }
     }
 
-    /// The application data and their format: the content of an envelope, else the payload.
-    /// Compressed data stay compressed; `packed` has the codec.
+    /// Returns the application data and their format: the content of an envelope, otherwise the
+    /// payload. Compressed data stay compressed; [`Job::packed`] has the codec.
     ///
     /// # Errors
     /// `bad_json`, `bad_base64` for a malformed envelope; the errors of [`Record::to_json`].
@@ -113,8 +115,8 @@ impl Job {
     }
 
     /// Appends the payloads of the other arms of a join, in order, to this job, which is the first
-    /// arm. The result is not compressed and is no envelope or record. Everything else is
-    /// unchanged.
+    /// arm. Marks the result as uncompressed, and as neither an envelope nor a record. All other
+    /// fields are unchanged.
     ///
     /// # Errors
     /// `wrong_format` unless all payloads are protocol data, since application data cannot be
@@ -138,8 +140,8 @@ impl Job {
 
     /// Creates a second job with the same data, for a parallel arm of a trace.
     ///
-    /// The caller provides its session: two copies of one set of write keys would use a nonce
-    /// twice.
+    /// The caller provides the session of the second job, since two copies of one set of write keys
+    /// would use a nonce twice.
     pub fn fork(&self, session: Session) -> Job {
         Job {
             bytes: self.bytes.clone(),
@@ -160,10 +162,10 @@ impl Job {
 /// Whether a message is received or sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// From the wire to the application.
+    /// The message is received: it moves from the wire to the application.
     #[default]
     Receive,
-    /// From the application to the wire.
+    /// The message is sent: it moves from the application to the wire.
     Send,
 }
 
@@ -172,6 +174,6 @@ pub enum Direction {
 pub struct Packed {
     /// The codec that compresses the payload.
     pub codec: Codec,
-    /// The format of the data once decompressed.
+    /// The format of the data after decompression.
     pub format: Format,
 }

@@ -81,7 +81,7 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Appends `text` as a JSON string, including quotes, with the escapes of `serde_json`.
+/// Appends `text` to `out` as a JSON string, including quotes, with the escapes of `serde_json`.
 pub fn write_string(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
     out.reserve(rest.len() + 2);

@@ -1,8 +1,9 @@
 //! Software bodies of the nine accelerators of AccelFlow, working on real bytes.
 //!
 //! A [`Job`] travels between accelerators: a payload of bytes, as in the paper's queue entries, and
-//! the facts known about it. An [`Accelerator`] replaces the payload with its output, or leaves the
-//! job unchanged and returns an [`AccelError`] with the place, the value and what is allowed.
+//! the facts known about the payload. An [`Accelerator`] replaces the payload with its output, or
+//! leaves the job unchanged and returns an [`AccelError`] with the place, the value and what is
+//! allowed.
 //!
 //! | accelerator | module | receiving | sending |
 //! |---|---|---|---|
@@ -13,8 +14,9 @@
 //! | Cmp, Dcmp | [`compress`] | decompression | compression |
 //! | LdB | [`balance`] | picks a core | |
 //!
-//! Between them, [`transform`] changes payloads between string, JSON and BSON. [`Ensemble`] has
-//! one body of each accelerator. `docs/message-conventions.md` describes the messages.
+//! Between two accelerators, [`transform`] changes payloads between string, JSON and BSON.
+//! [`Ensemble`] has one body of each accelerator. `docs/message-conventions.md` describes the
+//! messages.
 //!
 //! The files are in layers. Each layer imports only from those above it:
 //!
@@ -24,7 +26,7 @@
 //! | `protocols/` | the wire formats of messages; no job, no accelerator |
 //! | `call`, `record`, `session`, `facts`, `job`, `read`, `accelerator` | the message that travels, and the interface of a body |
 //! | `transform`, `bodies/` | the transformations and the accelerators, one per file |
-//! | `own` | custom accelerators, whose bodies users supply |
+//! | `custom` | custom accelerators, whose bodies users supply |
 //! | `ensemble` | all accelerators together |
 //!
 //! `messages` makes realistic messages for tests and demonstrations, from the shared files alone.
@@ -68,14 +70,14 @@ pub use record::Record;
 pub use role::Role;
 pub use session::Session;
 
-/// Cmp and Dcmp: Zstandard, Snappy and gzip, with limits on the decompressed size.
+/// Compression with Zstandard, Snappy and gzip: the accelerators Cmp and Dcmp.
 pub mod compress {
     pub use crate::bodies::cmp::{Cmp, DEFAULT_LEVEL};
     pub use crate::bodies::dcmp::Dcmp;
     pub use crate::codec::Codec;
 }
 
-/// RPC: Thrift's frames and message headers, and dispatch by method name.
+/// The accelerator RPC, and the frames and headers of Thrift messages.
 pub mod rpc {
     pub use crate::bodies::rpc::Rpc;
     pub use crate::protocols::thrift::{
@@ -84,13 +86,13 @@ pub mod rpc {
     };
 }
 
-/// TCP: messages to segments and back.
+/// The accelerator TCP, which converts messages to segments and back.
 pub mod tcp {
     pub use crate::bodies::tcp::Tcp;
     pub use crate::protocols::tcp::{MSS, TcpSession, receive, send};
 }
 
-/// TLS 1.3 record protection: Encr and Decr.
+/// TLS 1.3 record protection: the accelerators Encr and Decr.
 pub mod tls {
     pub use crate::bodies::tls::{Decr, Encr};
     pub use crate::protocols::tls::{

@@ -9,16 +9,17 @@ use crate::error::AccelError;
 /// enough that a single message cannot exhaust a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest input or output of one accelerator, in bytes. Default 16 MiB, which is also the
-    /// default frame limit of Apache Thrift's framed transport.
+    /// Largest size of the input or output of one accelerator, in bytes. Default 16 MiB, which is
+    /// also the default frame limit of Apache Thrift's framed transport.
     pub max_message_bytes: usize,
-    /// Largest decompressed payload, in bytes. Default 16 MiB.
+    /// Largest size of a decompressed payload, in bytes. Default 16 MiB.
     pub max_decompressed_bytes: usize,
     /// Largest decompressed size as a multiple of the compressed size, for Zstandard and Snappy.
-    /// Default 256. Outputs up to [`Limits::free_decompressed_bytes`] may have any ratio. gzip is
-    /// exempt: its format bounds the ratio to 1,032.
+    /// Default 256. Outputs of at most [`Limits::free_decompressed_bytes`] may have any ratio. gzip
+    /// is exempt: its format bounds the ratio to 1,032.
     pub max_decompression_ratio: usize,
-    /// Deepest nesting of structs and containers. Default 64, as in Apache Thrift.
+    /// Deepest nesting of structs and containers in a message, in levels. Default 64, as in Apache
+    /// Thrift.
     pub max_depth: usize,
     /// Largest number of elements of one message. Elements are fields of structs, including unknown
     /// ones; elements of lists and sets; keys and values of maps; and absent fields that the
@@ -26,19 +27,20 @@ pub struct Limits {
     ///
     /// Default 131,072. One element is assumed to cost up to 512 bytes as a value (measured: 143
     /// and 155 bytes as Python dicts of one number, 385 in the tree for the JSON of gRPC). The
-    /// elements of a message then take at most 64 MiB. That is 4 times
-    /// [`Limits::max_message_bytes`], the largest amount of memory for one connection.
+    /// elements of a message then take at most 64 MiB, which is 4 times
+    /// [`Limits::max_message_bytes`].
     pub max_elements: usize,
     /// Largest total size of text and binary data in one message, in bytes. Binary data counts with
     /// its size in base64. The text of a default value counts in each struct that receives it.
     /// Default 32 MiB: 1.5 times the base64 size of the largest message.
     pub max_value_bytes: usize,
-    /// Longest method or service name, in bytes. Default 256.
+    /// Largest length of a method or service name, in bytes. Default 256.
     pub max_name_bytes: usize,
 }
 
 impl Limits {
-    /// Returns the size, 64 KiB, up to which decompressed output may have any ratio to its input.
+    /// Returns the size, 64 KiB, up to which decompressed output may have any ratio to the
+    /// compressed input.
     pub const fn free_decompressed_bytes(&self) -> usize {
         64 * 1024
     }

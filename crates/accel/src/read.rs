@@ -1,4 +1,4 @@
-//! Reads the operands of branch conditions from a job.
+//! Reads from a job the values that branch conditions test.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,10 +9,10 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::job::Job;
 
 impl Job {
-    /// Returns the value of a condition's operand in the output of the previous accelerator: a
-    /// fact, bytes of the payload, or whether a text equals another. A text that no accelerator has
-    /// extracted is the string of that name at the top level of a JSON payload. `None` if the job
-    /// has no such value.
+    /// Returns the value of `operand`, which a branch condition tests after the previous
+    /// accelerator. The value is a fact, an integer in the payload, a bit of either, or 1 or 0 for
+    /// whether a text equals another. A text that is not a fact is looked up as a string at the top
+    /// level of a JSON payload. `None` if the job has no such value.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
             Operand::Field(name) => self.facts.get(name),

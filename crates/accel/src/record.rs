@@ -22,7 +22,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// The JSON text of the record in `bytes`.
+    /// Returns the JSON text of the record in `bytes`.
     ///
     /// # Errors
     /// `too_large` for text beyond the limits. For bytes that Dser has not checked, also the errors
@@ -34,17 +34,18 @@ impl Record {
         }
     }
 
-    /// Reads the record in `bytes` as a value of an application's type, which may borrow text.
+    /// Reads the record in `bytes` as a value of the application's type `T`, which may borrow text
+    /// from `bytes`.
     ///
     /// # Errors
-    /// `bad_value` if the type does not fit the interface. With gRPC also if the type borrows text
-    /// that has a different form on the wire, such as 64-bit integers. Read such types from the
-    /// JSON instead.
+    /// `bad_value` if `T` does not fit the interface. With gRPC also if `T` borrows text that has a
+    /// different form on the wire, such as 64-bit integers: read such types from the JSON instead.
+    /// For bytes that Dser has not checked, also other errors of [`AccelError`].
     pub fn read<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<T, AccelError> {
         self.read_seed(bytes, PhantomData)
     }
 
-    /// Reads like [`Record::read`], with a seed that builds the value.
+    /// Reads the record in `bytes` like [`Record::read`], with a serde seed that builds the value.
     ///
     /// # Errors
     /// The errors of [`Record::read`].
@@ -59,14 +60,15 @@ impl Record {
         }
     }
 
-    /// Encodes the result `value` of `function` as a record. `self` is the record of the function's
-    /// arguments. The bytes of the result replace the content of `out`.
+    /// Encodes `value`, the result of `function`, as a record. `self` is the record of the
+    /// function's arguments. The bytes of the result replace the content of `out`. For gRPC,
+    /// `function` is ignored: the result is the response of the method of `self`.
     ///
     /// # Errors
-    /// Thrift: `unknown_method` for a function of another schema, `unknown_field` for a function
-    /// that returns nothing, and every error of a value that does not fit the interface. gRPC:
-    /// `bad_value` and others for a value that does not fit, or that can only be encoded through
-    /// JSON ([`Record::may_fit_as_json`]).
+    /// Thrift: `unknown_method` for a function that the schema does not have, `unknown_field` for a
+    /// function that returns nothing, and every error of a value that does not fit the interface.
+    /// gRPC: `bad_value` and others for a value that does not fit, or that can only be encoded
+    /// through JSON ([`Record::may_fit_as_json`]).
     pub fn result<T: Serialize + ?Sized>(
         &self,
         function: FunctionId,
@@ -76,7 +78,7 @@ impl Record {
         self.result_within(function, value, usize::MAX, out)
     }
 
-    /// Like [`Record::result`], limited to `most` bytes.
+    /// Encodes a result like [`Record::result`], in at most `most` bytes.
     ///
     /// # Errors
     /// The errors of [`Record::result`], and `too_large` before more than `most` bytes are written.
@@ -95,8 +97,8 @@ impl Record {
         }
     }
 
-    /// Whether a value that [`Record::result`] refuses may still be encodable through JSON: true
-    /// for gRPC, false for Thrift.
+    /// Returns whether a value that [`Record::result`] refuses may still be encodable through JSON:
+    /// true for gRPC, false for Thrift.
     pub fn may_fit_as_json(&self) -> bool {
         matches!(self, Record::Protobuf(_))
     }

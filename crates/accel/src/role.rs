@@ -1,10 +1,10 @@
-//! Requests and responses.
+//! The role of a message: request or response.
 
 /// Whether a message is a request or a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// From the client to the server, or from the service to the store.
+    /// A message from the client to the server, or from the service to the store.
     Request,
-    /// From the server to the client, or from the store to the service.
+    /// A message from the server to the client, or from the store to the service.
     Response,
 }

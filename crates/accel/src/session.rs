@@ -1,15 +1,15 @@
-//! The state of a connection.
+//! The state of the connection that a message belongs to.
 
 use crate::protocols::tcp::TcpSession;
 use crate::protocols::tls::TlsSession;
 
-/// The state of a message's connection.
+/// The state of the connection that a message belongs to, for TCP and for TLS.
 ///
-/// Not `Clone` on purpose: two copies of one set of write keys would use a nonce twice.
+/// The type is not `Clone` on purpose: two copies of one set of write keys would use a nonce twice.
 #[derive(Debug, Default)]
 pub struct Session {
-    /// Addresses, ports and sequence numbers.
+    /// The addresses, ports and sequence numbers of TCP; `None` if no accelerator handles TCP.
     pub tcp: Option<TcpSession>,
-    /// Record keys and record sequence numbers.
+    /// The record keys and record sequence numbers of TLS; `None` if no accelerator handles TLS.
     pub tls: Option<TlsSession>,
 }

@@ -3,8 +3,8 @@
 //! - A *string* is the text of a value. Transformations between JSON and string check that the text
 //!   is JSON and leave the bytes unchanged.
 //! - BSON to JSON (or string) writes relaxed MongoDB Extended JSON version 2; JSON to BSON reads
-//!   it, so that dates, object identifiers and binary data survive a round trip.
-//!   Integers become 32-bit where they fit, as that format prescribes.
+//!   the same format, so that dates, object identifiers and binary data survive a round trip.
+//!   Integers become 32-bit where they fit, as the format prescribes.
 //! - A JSON *envelope* (`docs/message-conventions.md`) becomes the bytes in its member `data` when
 //!   it is transformed to a string: the transformation before Dcmp in the paper's Listing 1.
 
@@ -22,12 +22,13 @@ use crate::json::check_bounds;
 use crate::limits::Limits;
 
 /// Changes the format of a job's payload between text, JSON and BSON, as `transform` states. A
-/// payload that is already in the requested format is left unchanged, so that one trace can process
-/// messages with and without an envelope.
+/// payload that is already in the format `transform.dst` is left unchanged, so that one trace can
+/// process messages with and without an envelope.
 ///
 /// # Errors
 /// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,
-/// `bad_utf8`, `too_deep`, `too_large`. The job is then unchanged.
+/// `bad_utf8`, `too_deep`, `too_large`; the errors of [`Record::to_json`](crate::Record::to_json).
+/// The job is then unchanged.
 pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), AccelError> {
     if job.format == transform.dst && job.envelope.is_none() {
         return Ok(());
@@ -63,7 +64,8 @@ pub fn run(job: &mut Job, transform: Transform, limits: &Limits) -> Result<(), A
     Ok(())
 }
 
-/// Converts bytes from `transform.src` to `transform.dst`; an envelope is treated as plain JSON.
+/// Converts `bytes` from the format `transform.src` to `transform.dst`, and returns the result.
+/// Treats a JSON envelope as plain JSON.
 ///
 /// # Errors
 /// `bad_json`, `bad_bson`, `bad_utf8`, `too_deep`, `too_large`.

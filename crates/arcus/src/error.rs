@@ -1,43 +1,43 @@
-//! Errors of the platform.
+//! The error type of the simulated platform and its control plane.
 
 use accelflow_shaping::ShapingError;
 
-/// A value, a flow or a promise that the simulated platform or its control plane refuses.
+/// An error of the simulated platform or its control plane: a refused value, flow or promise.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlatformError {
-    /// A number outside its range.
+    /// A number is outside its allowed range.
     #[error("{name} = {value}: must be {allowed}")]
     OutOfRange {
-        /// The name of the parameter.
+        /// The name of the parameter with the refused value.
         name: &'static str,
-        /// The given value.
+        /// The refused value.
         value: f64,
-        /// The allowed values, as words after "must be".
+        /// The allowed values, as words that follow "must be".
         allowed: &'static str,
     },
-    /// A flow that uses a part of the platform which does not exist.
+    /// A flow refers to a part of the platform by an index that does not exist.
     #[error("flow {flow}: {part} = {number}: must be below {count}, the number on the platform")]
     UnknownPart {
-        /// The number of the flow.
+        /// The index of the flow.
         flow: usize,
-        /// The kind of part, such as `accelerator` or `DMA engine`.
+        /// The kind of the missing part, such as `accelerator` or `DMA engine`.
         part: &'static str,
-        /// The part's number as the flow gives it.
+        /// The index by which the flow refers to the part.
         number: usize,
-        /// The number of such parts on the platform.
+        /// The number of parts of this kind that exist.
         count: usize,
     },
-    /// A flow whose path needs a part that the flow or the platform does not have.
+    /// A flow's path needs something that the flow or the platform does not have.
     #[error("flow {flow}: path = {path}: needs {needs}")]
     PathIncomplete {
-        /// The number of the flow.
+        /// The index of the flow.
         flow: usize,
         /// The name of the flow's path.
         path: &'static str,
-        /// The missing part.
+        /// What the path needs, in words that follow "needs".
         needs: &'static str,
     },
-    /// A sharing mechanism that has settings for fewer or more flows than there are.
+    /// A sharing mechanism has settings for fewer or more flows than there are.
     #[error(
         "mechanism {mechanism}: flows with settings = {given}: must be {flows}, the number of flows"
     )]
@@ -46,63 +46,63 @@ pub enum PlatformError {
         mechanism: &'static str,
         /// The number of flows for which the mechanism has settings.
         given: usize,
-        /// The number of flows to run.
+        /// The number of flows in the simulation.
         flows: usize,
     },
-    /// An SLO that the capacity left by earlier promises does not allow.
+    /// An SLO does not fit into the capacity that earlier promises leave.
     #[error(
         "flow '{name}': an SLO of {asked:.3} Gbit/s on accelerator '{accelerator}' cannot be promised: \
          at most {left:.3} Gbit/s can, beside earlier promises"
     )]
     NotAdmitted {
-        /// The name of the flow.
+        /// The name of the refused flow.
         name: String,
-        /// The name of the requested accelerator.
+        /// The name of the accelerator that the flow asks for.
         accelerator: String,
-        /// The requested rate, in gigabits per second.
+        /// The rate that the flow asks for, in gigabits per second.
         asked: f64,
-        /// The largest rate that could still be promised to this flow, in gigabits per second.
+        /// The largest rate that can still be promised to this flow, in gigabits per second.
         left: f64,
     },
-    /// A request for an accelerator that the platform does not have.
+    /// A flow asks for an accelerator that the platform does not have.
     #[error("flow '{name}': accelerator = '{accelerator}': must be one of {known}")]
     UnknownAccelerator {
         /// The name of the flow.
         name: String,
-        /// The requested name.
+        /// The unknown accelerator name that the flow asks for.
         accelerator: String,
-        /// The names of the platform's accelerators, as a list in words.
+        /// The names of the platform's accelerators, separated by commas.
         known: String,
     },
-    /// A flow that asks for the storage instead of an accelerator, on a path that needs one.
+    /// A flow names the storage instead of an accelerator, but its path needs an accelerator.
     #[error("flow '{name}': path = {path}: needs an accelerator, but the flow names 'storage'")]
     NeedsAccelerator {
         /// The name of the flow.
         name: String,
-        /// The name of the path.
+        /// The name of the flow's path.
         path: &'static str,
     },
-    /// A flow without an SLO whose service class promises one.
+    /// A flow has no SLO, but its service class promises one.
     #[error("flow '{name}': slo = left out: must be given for a flow of class {policy}")]
     NeedsSlo {
         /// The name of the flow.
         name: String,
-        /// The name of the service class.
+        /// The name of the flow's service class.
         policy: &'static str,
     },
-    /// A flow, by name, whose two rates ([`slo` and `also`](crate::control::AdmissionRequest)) have
-    /// the same unit.
+    /// The two rates of a flow ([`slo` and `also`](crate::control::AdmissionRequest)) have the same
+    /// unit. The value is the flow's name.
     #[error(
         "flow '{0}': its two promised rates must differ in unit: one in Gbit/s, one in messages per second"
     )]
     SameUnit(String),
-    /// A flow with the name of a registered flow.
+    /// A flow has the same name as a registered flow. The value is this name.
     #[error("flow = '{0}': must differ from the names of registered flows")]
     DuplicateFlow(String),
-    /// The name of a flow that is not registered, or no longer.
+    /// No registered flow has this name.
     #[error("flow = '{0}': must be the name of a registered flow")]
     UnknownFlow(String),
-    /// A setting that the traffic shaper refuses.
+    /// The traffic shaper refuses a setting.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }

@@ -1,4 +1,4 @@
-//! Flows: the messages of a VM, with their path, sizes and arrivals.
+//! Flows: the messages of a VM, with their path, sizes and arrival process.
 
 use accelflow_kernel::Stream;
 use accelflow_shaping::Registers;
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::PlatformError;
 
-/// The path of a message (section 2, Fig. 2; section 4.1).
+/// The path of a flow's messages between host, network, accelerators and storage (section 2, Fig.
+/// 2; section 4.1).
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -20,17 +21,19 @@ pub enum Path {
     FunctionCall,
     /// From the host's memory through accelerators to the network.
     InlineTx,
-    /// From the network, or an on-board generator, through accelerators to the host's memory.
+    /// From the network, or from a traffic generator on the device, through accelerators to the
+    /// host's memory.
     InlineRx,
-    /// A read of the storage: the device's data crosses the link to the accelerators, if there are
-    /// any, and ends there.
+    /// A read of the storage. The data crosses the PCIe link from the SSDs to the device, passes
+    /// the accelerators, if there are any, and ends there.
     StorageRead,
-    /// A write to the storage: through accelerators, across the link, to the device.
+    /// A write to the storage. The data passes the accelerators, if there are any, and crosses the
+    /// PCIe link to the SSDs.
     StorageWrite,
 }
 
 impl Path {
-    /// The five paths.
+    /// All five paths.
     pub const ALL: [Path; 5] = [
         Path::FunctionCall,
         Path::InlineTx,
@@ -55,18 +58,19 @@ impl Path {
         matches!(self, Path::FunctionCall | Path::InlineTx)
     }
 
-    /// Whether it ends or begins at the storage.
+    /// Whether the path ends or begins at the storage.
     pub(crate) const fn uses_storage(self) -> bool {
         matches!(self, Path::StorageRead | Path::StorageWrite)
     }
 }
 
-/// The sizes of a flow's messages.
+/// The sizes of a flow's messages: one size, or a random mix.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Sizes {
-    /// All messages have this size.
+    /// All messages of the flow have this size.
     Fixed(Bytes),
-    /// The size of each message is drawn at random from pairs of a size and its relative weight.
+    /// The size of each message is drawn at random. Each pair is a size and its relative weight,
+    /// above 0.
     Mix(Vec<(Bytes, f64)>),
 }
 
@@ -86,7 +90,7 @@ impl Sizes {
         }
     }
 
-    /// The mean size in bytes.
+    /// The mean message size in bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Sizes::Fixed(size) => size.get() as f64,
@@ -112,7 +116,7 @@ impl Sizes {
         }
     }
 
-    /// The largest size that occurs.
+    /// The largest message size that occurs.
     pub fn largest(&self) -> Bytes {
         match self {
             Sizes::Fixed(size) => *size,
@@ -138,47 +142,49 @@ impl Sizes {
 /// The arrival process of a flow's messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// There is always a message to send.
+    /// The flow always has a message to send.
     Backlogged,
-    /// At random, at exponential intervals of this mean.
+    /// A Poisson process: messages arrive at random, at exponentially distributed intervals with
+    /// this mean.
     Poisson(Time),
-    /// At random, at exponential intervals whose mean changes once.
+    /// A Poisson process whose mean interval changes once.
     PoissonStep {
-        /// The mean interval before the change.
+        /// The mean interval between messages before the change.
         before: Time,
-        /// The time of the change, counted from the flow's first moment.
+        /// The time of the change, counted from the time when the flow is added to the platform.
         at: Time,
-        /// The mean interval after the change.
+        /// The mean interval between messages after the change.
         after: Time,
     },
-    /// At equal intervals of this length.
+    /// Messages arrive at equal intervals of this length.
     Paced(Time),
-    /// Several messages at once, at exponential intervals.
+    /// Several messages arrive at once, in bursts at exponentially distributed intervals.
     Bursts {
-        /// The number of messages of a burst.
+        /// The number of messages in each burst.
         burst: u32,
-        /// The mean time between the starts of two bursts.
+        /// The mean time from one burst to the next.
         every: Time,
     },
-    /// A closed loop: each client waits for the answer, thinks, and then sends its next message.
+    /// A closed loop: each client sends its next message a think time after its last message is
+    /// completed. If the flow has [`Flow::answers`], the client waits for the answer too.
     Closed {
-        /// The number of clients.
+        /// The number of clients, from 1 to 65,536. Each has at most one message under way.
         clients: u32,
-        /// The time from an answer to the client's next message.
+        /// The time from a message's completion or answer to the same client's next message.
         think: Time,
     },
-    /// The messages are the host's answers to another flow's messages ([`Flow::answers`]).
+    /// The flow's messages are the host's answers to the messages of another flow ([`Flow::answers`]).
     Answers,
 }
 
 impl Arrivals {
-    /// Creates Poisson arrivals of messages of `size` that add up to `gbit_per_s` gigabits per
-    /// second on average.
+    /// Creates Poisson arrivals of messages of `size`, at a mean rate of `gbit_per_s` gigabits per
+    /// second.
     pub fn poisson_gbit_per_s(size: Bytes, gbit_per_s: f64) -> Arrivals {
         Arrivals::Poisson(Time::from_ns_f64(size.get() as f64 * 8.0 / gbit_per_s))
     }
 
-    /// Poisson arrivals of `rate` messages per second.
+    /// Creates Poisson arrivals at a mean rate of `rate` messages per second.
     pub fn poisson_per_s(rate: f64) -> Arrivals {
         Arrivals::Poisson(Time::from_s_f64(1.0 / rate))
     }
@@ -220,16 +226,16 @@ impl Arrivals {
     }
 }
 
-/// The host's answers to a flow's messages. Another flow carries them.
+/// How the host answers the messages of a flow. Another flow carries the answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answers {
-    /// The number of the flow that carries the answers; its arrivals are [`Arrivals::Answers`]. Its
-    /// latencies count from the time when the answered message was sent.
+    /// The index of the flow that carries the answers; its arrivals are [`Arrivals::Answers`]. The
+    /// latency of an answer counts from the time when the answered message was sent.
     pub by: usize,
-    /// The time that the host takes from a message to its answer.
+    /// The time from a message's completion until the host sends the answer.
     pub service: Time,
-    /// Pairs of a message's size and the size of its answer. A message of another size gets an
-    /// answer of the last pair's size.
+    /// The sizes of the answers, as pairs of a message's size and its answer's size. A message of
+    /// another size gets an answer of the last pair's size, and without pairs one of its own size.
     pub sizes: Vec<(Bytes, Bytes)>,
 }
 
@@ -244,42 +250,45 @@ impl Answers {
 /// The messages of one VM over one path, which share a queue and a rate limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// The number of the VM.
+    /// The identifier of the VM that sends the messages.
     pub vm: usize,
     /// The path of the messages between host, network, accelerators and storage.
     pub path: Path,
-    /// The numbers of the accelerators that the messages pass, in order.
+    /// The accelerators that the messages pass, in order, as indices of `Platform::accelerators`.
     pub accelerators: Vec<usize>,
-    /// The number of the DMA engine that moves the flow's data over PCIe.
+    /// The index of the DMA engine that moves the flow's data over PCIe.
     pub engine: usize,
-    /// The number of the Ethernet port through which messages arrive or leave; `None` if a traffic
-    /// generator on the device sends them.
+    /// The index of the Ethernet port through which the messages arrive ([`Path::InlineRx`]) or
+    /// leave ([`Path::InlineTx`]); other paths ignore it. If `None` on [`Path::InlineRx`], a
+    /// traffic generator on the device sends the messages; [`Path::InlineTx`] needs a port.
     pub port: Option<usize>,
-    /// The sizes of the messages.
+    /// The sizes of the flow's messages.
     pub sizes: Sizes,
-    /// The arrival process of the messages.
+    /// The arrival process of the flow's messages.
     pub arrivals: Arrivals,
-    /// The capacity of the flow's queue, in messages. A message that finds it full is dropped.
-    /// Closed loops and backlogs never exceed it.
+    /// The capacity of the flow's queue, in messages. A message that arrives at a full queue is
+    /// dropped, except messages of closed loops and answers, which always wait. Under
+    /// [`Mechanism::Panic`](crate::Mechanism::Panic), messages from the network wait in the
+    /// mechanism's buffer instead.
     pub queue_limit: usize,
-    /// The priority under [`Order::Priority`](crate::Order::Priority); the lowest number is served
-    /// first.
+    /// The flow's priority under [`Order::Priority`](crate::Order::Priority); flows with the lowest
+    /// number are served first.
     pub priority: u8,
-    /// The weight under weighted scheduling, relative to other flows: a flow of weight 2 gets twice
-    /// the bytes of one of weight 1.
+    /// The flow's weight under weighted scheduling, above 0. A flow of weight 2 gets twice the
+    /// bytes of a flow of weight 1.
     pub weight: f64,
-    /// The registers of ARCUS's second shaper, whose tokens are bytes of results: it decides when
-    /// results of accelerators are written to the storage (section 4.1, inline mode, "PatternC").
-    /// `None` without a second shaper. Other mechanisms and other paths ignore it.
+    /// The registers of ARCUS's second shaper, which limits the bytes that the flow's accelerators
+    /// write to the storage (section 4.1, inline mode, "PatternC"). `None` without a second shaper.
+    /// Other mechanisms and other paths ignore it.
     pub results: Option<Registers>,
-    /// How the host answers the messages; the clients of a closed loop wait for the answers. `None`
-    /// if the host does not answer.
+    /// How the host answers the flow's messages; the clients of a closed loop wait for the answers.
+    /// `None` if the host does not answer.
     pub answers: Option<Answers>,
 }
 
 impl Flow {
-    /// Creates a flow of messages of one size through accelerator 0, without a port, with priority
-    /// 0, weight 1 and a queue of 1,024 messages.
+    /// Creates a flow whose messages all have `size` and pass accelerator 0. It has no port, DMA
+    /// engine 0, priority 0, weight 1 and a queue of 1,024 messages.
     pub fn new(vm: usize, path: Path, size: Bytes, arrivals: Arrivals) -> Flow {
         Flow {
             vm,
@@ -297,7 +306,7 @@ impl Flow {
         }
     }
 
-    /// Sets the numbers of the accelerators that messages pass, in order.
+    /// Sets the accelerators that the messages pass, in order, as indices of `Platform::accelerators`.
     #[must_use]
     pub fn through(self, accelerators: &[usize]) -> Flow {
         Flow {
@@ -306,33 +315,34 @@ impl Flow {
         }
     }
 
-    /// Sets the number of the DMA engine.
+    /// Sets the index of the DMA engine that moves the flow's data.
     #[must_use]
     pub fn by_engine(self, engine: usize) -> Flow {
         Flow { engine, ..self }
     }
 
-    /// Sets the number of the Ethernet port.
+    /// Sets the index of the Ethernet port through which the messages arrive or leave.
     #[must_use]
     pub fn over_port(self, port: usize) -> Flow {
         let port = Some(port);
         Flow { port, ..self }
     }
 
-    /// Sets the priority; the lowest number is served first.
+    /// Sets the flow's priority; flows with the lowest number are served first.
     #[must_use]
     pub fn with_priority(self, priority: u8) -> Flow {
         Flow { priority, ..self }
     }
 
-    /// Sets the registers of the second shaper ([`Flow::results`]).
+    /// Sets the registers of ARCUS's second shaper, which limits what accelerators write to the
+    /// storage ([`Flow::results`]).
     #[must_use]
     pub fn with_results_shaped(self, registers: Registers) -> Flow {
         let results = Some(registers);
         Flow { results, ..self }
     }
 
-    /// Sets the weight under weighted scheduling.
+    /// Sets the flow's weight under weighted scheduling, above 0 ([`Flow::weight`]).
     #[must_use]
     pub fn with_weight(self, weight: f64) -> Flow {
         Flow { weight, ..self }

@@ -5,11 +5,11 @@
 //! * [`Platform`] is the hardware: a PCIe link packet by packet with its credits, DMA engines,
 //!   accelerators, Ethernet ports, storage.
 //! * [`Flow`] is one VM's traffic on one [`Path`].
-//! * [`Mechanism`] is a way of sharing: no shaping, the host's software, a scheduler on the device,
-//!   or ARCUS's shaper, which is `accelflow-shaping`.
-//! * [`simulate`] runs them; [`RunResult`] has the results.
+//! * [`Mechanism`] says how flows share accelerators: without shaping, by the host's software, by a
+//!   scheduler on the device, or by ARCUS's shaper (the crate `accelflow-shaping`).
+//! * [`simulate`] runs flows on a platform under a mechanism and returns a [`RunResult`].
 //! * [`control`] is the control plane: profiles, admission, planning, Algorithm 1.
-//! * [`plan`] reads plan files, admits their flows and runs them.
+//! * [`plan`] reads plan files, admits their flows and simulates them.
 //! * [`experiments`] are the paper's experiments.
 //!
 //! ```

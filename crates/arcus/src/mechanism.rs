@@ -1,4 +1,4 @@
-//! The mechanisms by which flows share accelerators (the systems of section 5.1).
+//! The mechanisms by which flows share accelerators: the systems that section 5.1 compares.
 
 use accelflow_shaping::{FlowConfig, Timing};
 
@@ -8,56 +8,59 @@ use crate::{Flow, PlatformError};
 /// The order in which the device serves flows that have messages waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Round robin by message. Of larger messages, a turn has at most [`crate::DmaConfig::burst`]
-    /// bytes.
+    /// Flows take turns, with one message in each turn. A turn ends after
+    /// [`crate::DmaConfig::burst`] bytes of a larger message.
     RoundRobin,
-    /// By [`Flow::priority`], the lowest number first, and in order of arrival within one.
+    /// Flows are served by [`Flow::priority`], the lowest number first. Messages of equal priority
+    /// are served in order of arrival.
     Priority,
-    /// The flow with the fewest bytes sent over [`Flow::weight`] is next (start-time fair
-    /// queueing). A flow that waits for buffer space does not block flows that need other
+    /// The flow with the fewest bytes sent over its [`Flow::weight`] is served next (start-time
+    /// fair queueing). A flow that waits for buffer space does not block flows that need other
     /// resources.
     WeightedFair,
-    /// Like [`Order::WeightedFair`], but a flow that waits for buffer space blocks all others, so
-    /// that all flows get rates in proportion to their weights. This is not a scheduler of the
-    /// paper; profiles are measured with it.
+    /// Like [`Order::WeightedFair`], but a flow that waits for buffer space blocks all other flows,
+    /// so that all flows get rates in proportion to their weights. This order is not a scheduler of
+    /// the paper; profiles are measured with it.
     InProportion,
 }
 
 /// A mechanism by which flows share accelerators, with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mechanism {
-    /// No shaping (the paper's `Host_noTS`): a queue per flow, served round robin.
+    /// No shaping (the paper's `Host_noTS`): each flow has a queue, and the device serves the
+    /// queues round robin.
     NoShaping,
-    /// A scheduler on the device without shaping (`Bypassed_noTS_panic`): the descriptors of
-    /// messages from the network are in one buffer. Messages that find it full are dropped.
+    /// A scheduler on the device without shaping (the paper's `Bypassed_noTS_panic`). The
+    /// descriptors of all messages from the network share one buffer; messages that find it full
+    /// are dropped.
     Panic {
         /// The order in which the scheduler serves flows.
         order: Order,
-        /// The capacity of the buffer, in descriptors.
+        /// The capacity of the shared buffer, in descriptors; above 0.
         buffer: usize,
     },
-    /// Shaping by the host's software (`Host_TS_*`): a thread releases messages, and the device
-    /// serves them round robin.
+    /// Shaping by the host's software (the paper's `Host_TS_*`): a thread releases messages, and
+    /// the device serves them round robin.
     Software {
         /// The parameters of the shaping thread.
         config: SoftwareConfig,
-        /// The rate limit of each flow, by flow number.
+        /// The rate limit of each flow, by flow index.
         rates: Vec<SoftwareRate>,
     },
-    /// ARCUS: a queue and a token bucket per flow in hardware, and round robin among released
-    /// segments.
+    /// ARCUS: in hardware, each flow has a queue and a token bucket, and the device serves released
+    /// segments round robin.
     Arcus {
         /// The clock and the latencies of the shaper.
         timing: Timing,
-        /// The shaping of each flow by number: unit, registers and segments. The capacity of its
-        /// queue is [`Flow::queue_limit`].
+        /// The settings of each flow's shaper, by flow index: unit of tokens, registers and
+        /// segments. The capacity of the flow's queue is [`Flow::queue_limit`].
         flows: Vec<FlowConfig>,
     },
 }
 
 impl Mechanism {
-    /// Creates the mechanism ARCUS with the clock and latencies of the paper's shaper, and this
-    /// shaping of each flow.
+    /// Creates the mechanism ARCUS with the clock and latencies of the paper's shaper. `flows` has
+    /// the settings of each flow's shaper.
     pub fn arcus(flows: Vec<FlowConfig>) -> Mechanism {
         let timing = Timing::default();
         Mechanism::Arcus { timing, flows }

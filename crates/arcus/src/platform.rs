@@ -1,4 +1,4 @@
-//! The simulated hardware: a host, and the device with the accelerators.
+//! The simulated hardware: a host, and a device with accelerators, DMA engines and Ethernet ports.
 
 use accelflow_units::{Bandwidth, Bytes};
 
@@ -7,19 +7,20 @@ use crate::flow::{Arrivals, Flow, Path};
 use crate::hardware::{Accelerator, Generation, PcieConfig, StorageConfig};
 use crate::rate::bandwidth;
 
-/// The parameters of the device's DMA engines and of the buffers around them.
+/// The parameters of the device's DMA engines and of their buffers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DmaConfig {
     /// The number of DMA engines, from 1 to 64. Packets of different engines take turns on the PCIe
     /// link.
     pub engines: usize,
-    /// The largest number of bytes that one engine has requested from the host and that no
+    /// The largest number of bytes that one DMA engine has requested from the host and that no
     /// accelerator has taken yet.
     pub read_window: Bytes,
-    /// The largest number of bytes that an engine moves for one flow before it serves the others:
-    /// the size of the on-board buffer through which large messages are streamed.
+    /// The largest number of bytes that a DMA engine moves for one flow before it serves other
+    /// flows; above 0. It is the size of the on-board buffer through which large messages are
+    /// streamed.
     pub burst: Bytes,
-    /// The size of one engine's output buffer, for results that wait to leave the device.
+    /// The size of one DMA engine's output buffer, for results that wait to leave the device.
     pub egress: Bytes,
     /// The size of a DMA descriptor, which the device reads from the host's memory with each burst.
     pub descriptor: Bytes,
@@ -44,21 +45,21 @@ pub struct Platform {
     pub pcie: PcieConfig,
     /// The device's DMA engines and buffers.
     pub dma: DmaConfig,
-    /// The rates of the device's Ethernet ports, each full duplex.
+    /// The rate of each Ethernet port of the device. All ports are full duplex.
     pub ports: Vec<Bandwidth>,
     /// The device's accelerators; flows refer to them by index.
     pub accelerators: Vec<Accelerator>,
-    /// The array of SSDs; `None` without storage.
+    /// The array of SSDs; `None` for a platform without storage.
     pub storage: Option<StorageConfig>,
 }
 
-/// The bytes that an Ethernet frame takes on the wire in addition to its contents: preamble 8,
-/// check sequence 4, gap 12.
+/// The bytes that an Ethernet frame takes on the wire in addition to its contents: 8 of preamble, 4
+/// of check sequence, 12 of gap.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {
-    /// Creates the hardware of the paper's prototype (section 5.1) with these accelerators: PCIe
-    /// Gen 3 x8 and two Ethernet ports of 50 Gbit/s.
+    /// Creates the hardware of the paper's prototype (section 5.1) with the given accelerators:
+    /// PCIe Gen 3 x8, two Ethernet ports of 50 Gbit/s, no storage.
     pub fn prototype(accelerators: Vec<Accelerator>) -> Platform {
         Platform {
             pcie: PcieConfig::default(),
@@ -69,8 +70,9 @@ impl Platform {
         }
     }
 
-    /// Replaces the PCIe link. For a faster link, credits and buffers grow in proportion (assumed),
-    /// so that they are no tighter a limit than on the prototype.
+    /// Replaces the PCIe link by one of another generation and width. For a faster link, PCIe
+    /// credits and DMA buffers grow in proportion (assumed), so that they limit no more than on the
+    /// original link.
     #[must_use]
     pub fn on_link(self, generation: Generation, lanes: u8) -> Platform {
         let pcie = PcieConfig {
@@ -97,12 +99,12 @@ impl Platform {
         }
     }
 
-    /// Checks the platform, and that `flows` can run on it.
+    /// Checks that the platform's values are allowed and that `flows` can run on it.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for a value out of its range, [`PlatformError::UnknownPart`]
-    /// for a flow that names a part which the platform does not have, and
-    /// [`PlatformError::PathIncomplete`] for a path that needs one.
+    /// [`PlatformError::OutOfRange`] for a value outside its range, [`PlatformError::UnknownPart`]
+    /// for a flow that refers to a part or flow which does not exist, and
+    /// [`PlatformError::PathIncomplete`] for a path that needs a part which is missing.
     pub fn check(&self, flows: &[Flow]) -> Result<(), PlatformError> {
         self.pcie.check()?;
         let engines = self.dma.engines;

@@ -1,13 +1,13 @@
-//! Bandwidths from floating-point rates.
+//! Bandwidths from rates in floating point.
 
 use accelflow_units::Bandwidth;
 
-/// Converts a rate in gigabits per second to a bandwidth; at least 1 byte per second.
+/// Converts a rate in gigabits per second to a bandwidth, of at least 1 byte per second.
 pub fn gbit_per_s(rate: f64) -> Bandwidth {
     bandwidth(rate * 1e9 / 8.0)
 }
 
-/// A bandwidth of `bytes_per_s`, at least 1 byte a second.
+/// Converts a rate in bytes per second to a bandwidth, of at least 1 byte per second.
 pub(crate) fn bandwidth(bytes_per_s: f64) -> Bandwidth {
     const LEAST: Bandwidth = match Bandwidth::from_bytes_per_s(1) {
         Some(rate) => rate,

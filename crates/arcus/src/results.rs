@@ -1,47 +1,48 @@
-//! Results of a run.
+//! The results of a simulation run: of each flow, and of the PCIe link.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// A message whose processing was completed in the measured time.
+/// A message that was completed in the measured time of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The simulated time at which the message was completed.
     pub at: Time,
-    /// The time from the message's arrival: at the port for a message from the network, in the
-    /// flow's queue for all others. For an answer, the time since the client sent the message that
-    /// it answers.
+    /// The time from the message's arrival to its completion. A message from the network arrives at
+    /// its port; others arrive in their flow's queue. For an answer, the time counts from when the
+    /// client sent the answered message.
     pub latency: Time,
     /// The message's size on arrival.
     pub size: Bytes,
 }
 
-/// What a simulation measured of one flow.
+/// The measurements of one flow in a simulation run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowResult {
-    /// The number of messages that arrived in the whole run, warm-up included.
+    /// The number of the flow's messages that arrived in the whole run, including the warm-up.
     pub arrived: u64,
-    /// The number of these messages that were dropped because the flow's queue was full.
+    /// The number of the flow's messages that were dropped in the whole run because a queue or
+    /// buffer was full.
     pub dropped: u64,
-    /// The number of these messages that were not completed when the run ended.
+    /// The number of the flow's messages that had arrived but were not completed when the run ended.
     pub under_way: u64,
-    /// The messages completed in the measured time, in order of completion.
+    /// The flow's messages that were completed in the measured time, in order of completion.
     pub completions: Vec<Completion>,
-    /// The number of messages completed during the warm-up.
+    /// The number of the flow's messages that were completed during the warm-up.
     pub before: u64,
-    /// The bytes of the messages completed during the warm-up.
+    /// The bytes of the flow's messages that were completed during the warm-up.
     pub bytes_before: Bytes,
-    /// The time and size of each message that arrived in the flow's queue; empty for a flow with a
-    /// backlog.
+    /// The time and size of each message that arrived in the flow's queue, including the warm-up;
+    /// empty for a flow with [`Arrivals::Backlogged`](crate::Arrivals::Backlogged).
     pub came: Vec<(Time, Bytes)>,
-    /// The simulated time when the flow was added; zero if it was present from the start.
+    /// The simulated time when the flow was added; 0 if it was present from the start.
     pub since: Time,
-    /// The simulated time when the flow was removed; `None` if it never was.
+    /// The simulated time when the flow was removed; `None` if it was never removed.
     pub until: Option<Time>,
 }
 
 impl FlowResult {
-    /// The total bytes of the messages completed in the measured time.
+    /// The total bytes of the flow's messages that were completed in the measured time.
     pub fn bytes(&self) -> u64 {
         self.completions
             .iter()
@@ -50,7 +51,7 @@ impl FlowResult {
     }
 
     /// Returns the latency at the nearest-rank percentile `percent`, from 0 to 100, of the messages
-    /// completed in the measured time; `None` without messages.
+    /// completed in the measured time; `None` if there are none.
     pub fn latency(&self, percent: f64) -> Option<Time> {
         self.latencies().percentile(percent)
     }
@@ -63,8 +64,8 @@ impl FlowResult {
             .collect()
     }
 
-    /// Returns the rates, in messages per second, of successive groups of `count` messages
-    /// completed one after another.
+    /// Returns the rates, in messages per second, of successive groups of `count` messages in order
+    /// of completion. An incomplete last group is left out.
     pub fn rates_of(&self, count: usize) -> Vec<f64> {
         let ends = self
             .completions
@@ -77,8 +78,9 @@ impl FlowResult {
         ends.windows(2).map(rate).collect()
     }
 
-    /// Returns, for each of `count` time slices of length `width` from `from` on, the rate in
-    /// gigabits per second and the latencies of the messages completed in it.
+    /// Returns the flow's throughput in gigabits per second, and the latencies of its messages, in
+    /// each of `count` time slices. The slices have length `width`; the first begins at `from`. A
+    /// message counts in the slice of its completion.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
         for completion in &self.completions {
@@ -92,29 +94,31 @@ impl FlowResult {
     }
 }
 
-/// What a simulation measured of all flows and of the PCIe link.
+/// The measurements of all flows and of the PCIe link in a simulation run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunResult {
-    /// The results of each flow, by flow number.
+    /// The results of each flow, by flow index.
     pub flows: Vec<FlowResult>,
     /// The length of the warm-up, which is not measured.
     pub warmup: Time,
-    /// The length of the measured time.
+    /// The length of the measured time, which follows the warm-up.
     pub measured: Time,
-    /// Bytes that crossed the link from the device to the host in the whole run, including framing.
+    /// The bytes that crossed the PCIe link from the device to the host in the whole run, including
+    /// framing.
     pub up_bytes: Bytes,
-    /// Bytes that crossed the link from the host to the device in the whole run, including framing.
+    /// The bytes that crossed the PCIe link from the host to the device in the whole run, including
+    /// framing.
     pub down_bytes: Bytes,
 }
 
 impl RunResult {
-    /// The throughput of flow number `flow` over the measured time, in gigabits per second of
-    /// message bytes on arrival.
+    /// The throughput of the flow with index `flow` over the measured time, in gigabits per second.
+    /// A message counts with its size on arrival.
     pub fn gbit_per_s(&self, flow: usize) -> f64 {
         self.flows[flow].bytes() as f64 * 8.0 / self.measured.as_ns_f64()
     }
 
-    /// The part of the measured time in which a flow was there.
+    /// The beginning and end of the part of the measured time in which a flow was present.
     pub(crate) fn presence(&self, flow: usize) -> (Time, Time) {
         let result = &self.flows[flow];
         let until = result.until.unwrap_or(Time::MAX);
@@ -122,14 +126,14 @@ impl RunResult {
         (result.since.max(self.warmup), until.min(end))
     }
 
-    /// The length of the part of the measured time in which flow number `flow` was present.
+    /// The length of the part of the measured time in which the flow with index `flow` was present.
     pub fn present(&self, flow: usize) -> Time {
         let (from, to) = self.presence(flow);
         to.saturating_sub(from)
     }
 
-    /// The throughput of flow number `flow` in gigabits per second, over the part of the measured
-    /// time in which it was present; `None` if it never was.
+    /// The throughput of the flow with index `flow` in gigabits per second, over the part of the
+    /// measured time in which it was present; `None` if it was not present then.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
         let result = &self.flows[flow];
         let (from, to) = self.presence(flow);
@@ -142,7 +146,7 @@ impl RunResult {
         (there > Time::ZERO).then(|| bytes as f64 * 8.0 / there.as_ns_f64())
     }
 
-    /// The throughput of flow number `flow` over the measured time, in messages per second.
+    /// The throughput of the flow with index `flow` over the measured time, in messages per second.
     pub fn per_s(&self, flow: usize) -> f64 {
         self.flows[flow].completions.len() as f64 / self.measured.as_s_f64()
     }

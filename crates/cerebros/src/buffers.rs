@@ -3,7 +3,7 @@
 
 use accelflow_units::Bytes;
 
-/// The NIC's memory for messages that arrive: arenas that the microservice has allocated.
+/// The NIC's memory for messages that arrive, divided into arenas that the microservice has allocated.
 #[derive(Clone, Debug)]
 pub struct BufferManager {
     arenas: Vec<Arena>,
@@ -16,7 +16,7 @@ struct Arena {
     used: Bytes,
 }
 
-/// A piece of one arena that is reserved for a message.
+/// A reservation of memory in one arena for a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reserved {
     arena: usize,
@@ -24,8 +24,8 @@ pub struct Reserved {
 }
 
 impl BufferManager {
-    /// Creates free arenas with the total size `capacity`, divided evenly. The first arenas get the
-    /// remainder. Zero arenas count as one.
+    /// Creates `arenas` empty arenas with the total size `capacity`, divided evenly. The first
+    /// arenas get the remainder. Zero arenas count as one.
     pub fn new(capacity: Bytes, arenas: usize) -> BufferManager {
         let count = arenas.max(1) as u64;
         let (each, rest) = (capacity.get() / count, capacity.get() % count);
@@ -39,8 +39,8 @@ impl BufferManager {
         }
     }
 
-    /// Reserves `bytes` in the first arena with enough free bytes. Returns `None` if no arena has
-    /// them; the sender then gets a NACK.
+    /// Reserves `bytes` in the first arena with enough free bytes. Returns `None` if there is no
+    /// such arena; the sender then gets a NACK.
     pub fn reserve(&mut self, bytes: Bytes) -> Option<Reserved> {
         let fits = |arena: &Arena| bytes.get() <= arena.capacity.get() - arena.used.get();
         let arena = self.arenas.iter().position(fits)?;
@@ -49,14 +49,14 @@ impl BufferManager {
         Some(Reserved { arena, bytes })
     }
 
-    /// Releases what [`BufferManager::reserve`] reserved.
+    /// Frees the memory that [`BufferManager::reserve`] reserved.
     pub fn release(&mut self, reserved: Reserved) {
         let used = &mut self.arenas[reserved.arena].used;
         debug_assert!(reserved.bytes <= *used, "more was released than reserved");
         *used = Bytes(used.get().saturating_sub(reserved.bytes.get()));
     }
 
-    /// The number of bytes that are reserved now.
+    /// The number of bytes that are reserved at present.
     pub fn used(&self) -> Bytes {
         Bytes(self.arenas.iter().map(|arena| arena.used.get()).sum())
     }

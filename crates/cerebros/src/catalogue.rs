@@ -8,76 +8,82 @@ use crate::schema::{Message, TypeSchema, header_wire};
 use crate::services::{Call, Function, Service};
 use crate::summary::{SIZED_MESSAGES, SchemaBytes};
 
-/// The cycles that a core needs for the RPC layer of one request in software, by module.
+/// The cycles that a core needs for the RPC layer of one request if it does the layer in software,
+/// by module of the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modules {
-    /// The cycles to read and write the headers of messages.
+    /// The cycles for reading and writing the headers of messages.
     pub header: f64,
-    /// The cycles of dispatch: to find and call the function that a message names.
+    /// The cycles for dispatch: for finding and calling the function that a message names.
     pub dispatch: f64,
-    /// The cycles to transform payloads between their form on the wire and in memory.
+    /// The cycles for transforming payloads between their form on the wire and their form in memory.
     pub payload: f64,
-    /// The part of these three that nested calls (calls to other services) cause.
+    /// The part of the header, dispatch and payload cycles that nested calls (calls to other
+    /// services) cause.
     pub nested: f64,
 }
 
-/// A function of a service: its popularity, cycles, code and messages.
+/// A description of one function of a service: its popularity, cycles, code and messages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionDescription {
-    /// The function's name, as in the header of its calls.
+    /// The function's name, as in the headers of calls to the function.
     pub function: String,
     /// The function's share of the service's requests, from 0 to 1.
     pub popularity_ratio: f64,
-    /// The number of calls to other services that a request makes.
+    /// The number of calls to other services that one request makes.
     pub nested_calls: usize,
-    /// The cycles of the function's business logic per request, if all its instructions are in the
-    /// cache.
+    /// The cycles of the function's business logic per request if all instructions are in the
+    /// instruction cache.
     pub execute_cycles: f64,
     /// The size of the function's instructions in kilobytes.
     pub code_kb: f64,
-    /// The cycles of the RPC layer per request if a core does it in software.
+    /// The cycles of the RPC layer per request if a core does the layer in software, by module.
     pub software_cycles: Modules,
-    /// Bytes of a request on the wire, header included.
+    /// The size of a request on the wire in bytes, header included.
     pub request_wire_bytes: u64,
-    /// The bytes of a request's data in memory, after deserialization.
+    /// The size of a request's data in memory in bytes, after deserialization.
     pub request_application_bytes: u64,
-    /// The bytes of a request's address schema, which has a pointer for each field.
+    /// The size in bytes of a request's address schema: its pointers to the fields of the
+    /// deserialized payload.
     pub request_address_schema_bytes: u64,
-    /// Bytes of a response on the wire, header included.
+    /// The size of a response on the wire in bytes, header included.
     pub response_wire_bytes: u64,
-    /// The largest message of a request, nested calls included, in bytes on the wire.
+    /// The size on the wire of a request's largest message, in bytes with the header. The messages
+    /// of nested calls count too.
     pub largest_message_wire_bytes: u64,
-    /// The largest payload of these messages in bytes on the wire, without the header.
+    /// The size on the wire of a request's largest payload, in bytes without a header. The messages
+    /// of nested calls count too.
     pub largest_payload_wire_bytes: u64,
-    /// The number of messages of a request: the request, its response, and those of nested calls.
+    /// The number of messages that one request causes: the request, its response, and the messages
+    /// of nested calls.
     pub messages: usize,
-    /// The number of incoming messages whose payload and address schema fit in the memory reserved
-    /// for them.
+    /// The number of incoming messages of a request whose payload and address schema fit in the
+    /// memory reserved for them.
     pub incoming_messages_that_fit: usize,
-    /// The number of incoming messages: the request, and the responses of nested calls.
+    /// The number of incoming messages of a request: the request, and the responses of nested calls.
     pub incoming_messages: usize,
-    /// The mean bytes of a field after deserialization, over the messages of a request.
+    /// The mean size of a field after deserialization, in bytes, over all messages of a request.
     pub field_bytes: f64,
-    /// The bytes of the schemata of 16 concurrent requests.
+    /// The size of the schemata of 16 concurrent requests, in bytes.
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 
-/// One of the paper's five services: its cores, its working set and its functions.
+/// A description of one of the paper's five services: its cores, its working set and its functions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceDescription {
     /// The paper's abbreviation of the service's name.
     pub service: String,
-    /// The number of cores that the service uses.
+    /// The number of cores that the service uses on the described platform.
     pub cores: usize,
-    /// The size of the service's instructions with those of the RPC layer, in kilobytes.
+    /// The size of the service's instructions in kilobytes, including the RPC layer.
     pub working_set_kb: f64,
-    /// The size of the service's instructions without those of the RPC layer, in kilobytes.
+    /// The size of the service's instructions in kilobytes, without the RPC layer.
     pub working_set_without_rpc_kb: f64,
-    /// The functions of the service.
+    /// The descriptions of the service's functions.
     pub functions: Vec<FunctionDescription>,
 }
 
-/// Describes the five services on `platform`.
+/// Returns descriptions of the paper's five services on `platform`.
 pub fn describe(platform: &Platform) -> Vec<ServiceDescription> {
     Service::all()
         .iter()

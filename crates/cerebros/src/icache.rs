@@ -1,14 +1,14 @@
-//! A core's instruction cache, block by block.
+//! A core's instruction cache, which is simulated block by block.
 
 use std::ops::Range;
 
 use crate::Platform;
 
-/// The content of a way that holds no block. No block has this number.
+/// The content of a way that holds no block. No block has this index.
 const EMPTY: u32 = u32::MAX;
 
-/// The instruction cache of a core: set-associative, with least-recently-used replacement (policy
-/// assumed).
+/// The instruction cache of a core: set-associative, with least-recently-used replacement (an
+/// assumption).
 #[derive(Clone, Debug)]
 pub struct InstructionCache {
     /// The blocks in each way, by set. A block in a lower way was fetched more recently.
@@ -17,7 +17,7 @@ pub struct InstructionCache {
 }
 
 impl InstructionCache {
-    /// Creates an empty cache with the size, ways and blocks of `platform`.
+    /// Creates an empty instruction cache with the size, ways and blocks of `platform`.
     pub fn new(platform: &Platform) -> InstructionCache {
         let ways = platform.l1i_ways as usize;
         let blocks = (platform.l1i_bytes / platform.l1i_block_bytes) as usize;
@@ -28,12 +28,13 @@ impl InstructionCache {
         }
     }
 
-    /// Fetches the block with this number. Returns whether it was missing.
+    /// Fetches the instruction block with index `block`. Returns whether the block was missing in
+    /// the cache.
     pub fn fetch(&mut self, block: u32) -> bool {
         self.sweep(block..block + 1) > 0
     }
 
-    /// Fetches these blocks in order. Returns the number of misses.
+    /// Fetches the instruction blocks with these indices in order. Returns the number of misses.
     pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
         let mut misses = 0;
         let mut next = blocks.start;
@@ -54,8 +55,8 @@ impl InstructionCache {
         misses
     }
 
-    /// Fetches `N` blocks from `block` on, which are in as many different sets from `set` on, so
-    /// that the compiler can use vector instructions. Counts the misses, and returns `N`.
+    /// Fetches `N` blocks from `block` on, which are in `N` different sets from `set` on, so that
+    /// the compiler can use vector instructions. Counts the misses, and returns `N`.
     fn fetch_together<const N: usize>(
         &mut self,
         set: usize,

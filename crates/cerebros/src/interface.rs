@@ -1,10 +1,10 @@
-//! User-defined services: message types come from an interface, `.thrift` or `.proto`; sizes, costs
-//! and nested calls come from a recording of a server (docs/recording-format.md).
+//! User-defined services. Message types come from an interface file, `.thrift` or `.proto`; message
+//! sizes, costs and nested calls come from a recording of a server (docs/recording-format.md).
 //!
-//! The recording's services are the interface's functions. The interface has the types of a
+//! Each service of the recording is a function of the interface. The interface gives the types of a
 //! message, and the recording its size. Strings share the bytes that remain after numbers; without
-//! a string, the first list has as many elements as fit. Only the sizes of nested calls are known,
-//! so each is modelled as an identity and a string.
+//! a string, the first list gets as many elements as fit. Of nested calls only the sizes are known,
+//! so each of their messages is modelled as an identity and a string.
 
 use std::path::{Path, PathBuf};
 
@@ -19,25 +19,27 @@ use crate::schema::Message;
 use crate::services::{Call, Function, Service};
 use crate::shape::{Shape, filled, opaque, proto_shape, thrift_arguments, thrift_result};
 
-/// The clock and the code sizes of a user-defined service, which neither interface nor recording
-/// states.
+/// The clock and the code sizes of a user-defined service, which neither its interface nor its
+/// recording states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Code {
-    /// The clock frequency of the cores in hertz, by which the recording's times become cycles.
+    /// The clock frequency of the cores in hertz, with which the recording's times are converted to
+    /// cycles.
     pub clock_hz: f64,
     /// The size of the RPC layer's instructions, in blocks of the instruction cache.
     pub rpc_blocks: u32,
     /// The size of the instructions that all functions share, in blocks of the instruction cache.
     pub shared_blocks: u32,
-    /// The size of the instructions of each function alone, in blocks of the instruction cache.
+    /// The size of the instructions that each function has for itself, in blocks of the instruction
+    /// cache.
     pub own_blocks: u32,
 }
 
-/// The largest number of blocks of a part of the code.
+/// The largest number of blocks in each part of the code.
 const MOST_BLOCKS: f64 = 1e6;
 
 impl Code {
-    /// Takes clock and code sizes from `platform`.
+    /// Creates the clock and code sizes that the parameters of `platform` state.
     pub fn of(platform: &Platform) -> Code {
         let blocks = |bytes: f64| (bytes / platform.l1i_block_bytes).min(MOST_BLOCKS) as u32;
         Code {
@@ -57,16 +59,17 @@ pub struct Files {
     pub interface: PathBuf,
     /// The recording of the service's server: costs and sizes measured on real messages.
     pub recording: PathBuf,
-    /// The folders in which files that the interface includes are searched.
+    /// The folders in which files that the interface file includes are searched.
     pub include_dirs: Vec<PathBuf>,
 }
 
 impl Files {
-    /// Creates the service `name`, and the server for it: `platform` with the recorded cost of
-    /// headers, unless the user set that cost (`header_is_set`).
+    /// Creates the user-defined service `name` and the platform on which it runs. The platform is
+    /// `platform` with the recorded cost of headers, unless the user has set this cost
+    /// (`header_is_set`).
     ///
     /// # Errors
-    /// The messages of [`own`], and one for a platform with a value that is not allowed.
+    /// The messages of [`own`], or the message for a parameter of `platform` that is not allowed.
     pub fn served(
         &self,
         name: &str,
@@ -90,13 +93,13 @@ impl Files {
     }
 }
 
-/// A user-defined service, and the recorded cost of headers.
+/// A user-defined service, and the recorded cost of message headers.
 #[derive(Clone, Debug)]
 pub struct Own {
-    /// The service to simulate.
+    /// The user-defined service, ready to be simulated.
     pub service: Service,
-    /// The cycles of a core for a header: the mean of the recorded RPC steps; `None` if there are
-    /// none.
+    /// The cycles that a core takes for a message header: the mean over the recorded RPC steps.
+    /// `None` if there are no such steps.
     pub header_cycles: Option<f64>,
 }
 
@@ -140,13 +143,14 @@ impl Interface {
     }
 }
 
-/// Creates the service `name` from an interface and a recording. `search` lists the folders of
-/// included files.
+/// Creates the user-defined service `name` from the files `interface` and `recording`. `search`
+/// lists the folders in which included files are searched; `code` has the clock and the code sizes.
 ///
 /// # Errors
-/// A message with the file, or the service and member of the recording, for a file that cannot be
-/// read, a service of the recording that is not a function of the interface, or one without
-/// measured application logic or messages.
+/// A message in words, which names the file, or the service and member of the recording. Refused
+/// are a file that cannot be read, a recording without services, a recorded service that is not a
+/// function of the interface, and a recorded service without a request and a response or without
+/// measured application logic.
 pub fn own(
     name: &str,
     interface: &Path,
@@ -188,7 +192,7 @@ fn steps(service: &RecordedService) -> impl Iterator<Item = &RecordedStep> {
     chains.flatten().flat_map(|chain| &chain.steps)
 }
 
-/// The mean cycles of the steps of RPC, each of which is a header.
+/// The mean cycles of the RPC steps, each of which processes a header.
 fn header_cycles(recording: &Recording, code: &Code) -> Option<f64> {
     let all = recording.services.iter().flat_map(steps);
     let costs: Vec<f64> = all
@@ -327,7 +331,8 @@ fn app_ns(service: &RecordedService, place: &str) -> Result<f64, String> {
     Ok(sum)
 }
 
-/// The number of recorded requests of a function, or else of samples of its steps.
+/// The number of recorded requests of a function or, if none was counted, the number of samples of
+/// its steps.
 fn popularity(service: &RecordedService) -> f64 {
     let counted: u64 = service.requests.iter().map(|request| request.count).sum();
     let samples = steps(service).map(|step| step.samples).max().unwrap_or(0);

@@ -4,13 +4,13 @@
 //!
 //! * [`schema`]: messages, and the split schemata by which they are transformed.
 //! * [`services`]: the five microservices of DeathStarBench that the paper studies.
-//! * [`interface`]: user-defined services, from an interface and a recording.
-//! * [`platform`]: every parameter, with its origin.
-//! * [`registration`], [`buffers`], [`pipelines`], [`steering`], [`icache`]: the components.
-//! * [`summary`], [`catalogue`]: results of runs, and the services, in cycles, for people and files.
-//! * [`simulate`] simulates requests of a service under a design; [`analytic`] is the paper's
-//!   closed-form model of the same function, with which the simulation of one request at a time
-//!   agrees.
+//! * [`interface`]: user-defined services, from an interface file and a recording.
+//! * [`platform`]: every parameter of the simulated server, with its origin.
+//! * [`registration`], [`buffers`], [`pipelines`], [`steering`], [`icache`]: the server's components.
+//! * [`summary`], [`catalogue`]: the results of runs, and descriptions of the services, in cycles.
+//! * [`simulate`] simulates requests of a service under a [`Design`] of the RPC layer. [`analytic`]
+//!   gives the inputs of the paper's closed-form model of a function, with which the simulation of
+//!   one request at a time agrees.
 //!
 //! Equal arguments give bit-identical results.
 //!

@@ -1,45 +1,47 @@
-//! The load: the number, arrival times and kinds of requests.
+//! The load of a simulated server: the number, arrival times and kinds of requests.
 
 use accelflow_parameters::{Refusal, number_text};
 
-/// The largest number of senders: more, each with a request in flight, would fill the memory.
+/// The largest number of senders. More senders, each with a request in flight, would fill the memory.
 const MAX_SENDERS: usize = 100_000_000;
 
 /// The longest time in which requests may arrive on average. The clock ends after 1.8e7 s, and
 /// intervals are random.
 pub(crate) const MOST_SECONDS: f64 = 1e6;
 
-/// How requests arrive at the server.
+/// The arrival process of the requests at the simulated server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// A closed loop with this many senders. Each sends its next request when the last one is
-    /// answered.
+    /// A closed loop with this number of senders. Each sender sends its next request when its last
+    /// one is answered or given up.
     Closed(usize),
-    /// Poisson arrivals with this mean rate in requests per second.
+    /// Poisson arrivals at this mean rate, in requests per second.
     Rate(f64),
-    /// Poisson arrivals at this share of the rate at which all cores are always busy.
+    /// Poisson arrivals at this share of the server's capacity: of the rate at which all cores are
+    /// always busy.
     Share(f64),
 }
 
-/// How many requests arrive, when, and for which functions.
+/// The load of a simulation: how many requests arrive, when, and for which functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// How the requests arrive.
+    /// The arrival process of the requests.
     pub arrivals: Arrivals,
-    /// The number of requests, the warm-up included.
+    /// The number of requests, including those of the warm-up.
     pub requests: usize,
-    /// The number of first requests that do not count in the results.
+    /// The number of requests at the beginning that do not count in the means.
     pub warmup: usize,
-    /// The seed of random arrival times, functions and kinds of requests.
+    /// The seed of the random arrival times, functions and kinds of requests.
     pub seed: u64,
-    /// The share of requests for functions that are not in the schema map of Cerebros, from 0 to 1.
+    /// The share of requests that call a function which is not in the schema map of Cerebros, from
+    /// 0 to 1.
     pub unknown: f64,
-    /// The share of requests that do not follow their function's schema, from 0 to 1.
+    /// The share of requests whose payload does not follow the function's schema, from 0 to 1.
     pub malformed: f64,
 }
 
 impl Load {
-    /// Creates a load of `requests` valid requests, without a warm-up.
+    /// Creates a load of `requests` valid requests with seed 1, without a warm-up.
     pub fn new(arrivals: Arrivals, requests: usize) -> Load {
         Load {
             arrivals,
@@ -94,8 +96,8 @@ impl Load {
         }
     }
 
-    /// Checks that requests at `rate_rps` arrive before the clock ends; `value` of `place` sets the
-    /// rate.
+    /// Checks that requests at `rate_rps` arrive before the clock ends. `value` is the value of the
+    /// parameter `place` that sets the rate.
     ///
     /// # Errors
     /// [`Refusal`] for a rate that is too low for the number of requests.

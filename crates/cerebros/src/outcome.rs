@@ -1,41 +1,43 @@
-//! The results of a run.
+//! The results of a simulation run, as sums and samples.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// The time that requests spent, by cause.
+/// The time that requests spent, divided by cause. It is the time of one request, or the sum over
+/// several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The RPC layer in software on a core.
+    /// The time of the RPC layer in software on a core.
     pub software: Time,
-    /// Traversals of the chip's network to hand tasks to the accelerator.
+    /// The time of traversals of the chip's network that hand tasks to the accelerator.
     pub offload: Time,
-    /// Work of the shared accelerator or of Cerebros.
+    /// The time in which the accelerator or Cerebros works for the requests.
     pub accelerator: Time,
-    /// Waits for a free pipeline of the accelerator.
+    /// The time of waits for a free pipeline of the accelerator or of Cerebros.
     pub queued: Time,
-    /// Waits for responses of nested calls that the NIC refused for lack of memory, until they were
-    /// resent.
+    /// The time of waits for responses of nested calls that the NIC refused for lack of memory,
+    /// until the responses were resent.
     pub refused: Time,
-    /// Waits for other services that nested calls go to.
+    /// The time of waits for the other services that nested calls go to.
     pub away: Time,
-    /// Switches of a core back to a request whose nested call was answered.
+    /// The time in which cores switch back to requests whose nested call was answered.
     pub switched: Time,
-    /// The part of the times above during which a request occupied a core.
+    /// The part of the times from `software` to `switched` in which a request occupies a core.
     pub on_core: Time,
-    /// The function's business logic, without stalls.
+    /// The time of the functions' business logic, without stalls.
     pub execute: Time,
-    /// Stalls of the business logic for missing instructions.
+    /// The time in which the business logic stalls for missing instructions.
     pub stall: Time,
 }
 
 impl Spent {
-    /// The time of the RPC layer without waits, as in the analytic model.
+    /// The time of the RPC layer without waits, as in the analytic model: software, offloads and
+    /// accelerator.
     pub fn rpc(&self) -> Time {
         self.software + self.offload + self.accelerator
     }
 
-    /// The time of the function: business logic and its stalls.
+    /// The time of the functions: business logic and its stalls.
     pub fn function(&self) -> Time {
         self.execute + self.stall
     }
@@ -54,30 +56,33 @@ impl Spent {
     }
 }
 
-/// The results of the requests to one function, or of all requests.
+/// The results of a group of requests: of those to one function, or of all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// The number of answered requests, the warm-up excluded.
+    /// The number of answered requests in the group, without the warm-up.
     pub requests: u64,
-    /// The sums of these requests' times, by cause.
+    /// The time that the group's requests spent, divided by cause and summed over requests.
     pub spent: Spent,
-    /// The latency of each request: from its first arrival at the NIC to the end of its response.
+    /// The latency of each request: the time from its first arrival at the NIC to the end of its
+    /// response.
     pub latency: Samples,
-    /// The time for which each request occupied a core: function, and RPC layer on the core.
+    /// The time for which each request occupied a core, with the function and with the part of the
+    /// RPC layer that is on the core.
     pub core: Samples,
-    /// The instruction-cache misses of the functions, in blocks, summed over requests.
+    /// The instruction-cache misses of the functions, summed over requests, in blocks.
     pub misses: u64,
-    /// The instruction-cache misses of the RPC layer's software, in blocks, summed over requests.
+    /// The instruction-cache misses of the RPC layer's software, summed over requests, in blocks.
     pub layer_misses: u64,
     /// The number of requests whose function had no instruction-cache miss.
     pub miss_free: u64,
-    /// The number of requests that went to a core which had just run the same function, as the
-    /// NIC's function map remembers.
+    /// The number of requests that went to a core which, by the NIC's function map, was among the
+    /// last to run their function.
     pub steered: u64,
 }
 
 impl Group {
-    /// The sum `time` divided by the number of requests, in picoseconds; 0 without requests.
+    /// The mean per request, in picoseconds, of `time`, which is a sum over the group's requests. 0
+    /// without requests.
     pub fn mean(&self, time: Time) -> f64 {
         ratio(time.as_ps() as f64, self.requests)
     }
@@ -87,21 +92,21 @@ fn ratio(sum: f64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum / count as f64 }
 }
 
-/// Where requests pile up if the load is too high.
+/// The queue in which requests pile up if the load is too high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// At the NIC's memory: senders resend refused requests, or give up.
+    /// The senders' queue for memory of the NIC: senders resend refused requests, or give up.
     Memory,
-    /// At the pipelines of Cerebros.
+    /// The queue for a pipeline of Cerebros.
     Pipelines,
-    /// In the NIC, for a free core.
+    /// The NIC's queue for a free core.
     Cores,
-    /// In the NIC, for a core; and the cores wait for the accelerator.
+    /// The NIC's queue for a free core, while the cores wait for the accelerator's pipelines.
     CoresForPipelines,
 }
 
 impl Queue {
-    /// The name in results of the place where requests pile up.
+    /// The queue's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Queue::Memory => "memory of the NIC",
@@ -112,49 +117,53 @@ impl Queue {
     }
 }
 
-/// Where and how many requests piled up in a run whose load was too high. The results then depend
-/// on the run's length.
+/// The queue and the number of requests that piled up in a run whose load was too high. The results
+/// of such a run depend on its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saturation {
-    /// What limits the server. It is the memory of the NIC only if hardly any requests wait
+    /// The queue that limits the server. It is [`Queue::Memory`] only if hardly any requests wait
     /// elsewhere.
     pub queue: Queue,
-    /// The number of requests, over all places, that were waiting or had been given up when the last
-    /// one arrived.
+    /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,
 }
 
-/// The results of a simulation run.
+/// The results of one simulation run of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationResult {
     /// The results of all requests after the warm-up.
     pub all: Group,
-    /// The results of each function, in the service's order.
+    /// The results of the requests to each function after the warm-up, in the order of the
+    /// service's functions.
     pub functions: Vec<Group>,
-    /// The number of answered requests, the warm-up included.
+    /// The number of answered requests, including the warm-up.
     pub answered: u64,
-    /// The number of requests given up after the last NACK, for their own message or for a nested
-    /// response.
+    /// The number of requests that were given up after the last NACK, for the request's own message
+    /// or for the response of a nested call.
     pub refused: u64,
-    /// The number of NACKs: messages that the NIC's buffer manager refused for lack of memory.
+    /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory.
     pub nacks: u64,
-    /// The number of requests whose RPC layer ran on a core, since Cerebros could not process them.
+    /// The number of answered requests with a message that a core processed in software because
+    /// Cerebros could not.
     pub fallbacks: u64,
-    /// The simulated time when the last response was sent.
+    /// The simulated time when the last response was sent, or when a later request was given up
+    /// during a nested call.
     pub makespan: Time,
-    /// The throughput: answered requests per second.
+    /// The throughput over the whole run, in answered requests per second.
     pub throughput_rps: f64,
-    /// The arrival rate in requests per second; `None` for a closed loop.
+    /// The mean arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// Where requests piled up; `None` unless the load was too high.
+    /// The queue in which requests piled up; `None` unless the load was too high.
     pub saturated: Option<Saturation>,
-    /// The share of time in which a shared pipeline works, from 0 to 1.
+    /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
+    /// pipeline works.
     pub pipeline_utilisation: f64,
-    /// The share of time in which a core is occupied, from 0 to 1.
+    /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
     pub core_utilisation: f64,
-    /// The most memory for messages that was reserved at any time.
+    /// The largest amount of the NIC's memory that was reserved for messages at any time.
     pub buffer_peak: Bytes,
-    /// The memory for messages that was still reserved at the end; more than 0 is a leak.
+    /// The amount of the NIC's memory that was still reserved for messages at the end; more than 0
+    /// is a leak.
     pub buffer_left: Bytes,
 }
 

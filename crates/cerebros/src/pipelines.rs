@@ -1,8 +1,9 @@
-//! The array of transformation pipelines, each of which takes one task at a time (section 4.2).
+//! The array of pipelines that transform messages (section 4.2). Each pipeline takes one task at a
+//! time.
 
 use accelflow_units::Time;
 
-/// The pipelines that transform messages. Tasks are served in the order in which they are offered.
+/// The pipelines that transform messages. They serve tasks in the order in which tasks are offered.
 #[derive(Clone, Debug)]
 pub struct Pipelines {
     free_at: Vec<Time>,
@@ -10,7 +11,7 @@ pub struct Pipelines {
     tasks: u64,
 }
 
-/// The start and the end of a task on a pipeline.
+/// The start and the end of one task on a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The simulated time at which the task starts.
@@ -29,8 +30,8 @@ impl Pipelines {
         }
     }
 
-    /// Assigns a task of length `duration` to the pipeline that is free first. Calls must have
-    /// increasing times `now`.
+    /// Assigns a task of length `duration` to the pipeline that is free first. Times `now` must not
+    /// decrease from call to call.
     pub fn offer(&mut self, now: Time, duration: Time) -> Slot {
         let mut first = 0;
         for (n, free) in self.free_at.iter().enumerate() {
@@ -46,7 +47,8 @@ impl Pipelines {
         Slot { start, end }
     }
 
-    /// The share of time until `now` in which a pipeline works, from 0 to 1.
+    /// The mean utilisation of the pipelines up to the time `now`, from 0 to 1: the share of time
+    /// in which a pipeline works.
     pub fn utilisation(&self, now: Time) -> f64 {
         let all = now.as_s_f64() * self.free_at.len() as f64;
         if all > 0.0 {

@@ -6,8 +6,8 @@ use accelflow_units::{Bytes, Time};
 
 use crate::schema::{Message, header_wire};
 
-/// The largest value of a parameter that states no other: above it, sums of times could overflow.
-/// Parameters that size the simulation's memory state smaller values.
+/// The largest value of a parameter for which no other is given: above it, sums of times could
+/// overflow. Parameters that size the simulation's memory have smaller largest values.
 const MOST: f64 = 1e12;
 
 /// The largest value of a parameter.
@@ -22,8 +22,8 @@ macro_rules! most {
 
 macro_rules! platform {
     ($($what:literal $name:ident = $default:expr, $unit:literal, $least:literal $(to $most:literal)?, $kind:ident, $provenance:ident, $source:literal;)*) => {
-        /// The simulated server. Counts are whole numbers, which [`Platform::set`] and
-        /// [`Platform::check`] enforce.
+        /// The parameters of the simulated server. Parameters that are counts must be whole numbers,
+        /// which [`Platform::set`] and [`Platform::check`] enforce.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Platform {
             $(#[doc = $what] pub $name: f64,)*
@@ -35,7 +35,7 @@ macro_rules! platform {
             }
         }
 
-        /// Every parameter of the server.
+        /// The table of the simulated server's parameters, each with its unit, range, default and origin.
         pub const PARAMETERS: Table<Platform> = Table::new(&[&[$(Row {
             parameter: Parameter {
                 key: stringify!($name),
@@ -136,18 +136,18 @@ platform! {
 }
 
 impl Platform {
-    /// Sets the parameter with this name to `value`.
+    /// Sets the parameter called `key` to `value`.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown key or a value that is not allowed.
+    /// [`Refusal`] for an unknown parameter or a value that is not allowed.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
         PARAMETERS.set(self, key, value)
     }
 
-    /// Checks that every value is allowed.
+    /// Checks that the value of every parameter is allowed.
     ///
     /// # Errors
-    /// [`Refusal`] for the first value that is not allowed or is inconsistent with another.
+    /// [`Refusal`] for the first value that is not allowed or contradicts another value.
     pub fn check(&self) -> Result<(), Refusal> {
         PARAMETERS.check(self)?;
         if self.cores <= self.system_cores {
@@ -167,7 +167,7 @@ impl Platform {
         Ok(())
     }
 
-    /// The number of cores that serve requests: all but those of the system.
+    /// The number of cores that serve requests: all cores except those of the operating system.
     pub fn workers(&self) -> usize {
         (self.cores - self.system_cores) as usize
     }
@@ -177,26 +177,26 @@ impl Platform {
         Time::from_ps((cycles * 1e12 / self.clock_hz).round() as u64)
     }
 
-    /// The number of core cycles in `time`.
+    /// The number of cycles of the cores in `time`.
     pub fn cycles(&self, time: Time) -> f64 {
         time.as_ps() as f64 * self.clock_hz / 1e12
     }
 
-    /// The memory that the NIC reserves for a message of `wire` bytes: a transport buffer and a
-    /// payload buffer.
+    /// The amount of memory that the NIC reserves for a message of `wire` bytes on the wire: a
+    /// transport buffer and a payload buffer.
     pub fn reservation(&self, wire: Bytes) -> Bytes {
         Bytes(wire.get() + (wire.get() as f64 * self.reservation_ratio).ceil() as u64)
     }
 
-    /// Whether the deserialized payload of a call to function `name`, with its address schema, fits
-    /// in the memory reserved for it.
+    /// Returns whether `payload`, a payload of a call to the function `name`, fits in the memory
+    /// that the NIC reserves for it, after deserialization and with its address schema.
     pub fn fits(&self, name: &str, payload: &Message) -> bool {
         let wire = header_wire(name) + payload.wire();
         let needed = payload.application() + payload.address_schema();
         needed.get() <= self.reservation(wire).get() - wire.get()
     }
 
-    /// The analytic model with the costs of this server, before the layer's tasks are added.
+    /// The analytic model with this server's costs, without the tasks of an RPC layer.
     pub(crate) fn layer(&self) -> RpcLayer {
         RpcLayer {
             traversals: (self.offload_traversals_before + self.offload_traversals_after) as u32,

@@ -1,4 +1,5 @@
-//! The work that NIC, pipelines and core do for a request under a design (section 6.1).
+//! The work that NIC, pipelines and core do for a request under a design of the RPC layer (section
+//! 6.1).
 
 use std::ops::Range;
 
@@ -10,15 +11,15 @@ use crate::services::{Call, Function, Service, first_field_replaced};
 use crate::{Message, Platform};
 use accelflow_parameters::Refusal;
 
-/// Whether Cerebros can process a request.
+/// The kind of a request: whether Cerebros can process it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A valid call of a function in the schema map: Cerebros processes it.
+    /// A valid call of a function in the schema map. Cerebros processes the request.
     Known,
-    /// A call of a function that is not in the schema map: a core processes request and response.
+    /// A call of a function that is not in the schema map. A core processes request and response.
     Unknown,
-    /// A request that does not follow its function's schema: a core detects this and answers with
-    /// an exception.
+    /// A request whose payload does not follow the function's schema. A core detects this and
+    /// answers with an exception.
     Malformed,
 }
 
@@ -37,14 +38,14 @@ pub(crate) enum Step {
     Away(Time),
     /// The response of a nested call arrives at the NIC, which reserves this much memory for it.
     Arrival(Bytes),
-    /// A part of the function: its number, and the number of parts.
+    /// A part of the function: its index, and the number of parts.
     Function(u32, u32),
 }
 
 /// The steps of a request of one function and kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// The memory that the NIC reserves for it.
+    /// The memory that the NIC reserves for the request.
     pub(crate) reserve: Bytes,
     /// The pipelines' work before a core is chosen.
     pub(crate) received: Option<Time>,
@@ -52,7 +53,7 @@ pub(crate) struct Program {
     pub(crate) steps: Vec<Step>,
     /// The pipelines' work after the core is done.
     pub(crate) sent: Option<Time>,
-    /// Whether the core falls back to software for Cerebros.
+    /// Whether a core processes a message in software because Cerebros cannot.
     pub(crate) fallback: bool,
 }
 
@@ -87,7 +88,7 @@ impl Costs<'_> {
 struct Transfer<'f> {
     name: &'f str,
     payload: &'f Message,
-    /// Whether it is incoming; otherwise it is outgoing.
+    /// Whether the message is incoming; otherwise it is outgoing.
     incoming: bool,
 }
 
@@ -110,8 +111,8 @@ fn transfers(function: &Function) -> Vec<Transfer<'_>> {
     all
 }
 
-/// Converts the costs of one function on this server to the inputs of the analytic model (section
-/// 5).
+/// Returns the inputs of the analytic model (section 5) for `function`: its tasks, and their costs
+/// on `platform`.
 pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     let costs = Costs::new(platform);
     let all = transfers(function);
@@ -131,21 +132,22 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     }
 }
 
-/// The cycles of the RPC layer for one request in software, by module (Fig. 2b), and the part of
-/// nested calls (Fig. 2a).
+/// The cycles of the RPC layer for one request in software, by module of the layer (Fig. 2b), and
+/// the part that nested calls cause (Fig. 2a).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breakdown {
-    /// The cycles to read and write the headers of messages.
+    /// The cycles for reading and writing the headers of messages.
     pub header_cycles: f64,
-    /// The cycles of dispatch: to find and call the function that a message names.
+    /// The cycles for dispatch: for finding and calling the function that a message names.
     pub dispatch_cycles: f64,
-    /// The cycles to transform payloads between their form on the wire and in memory.
+    /// The cycles for transforming payloads between their form on the wire and their form in memory.
     pub payload_cycles: f64,
-    /// The part of these three that nested calls (calls to other services) cause.
+    /// The part of the header, dispatch and payload cycles that nested calls (calls to other
+    /// services) cause.
     pub nested_cycles: f64,
 }
 
-/// Calculates the cycles of the RPC layer for one request to `function`, if a core does all of it
+/// Returns the cycles of the RPC layer for one request to `function` if a core does the whole layer
 /// in software.
 pub fn breakdown(platform: &Platform, function: &Function) -> Breakdown {
     let costs = Costs::new(platform);
@@ -227,8 +229,8 @@ impl Builder<'_> {
         })
     }
 
-    /// The core's steps from the request to the response. A message that does not match is answered
-    /// at once.
+    /// The core's steps from the request to the response. A message that does not match its schema
+    /// is answered at once.
     fn steps(&self, all: &[Transfer<'_>], fallback: bool, matches: bool) -> Vec<Step> {
         let (mut steps, last) = (Vec::new(), all.len() - 1);
         let parts = (all.len() / 2) as u32;

@@ -1,5 +1,5 @@
 //! The registration of a microservice with Cerebros (section 4.1): its functions, the schemata of
-//! their payloads, the format of headers, and memory.
+//! their payloads, and the format of headers.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::Bytes;
@@ -8,11 +8,10 @@ use crate::Platform;
 use crate::schema::{Message, Type, TypeSchema, header};
 use crate::services::Service;
 
-/// The field of a header that names the function: after version and kind, and sequence number.
+/// The index of the header field that names the function: after version and kind, and sequence number.
 const MARKED: usize = 2;
 
-/// The format of message headers, and which of their fields names the called function (section
-/// 4.3).
+/// The format of message headers, including which header field names the called function (section 4.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderFormat {
     schema: TypeSchema,
@@ -20,12 +19,12 @@ pub struct HeaderFormat {
 }
 
 impl HeaderFormat {
-    /// Creates the format of headers like `header`. Their field number `marked`, counted from 0,
-    /// names the function.
+    /// Creates the format of headers with the same fields as `header`. The field with index
+    /// `marked`, counted from 0, names the function.
     ///
     /// # Errors
-    /// [`Refusal`] of a marker that is not a field's number, or of a field that cannot name a
-    /// function.
+    /// [`Refusal`] if `marked` is not the index of a field, or if the field is neither a string nor
+    /// an integer.
     pub fn new(header: &Message, marked: usize) -> Result<HeaderFormat, Refusal> {
         let schema = TypeSchema::of(header);
         match header.fields.get(marked).map(|field| field.kind()) {
@@ -52,31 +51,31 @@ impl HeaderFormat {
         }
     }
 
-    /// The number of the header field that names the function, counted from 0.
+    /// The index, counted from 0, of the header field that names the function.
     pub fn marked(&self) -> usize {
         self.marked
     }
 }
 
-/// What Cerebros knows of one microservice: its schema map and its header format.
+/// What Cerebros knows about one microservice: its schema map and its header format.
 #[derive(Clone, Debug)]
 pub struct Registration {
     header: HeaderFormat,
-    /// By function, whether it is in the schema map.
+    /// Whether a function is in the schema map, by function.
     known: Vec<bool>,
-    /// By function, the type schemata of its request and its response.
+    /// The type schemata of a function's request and response, by function.
     schemata: Vec<[TypeSchema; 2]>,
-    /// By function, its request.
+    /// The request of a function, by function.
     requests: Vec<Message>,
     capacity: usize,
 }
 
 impl Registration {
-    /// Registers the functions of `service`, the most popular first, until the schema map of
-    /// `platform` is full.
+    /// Registers the functions of `service` in the schema map, the most popular first, until the
+    /// map of `platform` is full.
     ///
     /// # Errors
-    /// [`Refusal`] of a header without a field that names the function.
+    /// [`Refusal`] for a header format without a field that names the function.
     pub fn new(platform: &Platform, service: &Service) -> Result<Registration, Refusal> {
         let capacity = platform.schema_map_entries as usize;
         let mut order: Vec<usize> = (0..service.functions.len()).collect();
@@ -104,12 +103,12 @@ impl Registration {
         })
     }
 
-    /// Whether the function with this index is in the schema map.
+    /// Returns whether the function with index `function` is in the schema map.
     pub fn knows(&self, function: usize) -> bool {
         self.known[function]
     }
 
-    /// The number of functions in the schema map, and how many it can hold.
+    /// The number of functions in the schema map, and the number of functions that the map can hold.
     pub fn occupancy(&self) -> (usize, usize) {
         (
             self.known.iter().filter(|known| **known).count(),
@@ -117,8 +116,8 @@ impl Registration {
         )
     }
 
-    /// The bytes of all type schemata in the schema map, plus the one of the header, which all
-    /// messages share.
+    /// The size of all type schemata: of the functions in the schema map, and of the header, which
+    /// all messages share.
     pub fn type_bytes(&self) -> Bytes {
         let registered = self.known.iter().zip(&self.schemata);
         let of_functions: u64 = registered
@@ -129,8 +128,9 @@ impl Registration {
         Bytes(self.header.schema.type_bytes().get() + of_functions)
     }
 
-    /// Returns the bytes of the schemata for `messages` concurrent requests to each function: first
-    /// with one shared type schema per function, then with a whole schema for each message.
+    /// Returns the size of the schemata for `messages` concurrent requests to each function in the
+    /// schema map. The first value is the size with one shared type schema per function, the second
+    /// the size with a whole schema for each request.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let schemata = self.schemata.iter().zip(&self.requests);
         let registered = self.known.iter().zip(schemata);

@@ -6,14 +6,14 @@ use crate::buffers::Reserved;
 use crate::outcome::{Group, Spent};
 use crate::program::Kind;
 
-/// The place of a request.
+/// The place where a request is.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Place {
     /// In transit to the NIC for the first time.
     Coming,
     /// At its sender, since the NIC has no memory: to be sent again, or given up.
     NoMemory,
-    /// Queued at a pipeline, which takes it at this time.
+    /// Queued at a pipeline, which begins the request's task at this time.
     Pipeline(Time),
     /// In the NIC, waiting for a core.
     Nic,
@@ -27,10 +27,10 @@ pub(crate) struct Request {
     pub(crate) arrived: Time,
     pub(crate) place: Place,
     pub(crate) attempts: u64,
-    /// Memory of the NIC that it holds: of its own message, and of nested responses.
+    /// The memory of the NIC that the request holds: for its own message, and for nested responses.
     pub(crate) held: Vec<Reserved>,
     pub(crate) core: usize,
-    /// Its next step while it waits without its core.
+    /// The request's next step while it waits without its core.
     pub(crate) next: usize,
     pub(crate) steered: bool,
     pub(crate) misses: u64,

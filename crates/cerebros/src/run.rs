@@ -10,14 +10,16 @@ use crate::services::Service;
 use crate::steering::Steering;
 use accelflow_parameters::{Refusal, number_text};
 
-/// Simulates `service` on `platform` under `design`, with the requests of `load`.
+/// Simulates the requests of `load` to `service` on `platform`, with the RPC layer of `design`. The
+/// NIC chooses a core for each request by the rule `steering`.
 ///
-/// Steering by affinity needs the function before the core is chosen, which only
-/// [`Design::Full`] has.
+/// [`Steering::Affinity`] needs to know the function before the core is chosen, which only
+/// [`Design::Full`] provides.
 ///
 /// # Errors
-/// [`Refusal`] for an invalid platform, service or load, and for affinity under a design other than
-/// Full.
+/// [`Refusal`] for an invalid platform, service or load, for a load that takes longer than the
+/// simulated clock can count, and for [`Steering::Affinity`] under a design other than
+/// [`Design::Full`].
 pub fn simulate(
     service: &Service,
     platform: &Platform,
@@ -66,8 +68,8 @@ pub fn simulate(
     Ok(Server::new(service, platform, design, steering, &open)?.run())
 }
 
-/// Refuses requests that, one after the other, take longer than the clock counts: two of them alone
-/// tell how long one takes.
+/// Refuses a load that takes longer than the clock can count if requests are served one after the
+/// other. Two requests alone tell how long one takes.
 fn check_time(
     service: &Service,
     platform: &Platform,

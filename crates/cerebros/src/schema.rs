@@ -1,36 +1,36 @@
 //! Messages, and the schemata by which Cerebros transforms them (sections 4.2, 4.3).
 //!
-//! A schema is split: the *type schema* is one column of types that all messages of a function
-//! share, the *address schema* is one column of pointers for each message. Sizes on the wire are
-//! those of Thrift's compact protocol, which the paper uses.
+//! A schema is split into two columns. The *type schema* is a column of types, which all messages
+//! of a function share. The *address schema* is a column of pointers for each message. Sizes on the
+//! wire are those of Thrift's compact protocol, which the paper uses.
 
 use accelflow_units::Bytes;
 
 use accelflow_parameters::Refusal;
 
-/// The type of a field of a message.
+/// The type of a field in a message's payload or header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// A truth value.
+    /// A boolean.
     Bool,
-    /// A 32-bit integer or an enumeration, of variable length on the wire.
+    /// A 32-bit integer or an enumeration value, of variable length on the wire.
     I32,
     /// A 64-bit integer, of variable length on the wire.
     I64,
     /// A floating-point number of 8 bytes.
     Double,
-    /// A string or bytes.
+    /// A string or a sequence of bytes.
     Text,
-    /// Any number of elements of one type.
+    /// A list of any number of elements of this type.
     List(Box<Type>),
-    /// Any number of pairs of a key and a value.
+    /// A map of any number of pairs: the type of keys, and the type of values.
     Map(Box<Type>, Box<Type>),
-    /// A nested structure, with the types of its fields.
+    /// A nested structure with fields of these types.
     Struct(Vec<Type>),
 }
 
 impl Type {
-    /// The name in errors.
+    /// The type's name in error messages.
     fn name(&self) -> &'static str {
         match self {
             Type::Bool => "a bool",
@@ -44,7 +44,7 @@ impl Type {
         }
     }
 
-    /// The number of schema rows: the field's own, and those of its contents.
+    /// The number of rows of the type in a schema: the field's own row, and the rows of its contents.
     fn rows(&self) -> u64 {
         1 + match self {
             Type::List(element) => element.rows(),
@@ -55,10 +55,10 @@ impl Type {
     }
 }
 
-/// The value of a field of a message. A string is represented by its length.
+/// The value of a field in a message. A string is represented only by its length.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A 32-bit integer.
     I32(i32),
@@ -66,13 +66,13 @@ pub enum Value {
     I64(i64),
     /// A floating-point number.
     Double(f64),
-    /// A string of this length in bytes.
+    /// A string or a sequence of bytes with this length in bytes.
     Text(u64),
     /// A list: the type of its elements, and the elements.
     List(Type, Vec<Value>),
-    /// A map: the types of keys and of values, and the pairs.
+    /// A map: the type of keys, the type of values, and the pairs of a key and a value.
     Map(Type, Type, Vec<(Value, Value)>),
-    /// A nested structure, with the values of its fields.
+    /// A nested structure with these values of its fields.
     Struct(Vec<Value>),
 }
 
@@ -91,7 +91,7 @@ impl Value {
         }
     }
 
-    /// Bytes on the wire without the field header.
+    /// The size of the value on the wire in bytes, without the field header.
     fn wire(&self) -> u64 {
         match self {
             // The value is in the field's header.
@@ -122,7 +122,8 @@ impl Value {
         }
     }
 
-    /// Bytes of data in the application's format; pointers are in the address schema.
+    /// The size of the value's data in memory in bytes, without pointers, which are in the address
+    /// schema.
     fn application(&self) -> u64 {
         match self {
             Value::Bool(_) => 1,
@@ -138,7 +139,7 @@ impl Value {
         }
     }
 
-    /// The number of its addresses in the address schema: its own, and one for each string,
+    /// The number of the value's addresses in the address schema: its own, and one for each string,
     /// structure and container inside it. The numbers of a container share one address.
     fn addresses(&self) -> u64 {
         let inside = |values: &[Value]| -> u64 {
@@ -223,7 +224,8 @@ fn check_fields(fields: &[Value], types: &[Type], place: &str) -> Result<(), Ref
     Ok(())
 }
 
-/// Each field's header is a byte, and a byte ends a structure.
+/// The size of a structure on the wire. A byte is the header of each field, and a byte ends the
+/// structure.
 fn wire_of_fields(fields: &[Value]) -> u64 {
     fields.iter().map(|field| 1 + field.wire()).sum::<u64>() + 1
 }
@@ -236,28 +238,28 @@ fn varint(n: u64) -> u64 {
     u64::from((64 - n.leading_zeros()).div_ceil(7).max(1))
 }
 
-/// How much work it is to transform a payload.
+/// The amount of work to transform a payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// The number of fields, container elements and their headers: the sub-tasks that run in
-    /// parallel.
+    /// The number of sub-tasks, which can run in parallel: one for each field, each container and
+    /// each element.
     pub fields: u64,
     /// The number of 8-byte words in the payload's strings.
     pub text_words: u64,
 }
 
-/// The payload of a message: the arguments or the result of a call.
+/// The payload or header of a message: the values of its fields.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Message {
-    /// The values of the payload's fields, in the order of their numbers.
+    /// The values of the message's fields, in the order of the field numbers.
     pub fields: Vec<Value>,
-    /// The measured cycles of a core to transform the payload; `None` to calculate them from its
-    /// fields.
+    /// The measured cycles that a core takes to transform the payload; `None` to calculate the
+    /// cycles from the fields.
     pub software_cycles: Option<f64>,
 }
 
 impl Message {
-    /// Creates a payload with these field values.
+    /// Creates a message with these field values, without measured cycles.
     pub fn new(fields: Vec<Value>) -> Message {
         Message {
             fields,
@@ -265,24 +267,24 @@ impl Message {
         }
     }
 
-    /// The bytes of the payload on the wire in Thrift's compact protocol, without the header of the
+    /// The size of the payload on the wire in Thrift's compact protocol, without the header of the
     /// call.
     pub fn wire(&self) -> Bytes {
         Bytes(wire_of_fields(&self.fields))
     }
 
-    /// The bytes of the payload's data in memory, once it is deserialized.
+    /// The size of the payload's data in memory after deserialization, without pointers.
     pub fn application(&self) -> Bytes {
         Bytes(self.fields.iter().map(Value::application).sum())
     }
 
-    /// The bytes of the payload's address schema, which has a word for each address. It is part of
-    /// the memory reserved for the deserialized payload (section 4.3).
+    /// The size of the payload's address schema, which has an 8-byte word for each address. The
+    /// address schema is part of the memory reserved for the deserialized payload (section 4.3).
     pub fn address_schema(&self) -> Bytes {
         Bytes(8 * self.fields.iter().map(Value::addresses).sum::<u64>())
     }
 
-    /// Counts the fields and the words of strings to transform.
+    /// Returns the amount of work to transform the payload: its fields, and the words of its strings.
     pub fn work(&self) -> Work {
         let mut work = Work::default();
         self.subtasks(|words, text| {
@@ -292,16 +294,16 @@ impl Message {
         work
     }
 
-    /// The number of its strings.
+    /// The number of strings in the payload.
     pub(crate) fn texts(&self) -> u64 {
         let mut texts = 0;
         self.subtasks(|_, text| texts += u64::from(text));
         texts
     }
 
-    /// The cycles that a pipeline with `units` parallel field units needs for the payload: for each
-    /// field one for its type and one for each word of 8 bytes, on the unit that is free first.
-    /// Zero units count as one.
+    /// The cycles that a pipeline with `units` parallel field units needs to transform the payload.
+    /// A field takes one cycle for its type and one for each 8-byte word, on the unit that is free
+    /// first. Zero units count as one.
     pub fn pipeline_cycles(&self, units: usize) -> u64 {
         let mut free = vec![0_u64; units.max(1)];
         self.subtasks(|words, _| {
@@ -319,39 +321,40 @@ impl Message {
     }
 }
 
-/// The types of the fields of a message, which all messages of one function share.
+/// The type schema of a message: the types of its fields, which all messages of one function share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeSchema {
     types: Vec<Type>,
 }
 
 impl TypeSchema {
-    /// Returns the types of the fields of `message`.
+    /// Creates the type schema of `message` from the types of its fields.
     pub fn of(message: &Message) -> TypeSchema {
         TypeSchema {
             types: message.fields.iter().map(Value::kind).collect(),
         }
     }
 
-    /// Checks that the fields of `message` have the types of the schema.
+    /// Checks that the fields of `message` have the types of this schema.
     ///
     /// # Errors
-    /// [`Refusal`] with the first field of `message` that differs from the schema.
+    /// [`Refusal`] with the first field of `message` that differs from the schema, or with its
+    /// number of fields.
     pub fn check(&self, message: &Message) -> Result<(), Refusal> {
         check_fields(&message.fields, &self.types, "message")
     }
 
-    /// The bytes of the type schema: a word for each field, container or element type.
+    /// The size of the type schema: an 8-byte word for each field, container and type of elements.
     pub fn type_bytes(&self) -> Bytes {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
 
-    /// Returns the bytes of the schemata of `messages` concurrent messages like `message`: first
-    /// with a split schema, then with a whole one for each message. Section 4.3: the split "roughly
-    /// halves" it.
+    /// Returns the size of the schemata for `messages` concurrent messages like `message`. The
+    /// first value is the size of a split schema, the second that of a whole schema for each
+    /// message. According to section 4.3, the split "roughly halves" the size.
     ///
     /// Each row of a whole schema has a type and an address (Fig. 5b), a word each. A split schema
-    /// has the types once.
+    /// has the types only once.
     pub fn storage(&self, message: &Message, messages: u64) -> (Bytes, Bytes) {
         let addresses = message.address_schema().get() * messages;
         (
@@ -361,8 +364,8 @@ impl TypeSchema {
     }
 }
 
-/// Creates the header of a call to function `name`: version and kind, sequence number, and the
-/// name, which the header's schema marks as the function's identity.
+/// Creates the header of a call to the function `name`. Its fields are version and kind, sequence
+/// number, and the name, which identifies the function.
 pub fn header(name: &str) -> Message {
     Message::new(vec![
         Value::I32(0),
@@ -371,7 +374,7 @@ pub fn header(name: &str) -> Message {
     ])
 }
 
-/// The bytes on the wire of the header of a call to function `name`: protocol, version and kind,
+/// The size on the wire of the header of a call to the function `name`: protocol, version and kind,
 /// sequence number, name.
 pub fn header_wire(name: &str) -> Bytes {
     let length = name.len() as u64;

@@ -31,14 +31,14 @@ enum Event {
     Step(usize),
     /// The wait of request n without its core is over.
     Travelled(usize),
-    /// The response of request n is out.
+    /// The response of request n has been sent.
     Answered(usize),
 }
 
 /// A backlog below this many requests is a burst, not saturation.
 const SATURATED_BACKLOG: usize = 32;
-/// Saturated if more than this share of the requests waits when the last arrives: 5 %, as in the
-/// simulator of ensembles.
+/// The load is too high if more than this share of the requests waits when the last one arrives: 5
+/// %, as in the simulator of ensembles.
 const SATURATED_ONE_IN: usize = 20;
 /// Cores count as waiting for pipelines if these are busy for this share of the time.
 const PIPELINES_BUSY: f64 = 0.95;
@@ -48,11 +48,11 @@ const OTHER_CODE: u32 = 1 << 24;
 struct Core {
     cache: InstructionCache,
     pair: VecDeque<usize>,
-    /// Requests that it has started and not ended.
+    /// The number of requests that the core has started and not ended.
     started: usize,
-    /// Of these, the ones that it can continue, and their next steps.
+    /// The started requests that the core can continue, and their next steps.
     ready: VecDeque<(usize, usize)>,
-    /// The request and its next step.
+    /// The request that the core runs, and its next step.
     running: Option<(usize, usize)>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Server<'r> {
     steering: Steering,
     load: &'r Load,
     registration: Registration,
-    /// For each function those of the kinds known, unknown and malformed.
+    /// The programs of each function for the kinds known, unknown and malformed.
     programs: Vec<[Program; 3]>,
     calendar: Calendar<Event>,
     arrivals: Stream,
@@ -158,7 +158,8 @@ impl<'r> Server<'r> {
         self.calendar.schedule(time, Priority::NORMAL, event);
     }
 
-    /// Sends the next request, whose function and kind depend only on its number.
+    /// Sends the next request, whose function and kind depend only on the seed and the request's
+    /// number.
     fn send(&mut self, now: Time) {
         let n = self.requests.len();
         let (seed, number) = (self.load.seed, n as u64);
@@ -239,7 +240,8 @@ impl<'r> Server<'r> {
         }
     }
 
-    /// The saturation, if more requests wait when the last one arrives than a burst brings.
+    /// The saturation, if the number of requests that wait when the last one arrives is more than a
+    /// burst.
     fn saturation(&self, now: Time) -> Option<Saturation> {
         let Arrivals::Rate(_) = self.load.arrivals else {
             return None;
@@ -486,7 +488,7 @@ impl<'r> Server<'r> {
         self.at(end, Event::Step(core));
     }
 
-    /// Charges time of the RPC layer on a core; returns its end.
+    /// Charges time of the RPC layer on a core, and returns when this time ends.
     fn spend(
         &mut self,
         request: usize,

@@ -1,9 +1,9 @@
-//! The five microservices of DeathStarBench that the paper studies (sections 2.1, 5 and 6).
+//! The five microservices of DeathStarBench that the Cerebros paper studies (sections 2.1, 5 and 6).
 //!
-//! The paper gives the number of functions of each, most working sets, the number of nested calls,
-//! and the RPC layer's share of their time. Names and fields are those of the services' interfaces.
-//! Lengths of strings and lists, popularities and cycles of execution are assumptions that agree
-//! with the paper's numbers; docs/cerebros.md has the table.
+//! For each service, the paper gives the number of functions, the number of nested calls, the RPC
+//! layer's share of the time and, for most services, the working set. Names and fields are those of
+//! the services' interfaces. Lengths of strings and lists, popularities and cycles of execution are
+//! assumptions that agree with the paper's numbers; docs/cerebros.md has the table.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,43 +12,46 @@ use crate::schema::Type::{self, Text};
 use crate::schema::{Message, Value};
 use accelflow_parameters::Refusal;
 
-/// A call of a function: its name, arguments and result.
+/// A call of a function: the function's name, its arguments and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// The name of the function in the header.
+    /// The function's name, which the headers of the call's messages contain.
     pub name: Cow<'static, str>,
-    /// The payload with the arguments.
+    /// The payload of the request, which contains the arguments.
     pub request: Message,
-    /// The payload with the result.
+    /// The payload of the response, which contains the result.
     pub response: Message,
 }
 
-/// A function of a service: its messages, its business logic and the calls that it makes.
+/// A function of a service: its messages, its business logic and its calls to other services.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// The call that clients make to this function.
+    /// The call by which clients use this function.
     pub call: Call,
-    /// The function's weight in the mix of requests, relative to the service's other functions.
+    /// The function's weight in the mix of requests, relative to the service's other functions; at
+    /// least 0.
     pub popularity: f64,
-    /// The cycles of the business logic per request, if all instructions are in the cache.
+    /// The cycles of the function's business logic per request if all instructions are in the
+    /// instruction cache; at least 0.
     pub execute_cycles: f64,
-    /// The blocks of instructions that the business logic runs through, by number and in order.
+    /// The instruction blocks that the business logic executes in order, as ranges of block indices.
     pub footprint: Vec<Range<u32>>,
-    /// The number of times that a request runs through these blocks.
+    /// The number of times that a request runs through the blocks of `footprint`.
     pub passes: u32,
-    /// The calls to other services that a request makes, one after another.
+    /// The nested calls: the calls to other services that a request makes, one after another.
     pub nested: Vec<Call>,
 }
 
 /// A microservice: its functions, and the size of its RPC layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
-    /// The paper's abbreviation of the service's name, or the name of a user-defined service.
+    /// The paper's abbreviation of the service's name, such as `UID`, or the name of a user-defined
+    /// service.
     pub name: Cow<'static, str>,
-    /// The largest number of cores that the service can use.
+    /// The largest number of cores that the service can use; at least 1.
     pub most_cores: usize,
-    /// The size of the RPC layer's instructions, in blocks. They have the first block numbers,
-    /// before those of the functions.
+    /// The size of the RPC layer's instructions, in blocks. The layer has the block indices from 0
+    /// on; the functions' blocks follow.
     pub rpc_blocks: u32,
     /// The functions of the service.
     pub functions: Vec<Function>,
@@ -58,7 +61,8 @@ pub struct Service {
 const KB: u32 = 16;
 
 impl Service {
-    /// The paper's five services, in the order of its figures.
+    /// Returns the paper's five services, in the order of its figures: UID, USR, URL, SG and CP.
+    /// Their code is in blocks of 64 bytes.
     pub fn all() -> [Service; 5] {
         [
             unique_id(),
@@ -69,7 +73,8 @@ impl Service {
         ]
     }
 
-    /// Divides the service's code into blocks of `block_bytes` instead of 64 bytes.
+    /// Divides the service's code, which must be in blocks of 64 bytes, into blocks of
+    /// `block_bytes` bytes.
     #[must_use]
     pub fn in_blocks_of(mut self, block_bytes: f64) -> Service {
         let scale = f64::from(1024 / KB) / block_bytes;
@@ -84,11 +89,11 @@ impl Service {
         self
     }
 
-    /// Returns the paper's service with this abbreviation: UID, USR, URL, SG or CP. Its code is in
-    /// blocks of 64 bytes.
+    /// Returns the paper's service with this abbreviation: UID, USR, URL, SG or CP. The service's
+    /// code is in blocks of 64 bytes.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown name.
+    /// [`Refusal`] for an unknown abbreviation.
     pub fn named(name: &str) -> Result<Service, Refusal> {
         let found = Service::all()
             .into_iter()
@@ -96,11 +101,11 @@ impl Service {
         found.ok_or_else(|| Refusal::new("service", name, "must be UID, USR, URL, SG or CP"))
     }
 
-    /// Restricts the requests to the functions with these names. Their relative shares stay the
-    /// same.
+    /// Restricts the service's requests to the functions with these names. The popularities of
+    /// these functions stay as they are; those of all others become 0.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown function or an empty list.
+    /// [`Refusal`] for an unknown function, and if no function with a popularity above 0 is left.
     pub fn keep(&mut self, functions: &[String]) -> Result<(), Refusal> {
         let known: Vec<&str> = self.functions.iter().map(|f| &*f.call.name).collect();
         if let Some(name) = functions
@@ -117,8 +122,8 @@ impl Service {
         self.check()
     }
 
-    /// The size of the service's instructions in kilobytes: first with the RPC layer on the core,
-    /// then without it.
+    /// The size of the service's instructions in kilobytes: first with the RPC layer, then without
+    /// it. The code must be in blocks of 64 bytes.
     pub fn working_sets_kb(&self) -> (f64, f64) {
         let mut seen = std::collections::BTreeSet::new();
         for function in &self.functions {
@@ -131,11 +136,11 @@ impl Service {
         )
     }
 
-    /// Checks that every value is allowed.
+    /// Checks that every value of the service is allowed.
     ///
     /// # Errors
     /// [`Refusal`] for a service without functions or cores, for a popularity or number of cycles
-    /// that is not a number from 0, and if all popularities are 0.
+    /// that is not a number of at least 0, and if all popularities are 0.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
             let least = self.functions.len().min(self.most_cores);
@@ -220,10 +225,10 @@ fn region(rpc_blocks: u32, from: u32, kilobytes: u32) -> Range<u32> {
     rpc_blocks + from * KB..rpc_blocks + (from + kilobytes) * KB
 }
 
-/// The instructions of USR's six functions: F0 and F1, which register users, more than 90 KB each,
-/// of which they share a driver's 9 KB, the hashing that F2 consists of, and code of F3 and F4. F2
-/// alone fills most of a cache, so the others find little of their code after it. Together the six
-/// have 140 KB.
+/// The instructions of USR's six functions. F0 and F1, which register users, have more than 90 KB
+/// each: a shared driver of 9 KB, the hashing that F2 consists of, and code of F3 or F4. F2 alone
+/// fills most of a cache, so the other functions find little of their code after it. Together the
+/// six have 140 KB.
 fn user_footprints(rpc_blocks: u32) -> [Vec<Range<u32>>; 6] {
     let at = |from, kilobytes| region(rpc_blocks, from, kilobytes);
     let (driver, own0, own1) = (at(0, 9), at(9, 4), at(13, 4));
@@ -238,7 +243,7 @@ fn user_footprints(rpc_blocks: u32) -> [Vec<Range<u32>>; 6] {
     ]
 }
 
-/// The calls of the six functions, and the calls that they nest.
+/// The calls of USR's six functions, and their nested calls.
 fn user_calls() -> [(Call, Vec<Call>); 6] {
     let person = [text(10), text(10), text(16), text(16)];
     let stored = call("StoreUser", &[object(&person), ID, text(32), text(64)], &[]);

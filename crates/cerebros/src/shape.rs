@@ -20,7 +20,7 @@ pub(crate) fn thrift_arguments(schema: &Schema, id: StructId) -> Vec<Shape> {
     thrift_fields(schema, id, 0)
 }
 
-/// The value of a Thrift function, if it has one; declared exceptions are left out.
+/// The result of a Thrift function, if it has one; declared exceptions are left out.
 pub(crate) fn thrift_result(schema: &Schema, id: StructId) -> Vec<Shape> {
     let fields = schema.get(id).fields.iter();
     let value = fields.filter(|field| field.id == 0);
@@ -101,8 +101,8 @@ fn of_proto(kind: &Kind, depth: usize) -> Shape {
     }
 }
 
-/// A message of these fields with about `bytes` on the wire, or the smallest message if that is
-/// larger.
+/// A message with fields of these types and about `bytes` bytes on the wire. If even the smallest
+/// such message is larger, it is returned.
 pub(crate) fn filled(shapes: &[Shape], bytes: u64) -> Message {
     let make = |text: u64, elements: u64| {
         Message::new(

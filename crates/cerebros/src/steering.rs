@@ -1,22 +1,23 @@
-//! The NIC's choice of a core for a request (section 4.3), and the function map.
+//! The NIC's choice of a core for each request (section 4.3), and the function map by which it chooses.
 
 use std::collections::VecDeque;
 
 /// The rule by which the NIC chooses a core for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steering {
-    /// The core with the fewest requests in progress or waiting.
+    /// The NIC chooses the core with the fewest requests in progress or waiting.
     LeastLoaded,
-    /// The core with the fewest requests among those that the function map has for the request's
-    /// function; among all cores, if it has none.
+    /// Of the cores that the function map has for the request's function, the NIC chooses the one
+    /// with the fewest requests. If none of these cores can take a request, it chooses among all
+    /// cores.
     Affinity,
 }
 
-/// The NIC's count of the requests at each core, and its function map: the functions that each core
-/// ran last.
+/// The part of the NIC that chooses cores. It counts the requests of each core, and its function
+/// map has the functions that each core ran last.
 #[derive(Clone, Debug)]
 pub struct CoreSelector {
-    /// Requests that each core has.
+    /// The number of requests that each core has.
     outstanding: Vec<usize>,
     /// The function map: for each core its latest functions, the most recent first.
     recent: Vec<VecDeque<usize>>,
@@ -29,15 +30,15 @@ pub struct CoreSelector {
 /// The core that [`CoreSelector::select`] chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// The number of the core.
+    /// The index of the chosen core.
     pub core: usize,
-    /// Whether this core had just run the same function, as the function map remembers.
+    /// Whether the function map has the request's function among the last functions of the chosen core.
     pub affine: bool,
 }
 
 impl CoreSelector {
-    /// Creates a selector for `cores` idle cores that take `slots` requests each. The function map
-    /// remembers the last `depth` functions of each core.
+    /// Creates a selector for `cores` idle cores, each of which takes at most `slots` requests. The
+    /// function map remembers the last `depth` functions of each core.
     pub fn new(cores: usize, slots: usize, depth: usize) -> CoreSelector {
         CoreSelector {
             outstanding: vec![0; cores],
@@ -48,8 +49,8 @@ impl CoreSelector {
         }
     }
 
-    /// Chooses a core for a request to the function with this index, and counts the request there;
-    /// `None` if no core can take one.
+    /// Chooses a core for a request to the function with index `function`, and counts the request
+    /// there. `None` if no core can take a request.
     pub fn select(&mut self, steering: Steering, function: usize) -> Option<Selected> {
         let cores = self.outstanding.len();
         let known = |core: usize| self.recent[core].contains(&function);
@@ -69,7 +70,7 @@ impl CoreSelector {
         Some(Selected { core, affine })
     }
 
-    /// Counts one request of `core` as ended.
+    /// Reports that core `core` has ended one of its requests.
     pub fn complete(&mut self, core: usize) {
         debug_assert!(self.outstanding[core] > 0, "core {core} has no request");
         self.outstanding[core] = self.outstanding[core].saturating_sub(1);

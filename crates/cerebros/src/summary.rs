@@ -1,4 +1,4 @@
-//! The results of a run for people and files, in cycles and microseconds per request.
+//! The results of a simulation run for people and files: means per request, in cycles and microseconds.
 
 use accelflow_model::cerebros::Design;
 use accelflow_units::Time;
@@ -11,74 +11,79 @@ use crate::registration::Registration;
 use crate::services::Service;
 use accelflow_parameters::Refusal;
 
-/// The number of concurrent messages of each function for which sizes of schemata are reported.
+/// The number of concurrent messages of each function for which reports state the size of schemata.
 pub const SIZED_MESSAGES: u64 = 16;
 
-/// The means per request of a group of requests. Times are in cycles of the cores.
+/// The mean results per request of a group of requests: of those to one function, or of all. Times
+/// are in cycles of the cores. Means without requests are 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Means {
-    /// The number of requests in the group.
+    /// The number of answered requests in the group, without the warm-up.
     pub requests: u64,
-    /// The cycles of the RPC layer in software on a core.
+    /// The mean cycles per request of the RPC layer in software on a core.
     pub software_cycles: f64,
-    /// The cycles of traversals of the chip's network to hand tasks to the accelerator.
+    /// The mean cycles per request of traversals of the chip's network that hand tasks to the
+    /// accelerator.
     pub offload_cycles: f64,
-    /// The cycles of work of the accelerator or of Cerebros.
+    /// The mean cycles per request in which the accelerator or Cerebros works.
     pub accelerator_cycles: f64,
-    /// The cycles of the RPC layer without waits.
+    /// The mean cycles per request of the RPC layer without waits: software, offloads and accelerator.
     pub rpc_cycles: f64,
-    /// The cycles of waits for a free pipeline of the accelerator.
+    /// The mean cycles per request of waits for a free pipeline of the accelerator or of Cerebros.
     pub queued_cycles: f64,
-    /// The cycles of waits for responses of nested calls that the NIC refused for lack of memory.
+    /// The mean cycles per request of waits for responses of nested calls that the NIC refused for
+    /// lack of memory.
     pub refused_cycles: f64,
-    /// The cycles of waits for other services that nested calls go to.
+    /// The mean cycles per request of waits for the other services that nested calls go to.
     pub away_cycles: f64,
-    /// The cycles of switches back to a request whose nested call was answered.
+    /// The mean cycles per request in which a core switches back to a request whose nested call was
+    /// answered.
     pub switched_cycles: f64,
-    /// The cycles for which the RPC layer occupies a core, waits included.
+    /// The mean cycles per request for which the RPC layer occupies a core, waits included.
     pub rpc_on_core_cycles: f64,
-    /// The cycles of the function's business logic, without stalls.
+    /// The mean cycles per request of the function's business logic, without stalls.
     pub execute_cycles: f64,
-    /// The cycles of stalls of the business logic for missing instructions.
+    /// The mean cycles per request in which the business logic stalls for missing instructions.
     pub stall_cycles: f64,
-    /// The cycles of the function: business logic and its stalls.
+    /// The mean cycles per request of the function: business logic and its stalls.
     pub function_cycles: f64,
-    /// The cycles of the RPC layer without waits, plus those of the function.
+    /// The mean cycles per request of the RPC layer without waits and of the function together.
     pub total_cycles: f64,
-    /// The median of the cycles for which a request occupies a core; `None` without requests.
+    /// The median over requests of the cycles for which a request occupies a core; `None` without
+    /// requests.
     pub core_median_cycles: Option<f64>,
-    /// The instruction-cache misses of the function, in blocks.
+    /// The mean instruction-cache misses of the function per request, in blocks.
     pub misses: f64,
-    /// The instruction-cache misses of the RPC layer's software, in blocks.
+    /// The mean instruction-cache misses of the RPC layer's software per request, in blocks.
     pub layer_misses: f64,
-    /// The cycles of stalls of the RPC layer's software for missing instructions, a part of
-    /// `software_cycles`.
+    /// The mean cycles per request in which the RPC layer's software stalls for missing
+    /// instructions; a part of `software_cycles`.
     pub layer_stall_cycles: f64,
-    /// The executed instructions of function and RPC layer.
+    /// The mean number of instructions that the function and the RPC layer's software execute per
+    /// request.
     pub instructions: f64,
-    /// The instruction-cache misses of function and RPC layer per 1,000 instructions; `None`
-    /// without instructions.
+    /// The instruction-cache misses of the function and the RPC layer's software per 1,000
+    /// instructions; `None` without instructions.
     pub mpki: Option<f64>,
-    /// The share of requests whose function had no instruction-cache miss.
+    /// The share of requests whose function had no instruction-cache miss, from 0 to 1.
     pub miss_free_ratio: f64,
-    /// The share of requests that went to a core which had just run the same function, as the NIC's
-    /// function map remembers.
+    /// The share of requests, from 0 to 1, that went to a core which, by the NIC's function map,
+    /// was among the last to run their function.
     pub steered_ratio: f64,
-    /// The mean latency in microseconds; `None` without requests.
+    /// The mean latency of a request in microseconds; `None` without requests.
     pub latency_mean_us: Option<f64>,
-    /// The median latency in microseconds; `None` without requests.
+    /// The median latency of the requests in microseconds; `None` without requests.
     pub latency_p50_us: Option<f64>,
-    /// The 99th percentile of latencies in microseconds; `None` without requests.
+    /// The 99th percentile of the requests' latencies in microseconds; `None` without requests.
     pub latency_p99_us: Option<f64>,
 }
 
 impl Means {
-    /// Calculates the means of `group` on `platform`. Sorts the group's samples to find
-    /// percentiles.
+    /// Calculates the means of `group` on `platform`. Sorts the group's samples to find percentiles.
     ///
-    /// A core executes `instructions_per_cycle` wherever it is not stalled on instructions. The
-    /// software of the RPC layer has measured cycles, which contain its stalls: each of its misses
-    /// takes `miss_stall_cycles` of them.
+    /// Instructions are estimated: `instructions_per_cycle` for each cycle of the business logic
+    /// without stalls, and for each cycle of the RPC layer's software. The latter cycles are
+    /// measured and contain the software's stalls, `miss_stall_cycles` for each miss.
     pub fn of(platform: &Platform, group: &mut Group) -> Means {
         let count = group.requests.max(1) as f64;
         let mean = |time: Time| platform.cycles(time) / count;
@@ -122,93 +127,95 @@ impl Means {
     }
 }
 
-/// The means of the requests to one function.
+/// The mean results of the requests to one function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionMeans {
     /// The function's name.
     pub function: String,
-    /// The means of the function's requests.
+    /// The mean results of the requests to the function.
     pub results: Means,
 }
 
-/// Where requests pile up on a server whose load is too high, and how many.
+/// The queue and the number of requests that pile up on a server whose load is too high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Backlog {
-    /// The name of the place that limits the server. It is the memory of the NIC only if hardly any
-    /// requests wait elsewhere.
+    /// The name of the queue that limits the server ([`Queue::name`](crate::Queue::name)). It is
+    /// the memory of the NIC only if hardly any requests wait elsewhere.
     pub queue: &'static str,
-    /// The number of requests, over all places, that were waiting or had been given up when the last
-    /// one arrived.
+    /// The number of requests in all queues, or given up, when the last request arrived.
     pub waiting: usize,
 }
 
-/// The bytes of schemata if each function's types are shared, and if they are repeated for each
-/// message.
+/// The size of schemata in bytes: with types that all messages of a function share, and with types
+/// repeated in each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemaBytes {
-    /// The bytes with a split schema: types once per function, addresses per message.
+    /// The size of split schemata in bytes: types once per function, addresses for each message.
     pub split: u64,
-    /// The bytes with a whole schema, types and addresses, for each message.
+    /// The size of whole schemata in bytes: types and addresses for each message.
     pub whole: u64,
 }
 
-/// The functions of a service in the schema map of Cerebros, and the sizes of their schemata.
+/// The functions of a service that are in the schema map of Cerebros, and the sizes of their schemata.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Registered {
-    /// The number of functions in the schema map.
+    /// The number of the service's functions that are in the schema map.
     pub functions: usize,
     /// The number of functions that the schema map can hold.
     pub schema_map_entries: usize,
-    /// The functions that the schema map has no entry for.
+    /// The names of the service's functions that did not fit into the schema map.
     pub left_out: Vec<String>,
-    /// The bytes of all type schemata in the schema map.
+    /// The size of all type schemata in bytes: of the functions in the schema map, and of the header.
     pub type_schemata_bytes: u64,
-    /// The bytes of the schemata of 16 concurrent messages of each function.
+    /// The size in bytes of the schemata of 16 concurrent requests to each function in the schema map.
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 
-/// The results of a run, as means per request and counts.
+/// The results of a simulation run for reports: means per request, counts and utilisations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The means over all requests after the warm-up.
+    /// The mean results of all requests after the warm-up.
     pub all: Means,
-    /// The means of each function, in the service's order.
+    /// The mean results of the requests to each function, in the order of the service's functions.
     pub functions: Vec<FunctionMeans>,
-    /// The cycles of the RPC layer per request by the analytic model, for the functions of the
-    /// measured requests.
+    /// The cycles of the RPC layer per request by the analytic model, as the mean over the measured
+    /// requests.
     pub analytic_rpc_cycles: f64,
-    /// The number of answered requests, the warm-up included.
+    /// The number of answered requests, including the warm-up.
     pub answered: u64,
-    /// The number of requests given up because the NIC had no memory for them.
+    /// The number of requests that were given up because the NIC had no memory for the request or
+    /// for the response of a nested call.
     pub refused: u64,
-    /// The number of NACKs: messages that the NIC's buffer manager refused for lack of memory.
+    /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory.
     pub nacks: u64,
-    /// The number of requests whose RPC layer ran on a core, since Cerebros could not process them.
+    /// The number of answered requests with a message that a core processed in software because
+    /// Cerebros could not.
     pub fallbacks: u64,
-    /// The throughput: answered requests per second.
+    /// The throughput over the whole run, in answered requests per second.
     pub throughput_rps: f64,
-    /// The arrival rate in requests per second; `None` for a closed loop.
+    /// The mean arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// Where requests pile up; `None` unless the load is too high.
+    /// The queue in which requests pile up; `None` unless the load is too high.
     pub saturated: Option<Backlog>,
-    /// The share of time in which a shared pipeline works, from 0 to 1.
+    /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
+    /// pipeline works.
     pub pipeline_utilisation_ratio: f64,
-    /// The share of time in which a core is occupied, from 0 to 1.
+    /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
     pub core_utilisation_ratio: f64,
-    /// The rate that the pipelines can sustain over the highest rate that the cores can demand;
-    /// `None` if the pipelines have no task.
+    /// The highest rate that the pipelines can sustain, over the highest rate that the cores can
+    /// demand. `None` if the pipelines have no tasks.
     pub accelerator_headroom_ratio: Option<f64>,
-    /// The most memory for messages that was reserved at any time, in bytes.
+    /// The largest amount of the NIC's memory that was reserved for messages at any time, in bytes.
     pub buffer_peak_bytes: u64,
-    /// The functions in the schema map, and the sizes of schemata.
+    /// The service's functions in the schema map, and the sizes of their schemata.
     pub registration: Registered,
 }
 
 impl Summary {
-    /// Summarizes `outcome`, the result of a run of `service` on `platform` under `design`.
+    /// Summarizes `outcome`, the result of a simulation of `service` on `platform` under `design`.
     ///
     /// # Errors
-    /// [`Refusal`] of a header without a field that names the function.
+    /// [`Refusal`] for a header format without a field that names the function.
     pub fn of(
         service: &Service,
         platform: &Platform,

@@ -2,8 +2,8 @@
 //!
 //! A violated property is a panic, which libFuzzer and the test runner report.
 //!
-//! The fuzz targets of `fuzz/` look for inputs that violate them. The tests of this crate check them on
-//! the targets' corpora and on inputs near those.
+//! The fuzz targets of `fuzz/` search for inputs that violate a property. The tests of this crate
+//! check the properties on the targets' corpora and on inputs near those.
 
 mod parties;
 mod spans;

@@ -1,5 +1,5 @@
-//! Servers and services that targets talk to: they live as long as the process, on this machine alone,
-//! and their conversations have bounded lengths.
+//! The servers, services and interfaces that fuzz targets use. They live as long as the process, on
+//! this machine alone, and their conversations have bounded lengths.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,10 +14,11 @@ use accelflow_serve::{
     TlsIdentity,
 };
 
-/// How long a connection waits for an answer; longer than servers and clients here wait for each other.
+/// The time that a connection waits for an answer; longer than servers and clients here wait for
+/// each other.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// An interface with every kind of type.
+/// A Thrift interface with every kind of type.
 pub(crate) const THRIFT: &str = r#"
     enum Colour { RED = 1, BLUE = 2 }
     union Choice { 1: i32 number, 2: string text }
@@ -37,7 +38,7 @@ pub(crate) const THRIFT: &str = r#"
     }
 "#;
 
-/// The same for gRPC; `Refuse` fails with the status that its text names.
+/// A gRPC interface with every kind of type. `Refuse` fails with the status that its text names.
 pub(crate) const PROTO: &str = r#"
     syntax = "proto3";
     package shop;
@@ -89,7 +90,7 @@ pub(crate) fn thrift_schema() -> Arc<thrift::Schema> {
     SCHEMA.clone()
 }
 
-/// Chooses the arguments or the result of one of SocialNetwork's functions by a number.
+/// Returns the arguments or the result of one of SocialNetwork's functions, chosen by `number`.
 pub(crate) fn social_network_struct(
     schema: &thrift::Schema,
     number: u8,
@@ -147,7 +148,8 @@ pub(crate) fn limits() -> Limits {
     }
 }
 
-/// A server's settings with these limits; no input waits for its time limits, as each ends its connection.
+/// Returns a server's settings with the limits of [`limits`]. No input waits for a time limit, as
+/// each ends its connection.
 pub(crate) fn config() -> Config {
     Config {
         limits: limits(),
@@ -290,7 +292,8 @@ pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), message].concat()
 }
 
-/// A reply: its type, its number, and its bytes, without those of exceptions, whose texts name the failed trace.
+/// A reply: its type, its sequence number, and its bytes. Exceptions have no bytes here, since
+/// their texts name the failed trace.
 pub(crate) type Replied = (MessageType, i32, Vec<u8>);
 
 /// Checks that a server of [`THRIFT`] has sent whole replies, and returns them.
@@ -326,7 +329,8 @@ pub(crate) fn client_config() -> ClientConfig {
 
 type Answer = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
-/// A service that reads one request of each connection, sends the answer that was set, and ends the connection.
+/// A service that reads one request of each connection, sends the answer that was set, and ends the
+/// connection.
 pub(crate) struct Answerer {
     address: SocketAddr,
     answer: Arc<Mutex<Arc<Answer>>>,

@@ -1,4 +1,4 @@
-//! What every import of spans must do.
+//! The property of every import of spans.
 
 use std::io::Cursor;
 

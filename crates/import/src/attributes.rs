@@ -1,4 +1,5 @@
-//! The meaning of the attributes of spans: OpenTelemetry's names, old and new, and OpenTracing's.
+//! The meaning of the attributes of spans, with the old and new names of OpenTelemetry and those of
+//! OpenTracing.
 
 use crate::names::{Name, Names};
 use crate::span::{Facts, Kind, Protocol, Store};

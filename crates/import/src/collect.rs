@@ -1,7 +1,9 @@
-//! Collects spans into traces: the spans of one trace are kept until it is finished.
+//! Collects spans into distributed traces: the spans of a trace are kept in memory until the trace
+//! is finished.
 //!
-//! The spans of unfinished traces are bounded. If there are too many, the trace that has not had a
-//! span for longest is taken as finished; spans of it that come later are dropped and counted.
+//! The number of spans of unfinished traces is bounded. If there are too many, the trace that has
+//! not had a new span for longest is taken as finished. Spans of this trace that come later are
+//! dropped and counted.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::rc::Rc;

@@ -1,11 +1,12 @@
-//! Errors of imports.
+//! Errors of imports and timelines of spans.
 
 use accelflow_parameters::{Refusal, quoted, system_text};
 
-/// The reason why an import of spans failed. A failed import writes nothing.
+/// The reason why an import of spans, or a timeline of spans, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// An option has a value that is not allowed.
+    /// An option has a value that is not allowed, no files are given, or a timeline would have no
+    /// or too many spans.
     #[error(transparent)]
     Option(#[from] Refusal),
     /// A file cannot be read.
@@ -23,7 +24,7 @@ pub enum ImportError {
     /// The timeline cannot be written.
     #[error("the timeline cannot be written: {}", system_text(.0))]
     Write(std::io::Error),
-    /// A file does not have the declared format.
+    /// A file does not have the declared format, or is empty.
     #[error("FILE = {}: {why}", quoted(file))]
     Kind {
         /// The path of the file.
@@ -40,7 +41,7 @@ pub enum ImportError {
         line: usize,
         /// The column of the error, counted from 1.
         column: usize,
-        /// The number of bytes that were read.
+        /// The number of bytes read from the file up to the error, after decompression.
         offset: u64,
         /// What is wrong at this position.
         why: String,
@@ -50,7 +51,7 @@ pub enum ImportError {
     Binary {
         /// The path of the file.
         file: String,
-        /// The position of the error in bytes, counted from 0.
+        /// The position of the error in the decompressed file, in bytes, counted from 0.
         offset: u64,
         /// What is wrong at this position.
         why: String,
@@ -59,7 +60,7 @@ pub enum ImportError {
     /// forbids.
     #[error("strict = true: must be left out for {what} ({place}); without strict: {done}")]
     Strict {
-        /// The file and the distributed trace.
+        /// The file and the distributed trace of the problem.
         place: String,
         /// What the import would guess or leave out.
         what: String,
@@ -69,9 +70,9 @@ pub enum ImportError {
     /// The files contain no request.
     #[error("FILE = {}: must have at least one request: {why}", quoted(files))]
     NoRequests {
-        /// The paths of the files.
+        /// The paths of the files, separated by commas.
         files: String,
-        /// What the files contain instead.
+        /// What the files contain instead of requests.
         why: String,
     },
 }

@@ -1,10 +1,10 @@
-//! Workloads as spans: OTLP as lines of JSON, one for each request.
+//! Export of simulated requests as spans: OTLP in lines of JSON, one for each request.
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
-//! sending of the message to the answer, with the attributes by which an import knows the trace, and
-//! `accelflow.detached = true` if the request does not wait for the answer; each phase of application
-//! logic is an internal span with `accelflow.application = true`, by which an import distinguishes it
-//! from the data-center tax around it.
+//! sending of the message to the answer. Its attributes show an import which trace receives the
+//! answer; `accelflow.detached = true` means that the request does not wait for the answer. Each
+//! phase of application logic is an internal span with `accelflow.application = true`, by which an
+//! import distinguishes it from the datacenter tax around it.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use accelflow_workload::services::Service;
 use serde_json::{Value, json};
 
-/// Writes simulated requests as OpenTelemetry spans: one line of OTLP JSON per request. The methods
-/// record what happens to requests; a request is written once it is complete.
+/// A writer of simulated requests as OpenTelemetry spans: one line of OTLP JSON per request. The
+/// methods record what happens to requests; a request is written once it is complete.
 #[derive(Debug)]
 pub struct SpanWriter<W> {
     out: W,
@@ -53,7 +53,8 @@ struct Shown {
 #[derive(Debug)]
 struct Request {
     arrived_ns: u64,
-    /// The time of its response, and whether that is an error.
+    /// The time of the response, in ns, and whether the response is an error; `None` before the
+    /// response.
     ended: Option<(u64, bool)>,
     spans: Vec<Part>,
 }
@@ -64,19 +65,19 @@ struct Part {
     /// The phase, the chain and the trace of a wait; none for application logic.
     wait: Option<(usize, usize, String)>,
     from_ns: u64,
-    /// Its end; `None` while the answer is awaited.
+    /// The end of the part; `None` while the answer is awaited.
     to_ns: Option<u64>,
     compressed: bool,
     error: bool,
     detached: bool,
 }
 
-/// The time of all spans is counted from here: 2023-11-14 22:13:20 UTC, as any date will do.
+/// The start of the simulation in the times of spans: 2023-11-14 22:13:20 UTC, an arbitrary date.
 const EPOCH_NS: u64 = 1_700_000_000_000_000_000;
 
 impl<W: Write> SpanWriter<W> {
-    /// Creates a writer to `out` for requests to `services`; other methods refer to a service by
-    /// its index in this slice.
+    /// Creates a writer to `out` for requests to `services`. Other methods refer to a service by
+    /// its index in `services`.
     pub fn new(services: &[Service], out: W) -> SpanWriter<W> {
         SpanWriter {
             out,
@@ -86,8 +87,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Sets the number of detached chains of each request to the service with this index. Such a
-    /// request is written once the answers to these chains have arrived, too.
+    /// Sets the number of detached chains of each request to the service with index `service`. Such
+    /// a request is written only after the answers to these chains have arrived, too.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -96,8 +97,8 @@ impl<W: Write> SpanWriter<W> {
         self
     }
 
-    /// Records that request number `request` to the service with index `service` arrives `at_ns` ns
-    /// after the start of the simulation.
+    /// Records that request `request` to the service with index `service` arrives `at_ns` ns after
+    /// the start of the simulation.
     pub fn arrived(&mut self, service: usize, request: u64, at_ns: u64) {
         let new = Request {
             arrived_ns: at_ns,
@@ -107,8 +108,8 @@ impl<W: Write> SpanWriter<W> {
         self.open.insert((service, request), new);
     }
 
-    /// Records that a phase of application logic of `time_ns` ns ends at `at_ns` ns after the start
-    /// of the simulation.
+    /// Records that a phase of application logic of a request ends `at_ns` ns after the start of
+    /// the simulation. The phase took `time_ns` ns.
     pub fn application(&mut self, service: usize, request: u64, at_ns: u64, time_ns: u64) {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
@@ -122,8 +123,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Records that the request sends a message at `at_ns`, in ns after the start of the
-    /// simulation, and begins to wait for the answer.
+    /// Records that a request sends a message `at_ns` ns after the start of the simulation, and
+    /// begins the wait `wait` for the answer.
     pub fn sent(&mut self, service: usize, request: u64, at_ns: u64, wait: Wait<'_>) {
         if let Some(open) = self.open.get_mut(&(service, request)) {
             open.spans.push(Part {
@@ -137,7 +138,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Records that the answer arrives for which the request waited.
+    /// Records that the answer to a message arrives `at_ns` ns after the start of the simulation,
+    /// which ends the wait `wait` of a request.
     ///
     /// # Errors
     /// The error of writing to the output.
@@ -164,9 +166,9 @@ impl<W: Write> SpanWriter<W> {
         self.write_if_over(service, request)
     }
 
-    /// Records the response to a request. `error` is `None` for an ordinary response,
-    /// `Some(Some(index))` if the chain with this index in its phase failed, and `Some(None)` for
-    /// an error of an unknown chain.
+    /// Records the response to a request `at_ns` ns after the start of the simulation. `error` is
+    /// `None` for an ordinary response, `Some(Some(index))` if the chain with this index in its
+    /// phase failed, and `Some(None)` for an error of an unknown chain.
     ///
     /// # Errors
     /// The error of writing to the output.
@@ -205,7 +207,7 @@ impl<W: Write> SpanWriter<W> {
         let Some((_, error)) = open.ended else {
             return Ok(());
         };
-        // An error may end a request before it sends them.
+        // An error may end a request before it sends the messages of detached chains.
         match error || answered >= shown.detached {
             true => self.write(key),
             false => Ok(()),
@@ -226,8 +228,8 @@ impl<W: Write> SpanWriter<W> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes the remaining requests that have a response, and returns the output with the number
-    /// of written requests.
+    /// Writes the remaining requests that have a response. Returns the output and the total number
+    /// of requests written to it.
     ///
     /// # Errors
     /// The error of writing to the output.
@@ -361,7 +363,7 @@ fn attributes_of(attributes: Vec<(&str, Value)>) -> Value {
     attributes.into_iter().map(one).collect()
 }
 
-/// A span: the numbers of its trace, of itself and of its parent (0 for none); its name, kind and
+/// A span: the IDs of its trace, of the span and of its parent (0 for none); its name, kind and
 /// times; its attributes; and whether it is an error.
 fn span(
     (trace, id, parent): (u128, u64, u64),

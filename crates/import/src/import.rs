@@ -1,4 +1,4 @@
-//! The import of files: a workload and a report.
+//! The import of files of spans, which makes a workload and a report.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,26 +18,26 @@ use accelflow_parameters::Refusal;
 /// The format of a file of spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Jaeger's JSON: of its user interface or API, or one span per line as exported by
+    /// Jaeger's JSON: as its user interface or API writes it, or one span per line as exported by
     /// Elasticsearch.
     Jaeger,
-    /// OpenTelemetry's OTLP, as JSON or as protocol buffers, which the first bytes distinguish.
+    /// OpenTelemetry's OTLP, as JSON or as protocol buffers; the first bytes of a file show which.
     Otlp,
 }
 
 /// A workload that was derived from spans, and a report on the import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The content of a workload file of the schema `accelflow.workload/1`.
+    /// The content of a workload file (schema `accelflow.workload/1`), as a JSON object.
     pub workload: Value,
-    /// A report as an object. `understood`, `guessed` and `dropped` are lists of findings, each
-    /// with `what`, `count`, `places` and `done`. `coverage` has a row for each operation, `traces`
-    /// a row for each accelerator trace that begins a chain.
+    /// The report on the import, as a JSON object. `understood`, `guessed` and `dropped` are lists
+    /// of findings, each with `what`, `count`, `places` and `done`. `coverage` has a row for each
+    /// operation of a service, `traces` a row for each accelerator trace that begins a chain.
     pub report: Value,
 }
 
 impl Kind {
-    /// Returns the format with this name, `jaeger` or `otlp`.
+    /// Returns the format called `name`: `jaeger` or `otlp`.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown name.
@@ -57,13 +57,13 @@ impl Kind {
     }
 }
 
-/// Derives a workload from the spans in the files at `paths`, which may be compressed by gzip.
-/// Memory is bounded, independent of the size of the files.
+/// Derives a workload from the spans in the files at `paths`, which may be compressed by gzip. The
+/// memory used does not grow with the size of the files.
 ///
 /// # Errors
-/// [`ImportError`] for an option that is not allowed, and for files that cannot be read, are not of
-/// `kind`, end too early or contain no request; with [`Options::strict`] also for anything that the
-/// import would guess or leave out.
+/// [`ImportError`] if `paths` is empty, and for files that cannot be read, are not of `kind`, end
+/// too early or contain no request; with [`Options::strict`] also for anything that the import
+/// would guess or leave out.
 pub fn import_spans(
     kind: Kind,
     paths: &[String],
@@ -79,11 +79,11 @@ pub fn import_spans(
     import_streams(kind, paths.iter().map(open), options)
 }
 
-/// Derives a workload as [`import_spans`] does, from open `files`, each with the name that error
-/// messages use.
+/// Derives a workload as [`import_spans`] does, but from open `files`: pairs of a name for error
+/// messages and a reader.
 ///
 /// # Errors
-/// The errors of [`import_spans`].
+/// The errors of [`import_spans`], and the first error in `files`.
 pub fn import_streams<R: Read + 'static>(
     kind: Kind,
     files: impl IntoIterator<Item = Result<(String, R), ImportError>>,
@@ -125,7 +125,8 @@ pub fn import_streams<R: Read + 'static>(
     })
 }
 
-/// Reads a file. Returns the SHA-256 of its bytes.
+/// Reads the spans of a file into `collector`. Returns the SHA-256 hash of the file's bytes, in
+/// hexadecimal.
 pub(crate) fn read(
     kind: Kind,
     path: &str,

@@ -1,4 +1,4 @@
-//! Names of services and operations as small numbers.
+//! Numbers for the names of services and operations, which take less memory than texts.
 
 use std::collections::HashMap;
 

@@ -10,37 +10,38 @@ use crate::error::ImportError;
 pub struct Options {
     /// The name of the derived workload: 1 to 64 letters, digits, `-` and `_`.
     pub name: String,
-    /// The fraction of requests whose spans were recorded, above 0 and at most 1. `None` means the
-    /// fraction that the spans state, or else 1.
+    /// The fraction of requests whose spans were recorded, above 0 and at most 1. `None`, the
+    /// default, means the fraction that the spans state, or 1 if they state none or several.
     pub sampling: Option<f64>,
-    /// The fraction of a server span's own time, without its calls, that is application logic; the
-    /// rest is datacenter tax. Above 0 and at most 1.
+    /// The fraction of a server span's time outside of its calls that is application logic; the
+    /// rest is datacenter tax. Above 0 and at most 1, by default 1.
     pub app_share: f64,
-    /// The largest number of services that one operation becomes, from 1 to 64. Requests that make
-    /// the same calls in the same order become one service; the most common ones are kept.
+    /// The largest number of workload services that one observed operation may become, from 1 to
+    /// 64; by default 3. Each sequence of calls that requests to the operation make becomes a
+    /// service; only the most common sequences are kept.
     pub shapes: usize,
-    /// How the workload describes waits for remote sides.
+    /// The form in which the workload describes waits for remote sides; by default quantiles.
     pub waits: Waits,
-    /// Whether calls between services in the files become simulated calls; otherwise their observed
-    /// times become waits.
+    /// Whether calls between services in the files become simulated calls (the default); otherwise
+    /// the observed times of these calls become waits.
     pub simulate_calls: bool,
-    /// Whether each service in the files gets a server of its own; otherwise all share one.
+    /// Whether each observed service gets its own server; by default all services share one.
     pub server_each: bool,
-    /// The largest number of spans of unfinished distributed traces in memory, from 100 to
-    /// 100,000,000.
+    /// The largest number of spans of unfinished distributed traces kept in memory, from 100 to
+    /// 100,000,000; by default 200,000.
     pub window_spans: usize,
-    /// Whether the import fails instead of guessing or leaving something out.
+    /// Whether the import fails instead of guessing or leaving something out; by default false.
     pub strict: bool,
 }
 
-/// How a workload describes the observed waits for a remote side.
+/// The form in which a workload describes the observed waits for a remote side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// A table of quantiles of the observed times.
     Quantiles,
     /// A log-normal distribution with the median and the spread of the observed times.
     LogNormal,
-    /// A constant, the mean of the observed times.
+    /// A constant time: the mean of the observed times.
     Constant,
 }
 
@@ -79,7 +80,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads options from a JSON object. Options that are left out have their defaults.
+    /// Reads import options from `text`, a JSON object. Options that are left out have their
+    /// defaults.
     ///
     /// # Errors
     /// [`ImportError::Option`] for text that is not a JSON object, an unknown name or a value that

@@ -1,4 +1,4 @@
-//! The findings of an import: understood, guessed and dropped.
+//! The findings of an import: what was understood, guessed and dropped.
 
 use serde_json::{Value, json};
 

@@ -1,17 +1,17 @@
-//! Spans, independent of their format.
+//! The types of spans, independent of the format of the file.
 
 use std::fmt;
 
 use crate::names::Name;
 
-/// The number of a trace: requests that belong together.
+/// The ID of a distributed trace: of requests that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TraceId(pub(crate) u128);
 
 /// A service and one of its operations.
 pub(crate) type Method = (Name, Name);
 
-/// The number of a span in its trace; 0 for none.
+/// The ID of a span in its trace; 0 for none.
 pub(crate) type SpanId = u64;
 
 /// The kind of a span: its part in a call.
@@ -154,7 +154,7 @@ impl TraceId {
     }
 }
 
-/// The number of the span that `text` names; 0 if it names none.
+/// The ID of the span that `text` names; 0 for an empty text.
 pub(crate) fn span_id(text: &str) -> SpanId {
     match u64::from_str_radix(text, 16) {
         Ok(number) => number,

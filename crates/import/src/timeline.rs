@@ -1,4 +1,5 @@
-//! Spans as a timeline: a group of rows for each service, and arrows from callers to what they call.
+//! Timelines of spans: a group of rows for each service, and arrows from calling spans to called
+//! spans.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -15,28 +16,29 @@ use crate::options::Options;
 use crate::report::Findings;
 use crate::span::{Kind as SpanKind, Span, SpanId};
 
-/// The largest number of spans that the files of a timeline may contain.
+/// The largest number of spans that the files read for one timeline may contain in all.
 pub const MAX_SPANS: usize = 1_000_000;
 
-/// The requests that a timeline of spans shows. Times count from the start of the first request in
-/// the files.
+/// The choice of requests that a timeline of spans shows. Times count from the start of the
+/// earliest request in the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpansOptions {
-    /// The start of the time window in which shown requests begin, in ns.
+    /// The start of the time window, in ns. Only requests that begin in this window are shown.
     pub from_ns: u64,
-    /// The length of the window in ns; `None` means to the end of the files.
+    /// The length of the time window, in ns; `None` means up to the last request.
     pub for_ns: Option<u64>,
-    /// The names of the services whose requests are shown, by the service of a request's first
-    /// span; all if empty.
+    /// The names of the services whose requests are shown; all services if empty. A request belongs
+    /// to the service of its first span.
     pub services: Vec<String>,
-    /// How many of the slowest requests of each service are shown; all if `None`.
+    /// The number of slowest requests shown of each service, by the duration of their first span;
+    /// `None` means all requests.
     pub slowest: Option<usize>,
 }
 
-/// How much a written timeline of spans contains.
+/// The number of requests and spans in a written timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Drawn {
-    /// The number of shown requests: distributed traces.
+    /// The number of shown requests; each is a distributed trace.
     pub requests: u64,
     /// The number of spans of the shown requests.
     pub spans: u64,
@@ -46,8 +48,9 @@ pub struct Drawn {
 /// shown request begins at time 0.
 ///
 /// # Errors
-/// [`ImportError`] for files that cannot be read, are not of `kind`, end too early, have more than
-/// [`MAX_SPANS`] spans or no request to show, for an unknown service, and for a failed write.
+/// [`ImportError`] if `paths` is empty, for files that cannot be read, are not of `kind`, end too
+/// early, have more than [`MAX_SPANS`] spans or no request to show, for an unknown service, and for
+/// a failed write.
 pub fn write_timeline(
     kind: Kind,
     paths: &[String],

@@ -1,4 +1,4 @@
-//! The topics of a report about spans.
+//! The topics of the findings in an import's report.
 
 use crate::report::{Sure, Topic};
 

@@ -1,4 +1,4 @@
-//! The meaning of words in the names of systems, statements and operations.
+//! The meaning of words in the names of systems, statements and operations in spans.
 
 use crate::span::{Access, Kind, Store};
 

@@ -1,36 +1,38 @@
-//! Random attributes of requests, which depend on numbers and not on the order of draws.
+//! Random attributes of requests, which depend on the seed, the request and the attribute, but not
+//! on the order in which they are drawn.
 
 /// Returns 64 random bits that depend only on `seed`, `request` and `index`.
 ///
-/// So attribute number `index` of a request (its kind, a branch taken, a size) is the same in every
-/// simulated system, whatever else is drawn before. Each of the three numbers goes through the
-/// finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant
-/// 13), so one changed bit of any of them changes each bit of the result with probability one half.
+/// So the attribute `index` of a request (its kind, a branch taken, a size) is the same in every
+/// simulated system, whatever is drawn before. Each of the three numbers goes through the finaliser
+/// of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant 13), so a
+/// changed bit in any of these numbers changes each bit of the result with probability one half.
 #[inline]
 pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     Attributes::of(seed, request).at(index)
 }
 
-/// The random attributes of one request, for several draws. Gives the same values as [`attribute`],
-/// but hashes seed and request only once.
+/// The random attributes of one request. The values are those of [`attribute`], but the seed and
+/// the request are hashed only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes(u64);
 
 impl Attributes {
-    /// Creates the attributes of request number `request` for the random seed `seed`.
+    /// Creates the attributes of the request with the index `request` for the random seed `seed`.
     #[inline]
     pub fn of(seed: u64, request: u64) -> Attributes {
         let keyed = mix(seed.wrapping_add(WEYL));
         Attributes(mix(keyed ^ request.wrapping_mul(WEYL)))
     }
 
-    /// Renumbers the attributes: number 0 of the result is number `first` of `self`.
+    /// Returns the attributes of the request from index `first` on: attribute 0 of the result is
+    /// attribute `first` of `self`.
     #[inline]
     pub fn from(self, first: u64) -> Attributes {
         Attributes(self.0.wrapping_add(first.wrapping_mul(WEYL)))
     }
 
-    /// Returns attribute number `index`: 64 random bits.
+    /// Returns the attribute with the index `index`: 64 random bits.
     #[inline]
     pub fn at(self, index: u64) -> u64 {
         mix(self
@@ -39,7 +41,7 @@ impl Attributes {
     }
 }
 
-/// Returns [`attribute`] as a number in `[0, 1)`, a multiple of 2^-53.
+/// Returns the [`attribute`] as a uniform number in `[0, 1)`, a multiple of 2^-53.
 #[inline]
 pub fn attribute_unit(seed: u64, request: u64, index: u64) -> f64 {
     unit(attribute(seed, request, index))

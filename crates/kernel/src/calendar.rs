@@ -1,4 +1,4 @@
-//! The general queue: any number of events of any `Copy` type.
+//! The general event queue: any number of pending events of any `Copy` type.
 
 use accelflow_units::Time;
 
@@ -6,18 +6,18 @@ use crate::{EventQueue, Priority};
 
 /// A queue of pending events, delivered in the total order (time, priority, sequence number).
 ///
-/// Among events of one time the one with the lowest [`Priority`] comes first, and among those the
-/// one that was scheduled first. No two events compare equal, so the order of delivery is a
-/// function of the calls alone.
+/// Among events of the same time, those with the lowest [`Priority`] come first. Among events of
+/// the same priority, the one that was scheduled first comes first. No two events compare equal, so
+/// the order of delivery depends only on the calls.
 ///
 /// Scheduling before [`Calendar::now`] is a bug of the model. Debug builds panic; release builds
 /// deliver the event at `now`, in the order that its priority and sequence number give it.
 ///
-/// There is no cancellation: a model that needs it keeps a generation number in its state and
-/// ignores the events of older generations.
+/// Events cannot be cancelled. A model that needs this keeps a generation number in its state and
+/// ignores events of older generations.
 ///
-/// It is implemented as a 4-ary heap of 128-bit keys, with the events in a slab. Memory grows to
-/// the largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
+/// The queue is a 4-ary heap of 128-bit keys, with the events in a slab. Memory grows to the
+/// largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
 /// root that the next `schedule` fills, so the usual pop-then-schedule costs one descent, not two.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
@@ -67,6 +67,7 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// Adds `event`, to be delivered at the time `at`, which must not be before [`Calendar::now`].
+    /// Events of the same time are delivered in the order of `priority`.
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
             at >= self.now,
@@ -86,8 +87,8 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Removes and returns the next event with its time, and moves [`Calendar::now`] there; `None`
-    /// if no event is pending.
+    /// Removes the next event and returns it with its time, to which [`Calendar::now`] moves;
+    /// `None` if no event is pending.
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.close_hole();
         if self.end == ROOT {
@@ -117,12 +118,13 @@ impl<E: Copy> Calendar<E> {
         self.end - ROOT - usize::from(self.hole)
     }
 
-    /// Whether no event is pending.
+    /// Returns whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the current simulated time: that of the last event popped, zero before the first.
+    /// Returns the current simulated time: that of the last event popped, or zero before the first
+    /// event.
     pub fn now(&self) -> Time {
         self.now
     }

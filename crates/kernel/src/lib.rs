@@ -1,15 +1,15 @@
 //! A discrete-event kernel: the order of events, random numbers, and statistics.
 //!
-//! It has three parts, which are independent of the simulated model:
+//! The kernel has three parts, which are independent of the simulated model:
 //!
 //! * **Order.** [`Calendar`] holds any number of pending events of any `Copy` type in the total
-//!   order (time, [`Priority`], sequence number). [`SlotQueue`] is the faster form for models
-//!   whose event sources are a fixed set of slots with at most one pending event each, and
-//!   [`Wheel`] that for models with many events in the near future. All are an [`EventQueue`].
-//! * **Chance.** [`Stream`] is one independent source of random numbers per purpose; [`attribute()`]
-//!   gives the properties of the n-th request as a pure function of its number, so that systems
-//!   under comparison see the same requests, in whatever order they handle them.
-//! * **Statistics.** [`Samples`], [`TimeAverage`], [`BusyTime`] and [`ConfidenceInterval`].
+//!   order (time, [`Priority`], sequence number). [`SlotQueue`] is faster for models whose event
+//!   sources are a fixed set of slots with at most one pending event each. [`Wheel`] is faster for
+//!   models with many events in the near future. All three implement [`EventQueue`].
+//! * **Chance.** [`Stream`] is one independent source of random numbers per purpose;
+//!   [`attribute()`] gives the properties of the n-th request as a pure function of n. So systems
+//!   under comparison see the same requests, in whatever order they handle the requests.
+//! * **Statistics** of runs: [`Samples`], [`TimeAverage`], [`BusyTime`] and [`ConfidenceInterval`].
 //!
 //! A model owns its state, its queue and its main loop:
 //!

@@ -2,16 +2,16 @@
 
 use accelflow_units::Time;
 
-/// The rank of an event among those of the same time: the lowest number is delivered first.
+/// The rank of an event among the events of the same time: the lowest number is delivered first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(pub u8);
 
 impl Priority {
-    /// The rank whose events are delivered before all others of the same time.
+    /// The lowest rank, 0, whose events are delivered before all others of the same time.
     pub const FIRST: Priority = Priority(0);
-    /// The rank of events for which none is given.
+    /// The default rank of events, 128.
     pub const NORMAL: Priority = Priority(128);
-    /// The rank whose events are delivered after all others of the same time.
+    /// The highest rank, 255, whose events are delivered after all others of the same time.
     pub const LAST: Priority = Priority(255);
 }
 
@@ -23,18 +23,19 @@ impl Default for Priority {
 
 /// A queue of pending events of a discrete-event simulation, delivered by time.
 ///
-/// The contract of every implementation: `pop` never goes back in time, the order of simultaneous
-/// events is a stated total order, and equal calls give equal results. That order differs:
-/// [`crate::Calendar`] delivers events scheduled through this trait in the order of scheduling,
-/// [`crate::SlotQueue`] in the order of slots.
+/// The contract of every implementation: `pop` never goes back in time, simultaneous events have a
+/// documented total order, and equal calls give equal results. Implementations differ in the order
+/// of simultaneous events that were scheduled through this trait. [`crate::Calendar`] and
+/// [`crate::Wheel`] deliver them in the order of scheduling, [`crate::SlotQueue`] in the order of
+/// slots.
 ///
-/// A model that is generic over its queue can run on any of them.
+/// A model that is generic over its queue can run on any implementation.
 pub trait EventQueue<E> {
     /// Adds `event`, to be delivered at the time `at`, which must not be before
     /// [`EventQueue::now`].
     fn schedule(&mut self, at: Time, event: E);
 
-    /// Removes and returns the next event with its time, and moves [`EventQueue::now`] there;
+    /// Removes the next event and returns it with its time, to which [`EventQueue::now`] moves;
     /// `None` if no event is pending.
     fn pop(&mut self) -> Option<(Time, E)>;
 
@@ -44,11 +45,12 @@ pub trait EventQueue<E> {
     /// Returns the number of pending events.
     fn len(&self) -> usize;
 
-    /// Whether no event is pending.
+    /// Returns whether no event is pending.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the current simulated time: that of the last event popped, zero before the first.
+    /// Returns the current simulated time: that of the last event popped, or zero before the first
+    /// event.
     fn now(&self) -> Time;
 }

@@ -1,4 +1,4 @@
-//! The fast queue: a fixed set of slots, one pending event each.
+//! The fast event queue: a fixed set of slots with at most one pending event each.
 
 use std::fmt;
 
@@ -9,23 +9,25 @@ use crate::EventQueue;
 /// A queue of pending events for at most 16,384 slots, delivered in the order (time, slot).
 ///
 /// A slot is a source of events with at most one pending event: a server that will finish, a
-/// generator that will fire. The model keeps the meaning of the event in its own state of the slot;
-/// here an event is only `picoseconds << 14 | slot` in one `u64`. **Simultaneous events are
+/// generator that will fire. The model keeps the meaning of the event in its own state of the slot.
+/// In the queue an event is only `picoseconds << 14 | slot` in one `u64`. **Simultaneous events are
 /// delivered lowest slot first**, independent of the order of scheduling, so the numbering of the
 /// slots is part of the model.
 ///
 /// Limits, which a model checks once where its configuration enters: [`SlotQueue::MAX_SLOTS`]
-/// slots, and times before [`SlotQueue::HORIZON`] (50 bits of picoseconds, 1,125 s).
+/// slots, and times before [`SlotQueue::HORIZON`] (50 bits of picoseconds, 1,126 s).
 /// [`crate::Calendar`] has neither limit.
 ///
-/// It is for models of a few hundred slots that do little else than queue, where it is 1.8 times as
-/// fast as the calendar (`benches/kernel_m2`). The simulated server uses a [`crate::Wheel`]
-/// instead: one of its requests has several events pending (a time-out and the message that it
-/// waits for), a saturated run has more of them than there are slots, its runs may be longer than
-/// the horizon, and simultaneous events in the order of slots would change the results.
+/// The slot queue is for models of a few hundred slots that do little else than queue. There it is
+/// 1.8 times as fast as the calendar (`benches/kernel_m2`). The simulated server uses a
+/// [`crate::Wheel`] instead: one request has several pending events (a time-out and the message
+/// that the request waits for), and a saturated run has more requests than there are slots. Also,
+/// runs may be longer than the horizon, and simultaneous events in the order of slots would change
+/// the results.
 ///
 /// Scheduling before [`SlotQueue::now`], or a slot that is already pending, is a bug of the model.
-/// Debug builds panic on both. Release builds deliver the former at `now`, and the latter twice.
+/// Debug builds panic on both. Release builds deliver an event scheduled before `now` at `now`, and
+/// both events of a slot that was already pending.
 #[derive(Clone, Debug)]
 pub struct SlotQueue {
     /// As in the calendar: the root is the last entry of group 0, the children of position `p`
@@ -43,8 +45,8 @@ const SLOT_BITS: u32 = 14;
 const ROOT: usize = 3;
 const EMPTY: u64 = u64::MAX;
 
-/// The error of creating a [`SlotQueue`] with this number of slots, more than
-/// [`SlotQueue::MAX_SLOTS`].
+/// The error of a number of slots (the value) above [`SlotQueue::MAX_SLOTS`], with which a
+/// [`SlotQueue`] cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySlots(pub usize);
 
@@ -64,7 +66,7 @@ impl std::error::Error for TooManySlots {}
 impl SlotQueue {
     /// The largest number of slots of a queue: 16,384.
     pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
-    /// The time before which all events must lie: 2^50 - 1 ps, or 1,125 s.
+    /// The time before which all events must lie: 2^50 - 1 ps, about 1,126 s.
     pub const HORIZON: Time = Time::from_ps((1 << (64 - SLOT_BITS)) - 1);
 
     /// Creates an empty queue at time zero for slots `0..slots`.
@@ -91,7 +93,7 @@ impl SlotQueue {
     ///
     /// # Panics
     /// If `at` is at or after [`SlotQueue::HORIZON`], or `slot` is not one of the queue's slots:
-    /// its key would otherwise silently be that of another event.
+    /// such an event would otherwise silently be confused with another one.
     #[inline]
     pub fn schedule(&mut self, at: Time, slot: u16) {
         assert!(
@@ -121,8 +123,8 @@ impl SlotQueue {
         }
     }
 
-    /// Removes the next event, returns its time and slot, and moves [`SlotQueue::now`] there;
-    /// `None` if no event is pending.
+    /// Removes the next event and returns its time, to which [`SlotQueue::now`] moves, and its
+    /// slot; `None` if no event is pending.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u16)> {
         if self.hole {
@@ -156,12 +158,13 @@ impl SlotQueue {
         self.end - ROOT - usize::from(self.hole)
     }
 
-    /// Whether no event is pending.
+    /// Returns whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the current simulated time: that of the last event popped, zero before the first.
+    /// Returns the current simulated time: that of the last event popped, or zero before the first
+    /// event.
     pub fn now(&self) -> Time {
         self.now
     }

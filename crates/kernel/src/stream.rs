@@ -11,8 +11,8 @@ use crate::ziggurat::Exponential;
 ///
 /// A model uses one stream per purpose (arrivals, service times ...), so that more draws for one
 /// purpose do not shift another. The generator is xoshiro256++; its 256 bits of state are four
-/// successive outputs of splitmix64, started from a hash of the seed and the stream number. Nothing
-/// depends on the platform.
+/// successive outputs of splitmix64, started from a hash of the seed and the stream number. The
+/// numbers are the same on every platform.
 #[derive(Clone, Debug)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
@@ -20,7 +20,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates the stream with number `stream` for the random seed `seed`.
+    /// Creates the generator with the stream number `stream` for the random seed `seed`.
     pub fn new(seed: u64, stream: u64) -> Stream {
         let start = mix(mix(seed.wrapping_add(WEYL)) ^ stream.wrapping_mul(WEYL));
         let mut state = [0; 32];
@@ -60,24 +60,25 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// Draws true with probability `p`: never for `p` at or below 0 or NaN, always for `p` from
-    /// 1 on.
+    /// Draws true with the probability `p`: never if `p` is at most 0 or NaN, always if `p` is at
+    /// least 1.
     #[inline]
     pub fn bernoulli(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
 
-    /// Draws an exponentially distributed number of the given mean.
+    /// Draws an exponentially distributed number with the mean `mean`.
     ///
-    /// A ziggurat of 256 layers (Marsaglia and Tsang, Journal of Statistical Software 2000): 98.9 %
-    /// of draws are one multiplication and one comparison. The tables and the rare rest use the
-    /// `exp` and `log` of the pinned pure-Rust `libm`, so the bits are the same everywhere.
+    /// The method is a ziggurat of 256 layers (Marsaglia and Tsang, Journal of Statistical Software
+    /// 2000): 98.9 % of draws are one multiplication and one comparison. The tables and the rare
+    /// rest use the `exp` and `log` of the pinned pure-Rust `libm`, so the bits are the same
+    /// everywhere.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         self.exponential.sample(&mut self.generator) * mean
     }
 
-    /// Draws an exponentially distributed time of the given mean, rounded to a picosecond.
+    /// Draws an exponentially distributed time with the mean `mean`, rounded to a picosecond.
     pub fn exponential_time(&mut self, mean: Time) -> Time {
         mean.scale(self.exponential(1.0))
     }

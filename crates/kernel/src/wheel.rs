@@ -1,4 +1,4 @@
-//! The queue for many events in the near future: buckets of time.
+//! The event queue for many events in the near future, which are in buckets of time.
 
 use accelflow_units::Time;
 
@@ -7,16 +7,17 @@ use crate::{Calendar, EventQueue, Priority};
 /// A queue of pending events, delivered in the total order (time, priority, sequence number), as by
 /// a [`Calendar`].
 ///
-/// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery; a
-/// bitmap finds the first bucket that has one. So the cost of scheduling and delivery does not
+/// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery. A
+/// bitmap finds the first bucket that has an event. So the cost of scheduling and delivery does not
 /// depend on the number of pending events, as long as a bucket has few. Later events wait in a
 /// calendar, and move to their buckets as time advances.
 ///
-/// It is for models with microscopic steps, such as the simulated server, whose events come some 70
-/// ns apart. Any other distribution of times gives the same order, more slowly: a bucket with n
-/// events takes up to n steps to add one.
+/// The wheel is for models with very short steps, such as the simulated server, whose events come
+/// some 70 ns apart. Any other distribution of times gives the same order, more slowly: a bucket
+/// with n events takes up to n steps to add one.
 ///
-/// Scheduling before [`Wheel::now`] is a bug of the model, as in a calendar.
+/// Scheduling before [`Wheel::now`] is a bug of the model. Debug builds panic; release builds
+/// deliver the event at `now`.
 #[derive(Clone, Debug)]
 pub struct Wheel<E> {
     /// By bucket, its first slot or [`NONE`].
@@ -83,6 +84,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Adds `event`, to be delivered at the time `at`, which must not be before [`Wheel::now`].
+    /// Events of the same time are delivered in the order of `priority`.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, priority: Priority, event: E) {
         debug_assert!(
@@ -99,8 +101,8 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Removes and returns the next event with its time, and moves [`Wheel::now`] there; `None` if
-    /// no event is pending.
+    /// Removes the next event and returns it with its time, to which [`Wheel::now`] moves; `None`
+    /// if no event is pending.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         let at = self.next;
@@ -124,8 +126,8 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Whether it is certain that no event is pending at `at` or before, so that [`Wheel::advance`]
-    /// may move [`Wheel::now`] to `at`. False does not mean that there is such an event.
+    /// Returns true only if no event is pending at `at` or before, so that [`Wheel::advance`] may
+    /// move [`Wheel::now`] to `at`. The result may be false even though there is no such event.
     #[inline(always)]
     pub fn is_clear_until(&self, at: Time) -> bool {
         at < self.next && at < self.far_due
@@ -148,13 +150,13 @@ impl<E: Copy> Wheel<E> {
         self.near + self.far.len()
     }
 
-    /// Whether no event is pending.
+    /// Returns whether no event is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the current simulated time: that of the last event popped or of the last
-    /// [`Wheel::advance`]; zero before the first.
+    /// [`Wheel::advance`]; zero before the first of either.
     pub fn now(&self) -> Time {
         self.now
     }

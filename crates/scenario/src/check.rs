@@ -1,4 +1,4 @@
-//! The check of a scenario: first each field, then the consistency of fields.
+//! The check of a scenario: first each field, then the consistency of the fields.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ impl Scenario {
     /// `$schema`, which editors use, is ignored.
     ///
     /// # Errors
-    /// [`ScenarioError`] for text that is not JSON, an unknown field, or a value that is not
-    /// allowed.
+    /// [`ScenarioError`] for text that is not JSON, an unknown field, or a value that the field
+    /// does not allow.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
         let mut document: Value = serde_json::from_str(text)?;
         if let Some(fields) = document.as_object_mut() {
@@ -50,12 +50,12 @@ impl Scenario {
         Ok(serde_json::to_string_pretty(self)? + "\n")
     }
 
-    /// Checks each field and whether the fields fit each other, and returns the scenario with every
-    /// default filled in.
+    /// Checks each field of the scenario and whether the fields fit each other. Returns the
+    /// scenario with every default filled in.
     ///
     /// # Errors
-    /// [`ScenarioError`] for the first field that is not allowed. It names the field, its value and
-    /// what is allowed.
+    /// [`ScenarioError`] for the first field with a value that is not allowed. The error names the
+    /// field, its value and what is allowed.
     pub fn check(&self) -> Result<Checked, ScenarioError> {
         check_finite(self)?;
         rules::check(&serde_json::to_value(self)?)?;

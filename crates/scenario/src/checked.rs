@@ -1,4 +1,4 @@
-//! Scenarios that were checked and can be run.
+//! Scenarios that have passed their check and can be simulated.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// Returns the scenario before defaults were filled in.
+    /// Returns the scenario as it was before defaults were filled in.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }

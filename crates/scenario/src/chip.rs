@@ -1,5 +1,5 @@
-//! Chips as files: TOML with the parameters of the server, in sections named after the first part
-//! of their keys.
+//! Chip files: the parameters of a simulated server as TOML, in sections named after the first part
+//! of the parameters' keys.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use accelflow_parameters::{Kind, Parameter, Refusal, number_text, quoted};
 use accelflow_sim::config::PARAMETERS;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
-/// The value of `schema` in a chip file: the name and version of its format.
+/// The value of `schema` in a chip file: the name and version of the file format.
 pub const CHIP_SCHEMA: &str = "accelflow.chip/1";
 
 /// The parameters of a simulated server (a chip), read from a TOML file.
@@ -18,19 +18,19 @@ pub struct ChipFile {
     pub name: Option<String>,
     /// A description of the chip for readers, if the file has one.
     pub description: Option<String>,
-    /// The server parameters that the file sets, as numbers in their units, by key. All others have
-    /// their defaults.
+    /// The server parameters that the file sets, as numbers in the parameters' units, by key. All
+    /// other parameters have their defaults.
     pub config: BTreeMap<String, f64>,
 }
 
-/// The error of a text that is not a valid chip file, with its position in the text.
+/// The error of a text that is not a valid chip file, with the position of the error in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChipError {
     /// The line of the error, counted from 1.
     pub line: usize,
-    /// The column of the error in characters, counted from 1.
+    /// The column of the error, in characters, counted from 1.
     pub column: usize,
-    /// What is wrong: the key, its value and what is allowed.
+    /// The description of the error: the key, its value and what is allowed.
     pub message: String,
 }
 
@@ -43,13 +43,14 @@ impl fmt::Display for ChipError {
 impl std::error::Error for ChipError {}
 
 impl ChipFile {
-    /// Reads a chip from TOML. A parameter is in the section that its key begins with, such as `pes
-    /// = 4` in `[accelerator]`. Parameters of a single accelerator are in a section of their own,
-    /// such as `pes = 16` in `[accelerator.TCP]`.
+    /// Reads a chip from `text`, the contents of a chip file in TOML. The first part of a
+    /// parameter's key is the name of its section: `accelerator.pes` is `pes = 4` in
+    /// `[accelerator]`. Parameters of a single accelerator have a section of their own, such as
+    /// `pes = 16` in `[accelerator.TCP]`.
     ///
     /// # Errors
-    /// [`ChipError`] with the position, for text that is not TOML, another schema, an unknown key,
-    /// and a value that is not allowed or is set twice.
+    /// [`ChipError`] for text that is not TOML, another schema, an unknown key, and a value that is
+    /// not allowed or is set twice.
     pub fn from_toml(text: &str) -> Result<ChipFile, ChipError> {
         let document = Document::parse(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);

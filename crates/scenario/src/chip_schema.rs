@@ -1,4 +1,4 @@
-//! The JSON Schema of a chip's file, written from the table of parameters.
+//! The JSON Schema of chip files, generated from the table of server parameters.
 
 use accelflow_parameters::{Kind, Parameter};
 use accelflow_sim::config::PARAMETERS;
@@ -9,7 +9,8 @@ use crate::limits::MAX_CHIP_NAME;
 
 /// Returns the JSON Schema (draft 2020-12) of chip files, as indented text.
 ///
-/// It lists all sections and parameters, with their ranges, named values, defaults and sources.
+/// The schema lists all sections and server parameters, with their ranges, named values, defaults
+/// and sources.
 pub fn chip_schema() -> String {
     let mut root = section();
     for parameter in PARAMETERS.parameters() {

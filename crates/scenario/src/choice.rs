@@ -1,4 +1,4 @@
-//! Values that are chosen by name: each name is defined once, next to its value.
+//! Enums whose values users choose by name; each name is defined once, next to its value.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -36,12 +36,13 @@ pub(crate) fn deserialize<'de, T: Choice, D: Deserializer<'de>>(from: D) -> Resu
     T::named(&name).ok_or_else(|| unknown::<T, D::Error>(&name))
 }
 
-/// A setting for all services, or the settings that the workload's file states for each service.
+/// A setting of a scenario: one value for all services, or the workload file's value for each
+/// service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrOwn<T> {
-    /// This value for all services.
+    /// The contained value, for all services.
     Chosen(T),
-    /// For each service, the value in the workload's file.
+    /// For each service, the value in the workload file.
     Own,
 }
 

@@ -1,4 +1,5 @@
-//! Adds a workload's calls between services, servers, network and retries to a plan.
+//! Addition of a workload's calls between services, servers, network times and retries to a
+//! simulation plan.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::plan::{Plan, Retry};

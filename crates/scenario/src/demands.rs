@@ -1,4 +1,4 @@
-//! The demands of services: core time and accelerator time of one request, in closed form.
+//! The demands of services: the core time and accelerator time of one request, in closed form.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
 
-/// The work that one request to each service causes, and the cores and processing elements of one
-/// server, for queueing models.
+/// The input of queueing models: the work of one request to each service, and the numbers of cores
+/// and processing elements of one server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demands {
-    /// The work per request of each service, in the order of the results.
+    /// The work of one request to each service, in the order of the results.
     pub services: Vec<ServiceDemand>,
     /// The number of cores of the server.
     pub cores: usize,
@@ -34,11 +34,11 @@ pub struct Demands {
 pub struct ServiceDemand {
     /// The name of the service.
     pub service: String,
-    /// The service's request rate divided by the mean rate over the services.
+    /// The service's request rate divided by the mean request rate of the services.
     pub rate_share: f64,
-    /// Core time of application logic, in ns.
+    /// The core time of application logic, in ns.
     pub app_ns: f64,
-    /// The number of CPU phases: stretches of application logic.
+    /// The number of CPU phases: stretches of application logic between chains of traces.
     pub cpu_phases: usize,
     /// The number of chains of traces that a core starts, without the chain that receives the
     /// request.
@@ -46,23 +46,24 @@ pub struct ServiceDemand {
     /// The number of messages that the service receives for one request, including the request
     /// itself.
     pub received: usize,
-    /// For each phase of traces, the chains that the request waits for. They start together, and
-    /// the phase ends with the last of them.
+    /// For each phase of traces, the chains that the request waits for. The chains of a phase start
+    /// together, and the phase ends when the last of them ends.
     pub phases: Vec<Vec<ChainDemand>>,
-    /// The mean recorded core time besides operations and application logic when a core executes
-    /// the traces in software, in ns; 0 if the scenario uses no recorded distributions.
+    /// The mean recorded core time outside of operations and application logic, in ns, which a
+    /// request takes if cores execute the traces in software; 0 if the scenario uses no recorded
+    /// distributions.
     pub outside_core_ns: f64,
-    /// The mean recorded time at the client, outside of the server, in ns; 0 if the scenario uses
-    /// no recorded distributions.
+    /// The mean recorded part of the response time that only the client measures, in ns; 0 if the
+    /// scenario uses no recorded distributions.
     pub outside_client_ns: f64,
-    /// The tax operations of all chains, by the accelerator's name.
+    /// The tax operations of all chains of the service, by the accelerator's name.
     pub operations: BTreeMap<String, OperationDemand>,
 }
 
 /// The tax operations that one request needs of one accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct OperationDemand {
-    /// The number of operations of one accelerator for one request.
+    /// The number of operations of the accelerator for one request.
     pub count: u32,
     /// The total time of these operations if a core executes them, in ns.
     pub core_ns: f64,
@@ -70,8 +71,8 @@ pub struct OperationDemand {
     pub accelerator_ns: f64,
 }
 
-/// The operations of one chain, their times, and its waits for remote sides such as caches,
-/// databases and services that are not simulated.
+/// The operations of one chain of traces, their times, and the chain's waits for remote sides such
+/// as caches, databases and services that are not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ChainDemand {
     /// The number of operations of the chain.
@@ -86,7 +87,7 @@ pub struct ChainDemand {
 }
 
 impl Checked {
-    /// Computes the work of one request to each service without a simulation, for the first chip.
+    /// Computes the work of one request to each service on the first chip, without a simulation.
     ///
     /// # Errors
     /// [`ScenarioError`] for a recording that does not fit the workload, and for the profile

@@ -8,16 +8,16 @@ use accelflow_workload::profile::RecordingError;
 /// The reason why a scenario cannot be read, checked or simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The scenario's text is not JSON.
+    /// The text of a scenario is not JSON.
     #[error("scenario: must be JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// A value of the scenario is not allowed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The workload cannot be used.
+    /// The workload file cannot be parsed or used.
     #[error(transparent)]
     Workload(#[from] FileError),
-    /// The recording cannot be used.
+    /// The recording is invalid or does not fit the workload.
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// The simulator or another engine has failed.
@@ -26,7 +26,8 @@ pub enum ScenarioError {
 }
 
 impl ScenarioError {
-    /// Returns the refusal if the error is a value that is not allowed; `None` for any other error.
+    /// Returns the refusal if the cause is a value that is not allowed, be it of the scenario, the
+    /// workload file or the simulator; `None` for any other error.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             ScenarioError::Refused(refusal) => Some(refusal),

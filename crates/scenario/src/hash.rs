@@ -10,8 +10,8 @@ use crate::resolved::{Resolved, ResolvedChip, sha256};
 use crate::settings;
 
 impl Checked {
-    /// Returns the checked scenario as JSON in a unique spelling, the text that [`Checked::hash`]
-    /// hashes: without spaces, with keys in alphabetical order, and without parameters that have
+    /// Returns the checked scenario as JSON in a canonical form, which [`Checked::hash`] hashes:
+    /// without spaces, with keys in alphabetical order, and without server parameters that have
     /// their defaults.
     ///
     /// # Errors
@@ -32,11 +32,11 @@ impl Checked {
         Ok(text)
     }
 
-    /// Returns the SHA-256 of [`Checked::canonical_json`] in hexadecimal. Scenarios with equal
-    /// hashes have equal results in the same version of the simulator.
+    /// Returns the SHA-256 hash of [`Checked::canonical_json`], in hexadecimal. Scenarios with
+    /// equal hashes have equal results in the same version of the simulator.
     ///
     /// SHA-256 is available in Python and every shell, so users can verify a cache of results
-    /// without this crate. The speed of the hash does not matter for texts as short as a scenario.
+    /// without this crate.
     ///
     /// # Errors
     /// None in practice: all numbers are finite, so JSON can express them.

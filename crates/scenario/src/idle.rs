@@ -1,4 +1,4 @@
-//! Single requests on an idle simulated server, operation by operation.
+//! Simulation of single requests on an idle server, operation by operation.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::orchestrators::orchestrator;
@@ -19,11 +19,12 @@ use crate::setup::{Setup, memory};
 use crate::walks::find_service;
 
 /// One tax operation of a simulated request: (index of the phase, index of the chain in the phase,
-/// trace, accelerator, whether a core executed it as a fallback).
+/// name of the trace, name of the accelerator, whether a core executed the operation).
 pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
-/// Simulates one request to a service of SocialNetwork on an idle server and returns its operations
-/// in the order of simulated time. `system` is the identifier of an orchestrator.
+/// Simulates one request to the SocialNetwork service called `service` on an idle server. Returns
+/// the request's operations in the order of simulated time. `system` is the identifier of an
+/// orchestrator.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or system.
@@ -47,15 +48,16 @@ pub fn simulated_operations(
     Ok(log.iter().map(row).collect())
 }
 
-/// The payload sizes of one operation: (accelerator, bytes before, bytes after).
+/// The payload sizes of one operation: (name of the accelerator, size before the operation, size
+/// after).
 pub type OperationPayload = (String, Bytes, Bytes);
 
 impl Checked {
-    /// Simulates `requests` requests to each service that clients call, and returns the payload
-    /// sizes of all operations.
+    /// Simulates `requests` requests to each service that clients call. Returns the payload sizes
+    /// of all operations of these requests.
     ///
-    /// Requests arrive one at a time at a server with the first chip and all services, under
-    /// AccelFlow.
+    /// The requests arrive one at a time at one server with all services and the first chip, under
+    /// the system AccelFlow.
     ///
     /// # Errors
     /// [`ScenarioError`] for a recording that does not fit the workload, or a scenario that the

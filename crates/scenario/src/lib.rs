@@ -1,9 +1,9 @@
-//! The description of a scenario, which defines a comparison of orchestrators.
+//! Scenarios: descriptions of a comparison of orchestrators, their check and their simulation.
 //!
 //! A [`Scenario`] is plain data with the schema name [`SCHEMA`]. It is read from JSON
 //! ([`Scenario::from_json`]), written as JSON, and described by a JSON Schema ([`json_schema`]).
-//! Only [`Scenario::check`] refuses values. It returns a [`Checked`] scenario with every default
-//! filled in, which has a stable hash and can be run.
+//! [`Scenario::check`] refuses values that are not allowed. It returns a [`Checked`] scenario with
+//! every default filled in, which has a stable hash and can be simulated.
 //!
 //! ```text
 //! JSON -- Scenario::from_json --> Scenario -- check --> Checked -- run --> ScenarioResult

@@ -1,4 +1,4 @@
-//! Defaults and ranges of a scenario's numbers.
+//! Defaults and ranges of the numbers in a scenario.
 
 /// The default time of a TCP operation on a core, in ns.
 ///
@@ -7,22 +7,24 @@
 /// paper's rate.
 pub const ASSUMED_TCP_COST_NS: f64 = 7_000.0;
 
-/// The paper's SLO, as a multiple of a service's response time on an idle server: "We define the
-/// SLO to be 5x the service execution time on an unloaded system" (AccelFlow, section VII.A.3).
+/// The paper's service-level objective (SLO), as a multiple of a service's mean response time on an
+/// idle server: "We define the SLO to be 5x the service execution time on an unloaded system"
+/// (AccelFlow, section VII.A.3).
 pub const PAPER_SLO_FACTOR: f64 = 5.0;
 
 /// Default number of requests of each service.
 pub(crate) const DEFAULT_REQUESTS: u64 = 20_000;
-/// The smallest allowed number of simulated requests per service: a 99th percentile of fewer than
-/// 100 is meaningless.
+/// The smallest allowed number of simulated requests per service; a 99th percentile of fewer than
+/// 100 requests would be meaningless.
 pub const MIN_REQUESTS: u64 = 100;
 /// The largest allowed number of simulated requests per service.
 pub const MAX_REQUESTS: u64 = 1_000_000_000;
-/// The largest number of requests per service for which each response time is stored by default, in
-/// 8 bytes each. With more requests, response times are counted in bins.
+/// The largest number of requests per service for which the simulator by default stores every
+/// response time, in 8 bytes each. With more requests, it counts response times in bins.
 pub const EXACT_REQUESTS: u64 = 10_000_000;
 /// The largest number of sampled requests that results contain, over all services, systems, seeds
-/// and chips. A sample takes 88 bytes in the simulator and 104 bytes in the resulting table.
+/// and chips. Each sampled request takes 88 bytes in the simulator and 104 bytes in the resulting
+/// table.
 pub const MAX_SAMPLES: u64 = 2_000_000;
 /// The default warm-up is this fraction of the requests.
 pub(crate) const WARMUP_DIVISOR: u64 = 10;

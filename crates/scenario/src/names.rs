@@ -1,4 +1,4 @@
-//! The values that a scenario chooses by name.
+//! The enums whose values a scenario chooses by name.
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
@@ -46,8 +46,8 @@ choices! {
     FactSource {
         /// The facts of the most common path, the same for each request.
         Common = "common",
-        /// Random facts for each request: by the workload's probabilities, or without any by the
-        /// parameters `facts.*`.
+        /// Random facts for each request: by the workload's probabilities or, if it has none, by
+        /// the server parameters `facts.*`.
         Drawn = "drawn",
         /// The facts of a recorded request, drawn at random for each simulated request.
         Recorded = "recorded",
@@ -55,7 +55,7 @@ choices! {
 }
 
 choices! {
-    /// How the simulator uses the operation times of a recording.
+    /// The choice between medians and distributions of the operation times in a recording.
     Times {
         /// The median of each operation, the same for each request.
         Median = "median",
@@ -88,13 +88,13 @@ choices! {
 choices! {
     /// The times for which requests wait for remote sides: caches, databases and other services.
     Remote {
-        /// 5 us for each message.
+        /// A constant wait of 5 us for each message.
         Short = "short",
-        /// Constant waits by kind of remote side, as traced in SocialNetwork.
+        /// Constant waits by the trace that receives the answer, as measured in SocialNetwork.
         SocialNetwork = "socialnetwork",
-        /// Random waits for each message, with the mean of `short`.
+        /// Random (log-normal) waits for each message, with the median of `short`.
         ShortDrawn = "short_drawn",
-        /// Random waits for each message, with the means of `socialnetwork`.
+        /// Random (log-normal) waits for each message, with the medians of `socialnetwork`.
         SocialNetworkDrawn = "socialnetwork_drawn",
     }
 }
@@ -104,11 +104,11 @@ choices! {
 pub enum Costs {
     /// The shares of time that the paper prints.
     Paper,
-    /// Measurements on this machine.
+    /// Measurements of software on real bytes on this machine, before the simulation.
     Measured,
     /// The recording that the scenario contains.
     Recording,
-    /// Recordings or costs of operations in the workload's file.
+    /// Recordings or costs of operations that the workload file states.
     Own,
 }
 
@@ -129,8 +129,7 @@ impl Arrivals {
     /// Returns this arrival process with a mean rate of `rate_rps` requests per second.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for a process that cannot be built; none in practice, since its shape is
-    /// constant.
+    /// None in practice: the states of all named processes are constant and valid.
     pub fn process(self, rate_rps: f64) -> Result<ArrivalProcess, ArrivalsError> {
         let modulation = match self {
             Arrivals::Poisson => return Ok(ArrivalProcess::Poisson { rate_rps }),
@@ -146,7 +145,7 @@ impl Arrivals {
 }
 
 impl Remote {
-    /// Returns the waits by kind of remote side.
+    /// Returns the times that remote sides take to answer, by the trace that receives the answer.
     pub fn waits(self) -> RemoteWaits {
         match self {
             Remote::Short => RemoteWaits::short(),

@@ -1,24 +1,26 @@
-//! Options of a run.
+//! Options of the simulation of a scenario.
 
 use accelflow_parameters::Refusal;
 
-/// Options of a simulation that do not change simulated behavior, only how it runs and what results
-/// contain.
+/// Options of a simulation that do not change the simulated behavior, only the use of threads and
+/// memory and the content of results.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
-    /// The number of threads that simulate.
+    /// The number of threads that run simulations; by default 1.
     pub threads: usize,
-    /// The fraction of each service's response times, the longest ones, that results list
-    /// individually, from 0 to 1.
+    /// The fraction of each service's response times that results list individually, from 0 (the
+    /// default) to 1; the longest ones are listed.
     pub tail_share: f64,
-    /// The largest number of requests per service and system that results list as samples.
-    /// [`crate::Checked::check_samples`] checks that they fit into memory.
+    /// The largest number of requests per service and system that results list individually
+    /// (samples); by default 0. [`crate::Checked::check_samples`] checks that all samples fit into
+    /// memory.
     pub samples: u64,
     /// Whether each response time is stored, for exact percentiles, instead of being counted in
-    /// bins. `None` means true for up to [`crate::EXACT_REQUESTS`] requests per service.
+    /// bins. `None`, the default, means true for up to [`crate::EXACT_REQUESTS`] requests per
+    /// service.
     pub exact: Option<bool>,
-    /// The largest number of intervals into which the servers' utilization over time is divided, at
-    /// most [`MAX_USE_INTERVALS`]. Below 2, it is not recorded.
+    /// The largest number of intervals of time for which results list the servers' utilization, at
+    /// most [`MAX_USE_INTERVALS`]. Below 2 (by default 0), results do not list the utilization.
     pub use_intervals: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The workload's values for fields that the scenario leaves out.
+//! Defaults from the workload, for fields that the scenario leaves out.
 
 use std::collections::BTreeMap;
 

@@ -16,49 +16,52 @@ use crate::own::Own;
 use crate::scenario::{Limit, Scenario, SchemaName};
 use crate::source::Source;
 
-/// A scenario with every default filled in. Simulated results depend only on these fields.
+/// A scenario with every default filled in. The simulated results depend only on these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Resolved {
     /// The name and version of the scenario format.
     pub schema: SchemaName,
     /// The name of the workload.
     pub workload: String,
-    /// The SHA-256 of the workload's content, in hexadecimal; `None` for a suite.
+    /// The SHA-256 hash of the workload's content, in hexadecimal; `None` for a built-in suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_sha256: Option<String>,
-    /// The simulated systems, by identifier, in the order of the results.
+    /// The identifiers of the simulated systems, in the order of the results.
     pub orchestrators: Vec<&'static str>,
     /// The names of the simulated services, in the order of the results.
     pub services: Vec<String>,
-    /// Whether all services share one server, or each has its own.
+    /// The placement of services on servers: all on one server, unless the workload assigns them to
+    /// several, or each on its own.
     #[serde(with = "choice")]
     pub placement: Placement,
     /// The arrival process of requests.
     pub arrivals: OrOwn<Arrivals>,
     /// The mean request rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
-    /// How services share the rate: `equal`, `own` (each its rate in the workload), or the name of
-    /// a set of rates of the workload.
+    /// The distribution of the rate over the services: `equal`, `own` (each has its rate in the
+    /// workload), or the name of a set of rates in the workload.
     pub rates: String,
-    /// The rate of each service in requests per second, if the user gave rates by service.
+    /// The rate of each service, in requests per second, if the scenario gives rates by service;
+    /// otherwise empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates_rps: BTreeMap<String, f64>,
     /// The source of the facts that branches of traces test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// The number of requests of each service; with `by_rate`, of a service with the mean rate.
+    /// The number of simulated requests to each service, warm-up included; with `by_rate`, to a
+    /// service with the mean rate.
     pub requests: u64,
-    /// The number of requests of each service that come first and are not counted in results; with
+    /// The number of first requests to each service that results do not count (the warm-up); with
     /// `by_rate`, of a service with the mean rate.
     pub warmup_requests: u64,
-    /// Whether the number of requests of each service is in proportion to its rate, so that all
-    /// services run for the same simulated time.
+    /// Whether the number of requests to each service is in proportion to the service's rate, so
+    /// that all services run for the same simulated time.
     pub by_rate: bool,
     /// The seed of all random numbers.
     pub seed: u64,
-    /// The SHA-256 of the recording's text, in hexadecimal; `None` without a recording.
+    /// The SHA-256 hash of the recording's text, in hexadecimal; `None` without a recording.
     pub recording_sha256: Option<String>,
-    /// How the simulator uses the operation times of the recording.
+    /// Whether the simulator uses medians or distributions of the recording's operation times.
     #[serde(
         skip_serializing_if = "is_median",
         serialize_with = "choice::serialize"
@@ -71,23 +74,24 @@ pub struct Resolved {
     pub tcp_cost_ns: f64,
     /// The times for which requests wait for remote sides.
     pub remote: OrOwn<Remote>,
-    /// The payload sizes.
+    /// The distributions of payload sizes.
     pub sizes: OrOwn<SizePreset>,
-    /// The server parameters that the scenario sets, as numbers in their units, by key.
+    /// The server parameters that the scenario sets, as numbers in the parameters' units, by key.
     pub config: BTreeMap<String, f64>,
-    /// The chips to compare; empty if there is only one, which `config` describes.
+    /// The chips to compare; empty if there is only one chip, which `config` describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chips: Vec<ResolvedChip>,
-    /// The SLO of each service that has one of its own, as a response time in us.
+    /// The service-level objective (SLO) of each service for which one is stated, as a response
+    /// time in us.
     pub slo_us: BTreeMap<String, f64>,
-    /// The SLO of services that `slo_us` does not name, as a multiple of their mean response time
-    /// on an idle server; `None` for no SLO.
+    /// The service-level objective (SLO) of services that `slo_us` does not name, as a multiple of
+    /// their mean response time on an idle server; `None` for no SLO.
     pub slo_factor: Option<f64>,
-    /// The tenant of each service whose tenant is not 0.
+    /// The tenant's ID of each service whose tenant is not 0.
     pub tenants: BTreeMap<String, u16>,
     /// The priority of each service whose priority is not 0; higher is more urgent.
     pub priorities: BTreeMap<String, u8>,
-    /// The limits on each tenant's traffic, by the tenant's number.
+    /// The limits on each tenant's traffic, by the tenant's ID.
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
 
@@ -96,8 +100,8 @@ pub struct Resolved {
 pub struct ResolvedChip {
     /// The chip's name in results.
     pub name: String,
-    /// The server parameters that the chip sets, as numbers in their units, by key. They override
-    /// those of the scenario.
+    /// The server parameters that the chip sets, as numbers in the parameters' units, by key. They
+    /// override the parameters of the scenario.
     pub config: BTreeMap<String, f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The outcome of a run as JSON.
+//! Conversion of the results of a scenario to JSON.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use crate::run::ScenarioResult;
 
 impl ScenarioResult {
     /// Returns the results as JSON: the fields `systems`, `profile_parameters` and `cohort_links`
-    /// of the schema `accelflow.compare/1`.
+    /// of the schema `accelflow.compare/1`, and `percentiles` and `use_over_time` if there are such
+    /// data.
     pub fn to_json(&self) -> Value {
         let mut systems: Vec<Value> = self
             .systems

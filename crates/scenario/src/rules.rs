@@ -1,7 +1,7 @@
 //! The allowed values of each field of a scenario.
 //!
-//! The rules read JSON values, so a value of the wrong type causes the same message as a value out
-//! of range. [`crate::check`] checks the consistency of fields.
+//! The rules apply to JSON values, so a value of the wrong type causes the same message as a value
+//! out of range. [`crate::check`] checks the consistency of the fields.
 
 use accelflow_shaping::Unit;
 use accelflow_sim::compare::Placement;
@@ -145,8 +145,8 @@ const TIME_LIMIT: &[Field] = &[
     ),
 ];
 
-/// Describes the allowed values of the scenario's field `name`, in words that complete "must be
-/// ...". `None` for an unknown field.
+/// Returns the allowed values of the scenario's field `name`, in words that complete "must be ...";
+/// `None` for an unknown field.
 pub fn allowed(name: &str) -> Option<String> {
     let found = FIELDS.iter().find(|field| field.0 == name);
     found.map(|field| field.2.allowed())

@@ -1,4 +1,4 @@
-//! Running a checked scenario.
+//! The simulation of a checked scenario.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::{Comparison, SystemResult, compare};
@@ -14,15 +14,15 @@ use crate::setup::Setup;
 /// The results of a simulated scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioResult {
-    /// The results of each system, in the order of the scenario. With several chips, those of all
-    /// systems on the first chip come first.
+    /// The results of each system, in the order of the scenario. With several chips, the results of
+    /// all systems on the first chip come first, and so on.
     pub systems: Vec<SystemResult>,
     /// The names of the compared chips; empty if there is only one chip.
     pub chips: Vec<String>,
-    /// The operation costs that the simulation used, each with unit and source.
+    /// The numbers of the cost profile that the simulation used, such as operation costs, each with
+    /// unit and source.
     pub profile_parameters: Vec<ProfileParameter>,
-    /// The pairs of accelerators that are linked statically in the system Cohort, such as
-    /// `TCP>Decr`.
+    /// The pairs of accelerators that the system Cohort links statically, such as `TCP>Decr`.
     pub cohort_links: Vec<String>,
     /// Whether results keep the longest response times.
     pub(crate) has_tails: bool,
@@ -31,12 +31,13 @@ pub struct ScenarioResult {
 }
 
 impl Checked {
-    /// Checks that `runs` simulations with different seeds may together return up to `samples`
-    /// samples per service and system.
+    /// Checks that results do not become too large for `runs` simulations with different seeds.
+    /// Each simulation lists up to `samples` requests per service and system individually
+    /// (samples).
     ///
     /// # Errors
-    /// [`ScenarioError`] for a total above [`MAX_SAMPLES`], or a recording that does not fit the
-    /// workload.
+    /// [`ScenarioError`] for more than [`MAX_SAMPLES`] samples in all, or a recording that does not
+    /// fit the workload.
     pub fn check_samples(&self, samples: u64, runs: u64) -> Result<(), ScenarioError> {
         // Chips do not change how many requests there are.
         let Some(server) = self.servers.first() else {
@@ -65,7 +66,8 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// Simulates the scenario's systems, as [`Checked::run_beside`] does without `others`.
+    /// Simulates the scenario's systems, as [`Checked::run_beside`] does without additional
+    /// systems.
     ///
     /// # Errors
     /// The errors of [`Checked::run_beside`].
@@ -77,11 +79,12 @@ impl Checked {
         self.run_beside(&[], options, progress)
     }
 
-    /// Simulates the scenario's systems, and after them the additional systems `others`. Results
-    /// are in the same order. `others` do not change the scenario's hash.
+    /// Simulates the scenario's systems, then the additional systems `others`, and returns the
+    /// results in this order. `others` do not change the scenario's hash.
     ///
-    /// `progress` is called regularly with the number of finished requests and the total number,
-    /// over all simulations. If it returns `false`, the simulation stops and the result is `None`.
+    /// `progress` is called regularly with the number of finished requests and the total number of
+    /// requests, over all simulations. If `progress` returns `false`, the simulation stops and the
+    /// result is `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for options out of range, a recording that does not fit the workload, or a

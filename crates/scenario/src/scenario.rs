@@ -19,41 +19,42 @@ use crate::limits::{
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::source::Source;
 
-/// The value of `schema` in a scenario: the name and version of its format.
+/// The value of `schema` in a scenario: the name and version of the scenario format.
 pub const SCHEMA: &str = "accelflow.scenario/1";
 
-/// A comparison of systems: the workload, load, costs and server to simulate. The defaults are
-/// those of `accelflow compare`.
+/// A scenario: a comparison of systems, with the workload, load, costs and server to simulate. The
+/// defaults are those of `accelflow compare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(title = "accelflow.scenario/1")]
 pub struct Scenario {
     /// The name and version of the scenario format.
     pub schema: SchemaName,
-    /// The services to simulate: the name of a built-in suite, or a workload's file (in a
-    /// scenario's file) or content.
+    /// The workload to simulate: the name of a built-in suite, the content of a workload file or,
+    /// in a scenario file, the name of a workload file.
     pub workload: Source,
     /// The systems to compare, by identifier or in the paper's spelling. Empty: the paper's five
-    /// and Ideal.
+    /// systems and Ideal.
     pub orchestrators: Vec<String>,
-    /// The services of the workload to simulate. Empty: all.
+    /// The names of the services of the workload to simulate. Empty: all services.
     pub services: Vec<String>,
-    /// Whether all services share one server, or each has its own.
+    /// The placement of services on servers: colocated (all share one server, unless the workload
+    /// assigns them to several) or isolated (each has its own).
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Placement>")]
     pub placement: Placement,
-    /// The arrival process of requests. Null: that of the workload, else poisson.
+    /// The arrival process of requests. Null: the process that the workload states, else poisson.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Arrivals>>")]
     pub arrivals: Option<Arrivals>,
-    /// The mean request rate over the services of the workload, in requests per second. Null: that
-    /// of the workload; the suites have the paper's 13,400, and 800 for serverless functions.
+    /// The mean request rate over the services of the workload, in requests per second. Null: the
+    /// workload's rate; the suites have the paper's 13,400, and 800 for serverless functions.
     #[schemars(range(min = MIN_RATE_RPS, max = MAX_RATE_RPS))]
     pub rate_rps: Option<f64>,
-    /// How services share the rate: equal, own (in proportion to the services' own rates), or the
-    /// name of a set of rates of the workload. Null: alibaba for socialnetwork with the profile
-    /// paper and no rate_rps, as in the paper's production experiment; own for services with rates
-    /// of their own; else equal.
+    /// The distribution of the rate over the services: equal, own (in proportion to the services'
+    /// own rates), or the name of a set of rates in the workload. Null: alibaba for socialnetwork
+    /// with the profile paper and no rate_rps, as in the paper's production experiment; own for
+    /// services with rates of their own; else equal.
     pub rates: Option<String>,
     /// The request rate of each simulated service, in requests per second, instead of rate_rps and
     /// rates. Empty: rate_rps and rates apply.
@@ -65,15 +66,15 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
-    /// The number of requests of each service; with by_rate, of a service with the mean rate. The
-    /// first requests, the warm-up, are not counted.
+    /// The number of simulated requests to each service; with by_rate, to a service with the mean
+    /// rate. Results do not count the first requests, the warm-up.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
-    /// The number of requests in the warm-up. Null: a tenth.
+    /// The number of requests in the warm-up. Null: a tenth of the requests.
     #[schemars(range(max = MAX_REQUESTS))]
     pub warmup: Option<u64>,
-    /// Whether the number of requests of each service is in proportion to its rate, so that all
-    /// services run for the same simulated time. Null: true if rates differ.
+    /// Whether the number of requests to each service is in proportion to the service's rate, so
+    /// that all services run for the same simulated time. Null: true if rates differ.
     pub by_rate: Option<bool>,
     /// The seed of all random numbers.
     pub seed: u64,
@@ -94,43 +95,46 @@ pub struct Scenario {
     #[schemars(with = "Option<ByName<CostSource>>")]
     pub profile: Option<CostSource>,
     /// The time of a TCP operation on a core with the profile paper, in ns. All other costs scale
-    /// with it. Null: that of the workload, else 7,000.
+    /// with it. Null: the workload's value, else 7,000.
     #[schemars(range(max = MAX_TCP_COST_NS), extend("exclusiveMinimum" = 0))]
     pub tcp_cost_ns: Option<f64>,
     /// The times for which requests wait for remote sides: caches, databases and other services.
-    /// Null: those of the workload, else short.
+    /// Null: the workload's times, else short.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Remote>>")]
     pub remote: Option<Remote>,
-    /// The distributions of payload sizes. Null: those of the workload, else fleet; the suite
-    /// socialnetwork has its own.
+    /// The distributions of payload sizes. Null: the workload's distributions, else fleet; the
+    /// suite socialnetwork states distributions for its messages.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<SizePreset>>")]
     pub sizes: Option<SizePreset>,
-    /// Server parameters by key; `accelflow explain` lists them.
+    /// The values of server parameters, by key; `accelflow explain` lists all parameters.
     pub config: BTreeMap<String, Setting>,
-    /// Chips to compare, in the order of the results. Empty: one chip, which config describes.
+    /// The chips to compare, in the order of the results. Empty: one chip, which config describes.
     #[schemars(length(max = MAX_CHIPS))]
     pub chips: Vec<NamedChip>,
-    /// The SLO by service: the largest acceptable time from a request to its response, in us.
-    /// Services that are not named have that of the workload, if it states one.
+    /// The service-level objective (SLO) of each service: the longest acceptable time from a
+    /// request to its response, in us. Services that are not named have the SLO of the workload, if
+    /// there is one.
     pub slo_us: BTreeMap<String, f64>,
-    /// The scheduling policy of the accelerators' input queues. Null: that of config, else fifo.
+    /// The scheduling policy of the accelerators' input queues. Null: the policy that config sets,
+    /// else fifo.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<DispatchPolicy>>")]
     pub policy: Option<DispatchPolicy>,
-    /// The SLO of services that have none in slo_us or in the workload, as a multiple of the
-    /// service's mean response time on an idle server with AccelFlow. Null: no SLO.
+    /// The service-level objective (SLO) of services without an SLO in slo_us or in the workload,
+    /// as a multiple of the service's mean response time on an idle server with AccelFlow. Null: no
+    /// SLO.
     #[schemars(range(max = MAX_SLO_FACTOR), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The tenant of each service, as a number. Services that are not named have that of the
-    /// workload, else 0.
+    /// The tenant's ID of each service. Services that are not named have the tenant that the
+    /// workload states, else 0.
     pub tenants: BTreeMap<String, u16>,
-    /// The priority of each service, higher first. Services that are not named have that of the
-    /// workload, else 0.
+    /// The priority of each service, higher first. Services that are not named have the priority
+    /// that the workload states, else 0.
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
-    /// Limits on the traffic of tenants, by the number of the tenant: one limit, or several in
+    /// The limits on the traffic of each tenant, by the tenant's ID: one limit, or several in
     /// different units (traces, bytes, accelerator time).
     pub shaping: BTreeMap<u16, Vec<Limit>>,
 }
@@ -139,7 +143,7 @@ pub struct Scenario {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Limit {
-    /// A limit in traces or in bytes, by the tenant's traffic shaper.
+    /// A limit in traces or in bytes, which the tenant's traffic shaper enforces.
     Registers(Limiter),
     /// A limit in accelerator time.
     Time(TimeLimiter),
@@ -147,28 +151,29 @@ pub enum Limit {
 
 /// A limit on the accelerator time of a tenant: the time that the operations of its traces take on
 /// idle processing elements, without waits for memory and preparation for another tenant. A trace
-/// starts once the tenant has time left for its prediction, the time of earlier traces with inputs
-/// of its size. When it ends, the tenant is charged the time beyond the prediction or gets unused
-/// time back.
+/// starts once the tenant has enough time left for the trace's predicted time, which follows from
+/// earlier traces with inputs of the same size. When the trace ends, the tenant is charged for time
+/// beyond the prediction or gets unused time back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeLimiter {
-    /// Seconds of accelerator time per second: 1 is one processing element that is always busy.
+    /// The allowed seconds of accelerator time per second: 1 is one processing element that is
+    /// always busy.
     #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_ACCELERATOR_S_PER_S))]
     pub accelerator_s_per_s: f64,
-    /// The largest burst after a pause, in seconds of accelerator time. Null: what a hundredth of a
-    /// second adds.
+    /// The largest burst after a pause, in seconds of accelerator time. Null: the accelerator time
+    /// allowed in a hundredth of a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_BURST_ACCELERATOR_S))]
     pub burst_accelerator_s: Option<f64>,
 }
 
-/// One limit of a tenant's traffic shaper, a token bucket: `refill` tokens are added every
-/// `interval` cycles.
+/// A limit of a tenant's traffic shaper, a token bucket: `refill` tokens are added every `interval`
+/// cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
-    /// What a token stands for: a byte of the input of a trace's first operation, or a trace.
+    /// The unit of a token: a byte of the input of a trace's first operation, or a trace.
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Unit>")]
     pub unit: Unit,
@@ -190,25 +195,25 @@ pub struct NamedChip {
     /// The chip's name in results.
     #[schemars(length(min = 1, max = MAX_CHIP_NAME))]
     pub name: String,
-    /// Server parameters by key, which override those of the scenario's config.
+    /// The values of server parameters, by key, which override the scenario's config.
     #[serde(default)]
     pub config: BTreeMap<String, Setting>,
 }
 
-/// The value of a server parameter: a number in its unit, or the name of a choice.
+/// The value of a server parameter: a number in the parameter's unit, or one of its named values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Setting {
     /// A number in the parameter's unit.
     Number(f64),
-    /// The name of one of the parameter's choices.
+    /// The name of one of the parameter's named values.
     Name(String),
 }
 
 /// The name and version of the scenario format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum SchemaName {
-    /// Version 1, the only one.
+    /// Version 1, the only version.
     #[default]
     #[serde(rename = "accelflow.scenario/1")]
     V1,

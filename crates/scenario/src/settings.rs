@@ -1,4 +1,4 @@
-//! Parameters of the server that a scenario sets.
+//! The server parameters that a scenario sets.
 
 use std::collections::BTreeMap;
 

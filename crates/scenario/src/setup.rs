@@ -1,4 +1,5 @@
-//! Conversion of a checked scenario into the engine's comparison.
+//! Conversion of a checked scenario into the input of the simulator: a comparison of systems on one
+//! chip.
 
 use std::collections::BTreeMap;
 

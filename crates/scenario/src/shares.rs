@@ -1,4 +1,4 @@
-//! The rates and the numbers of requests of single services.
+//! The rates of single services, and the check of their rates and numbers of requests.
 
 use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_workload::file::Workload;

@@ -1,4 +1,4 @@
-//! The form of values in messages.
+//! The form of values in error messages.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The workload of a scenario: a suite, or the tree of a workload's file.
+//! The workload of a scenario: a built-in suite, or the content of a workload file.
 
 use std::borrow::Cow;
 
@@ -9,21 +9,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice;
 
-/// The workload of a scenario: the services to simulate.
+/// The workload of a scenario: a built-in suite, or the content of a workload file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
     /// One of the built-in suites, by name.
     Suite(#[serde(with = "choice")] Suite),
-    /// The content of a workload's file, with the contents of the files that it names.
+    /// The content of a workload file, in which the files that it names are replaced by their
+    /// contents.
     File(Box<Workload>),
 }
 
 impl Source {
-    /// Returns the content of the suite's file or of the given file.
+    /// Returns the workload: of the built-in suite, or of the given file.
     ///
     /// # Errors
-    /// None in practice: [`FileError`] if a suite's file is invalid, which tests exclude.
+    /// [`FileError`] if a suite's file is invalid; does not occur in practice, since the files are
+    /// tested.
     pub fn workload(&self) -> Result<Cow<'_, Workload>, FileError> {
         match self {
             Source::Suite(suite) => Ok(Cow::Borrowed(suite.workload()?)),
@@ -31,7 +33,7 @@ impl Source {
         }
     }
 
-    /// Returns the workload's name in results.
+    /// Returns the name of the workload in results.
     pub fn name(&self) -> &str {
         match self {
             Source::Suite(suite) => suite.name(),
@@ -56,9 +58,9 @@ impl JsonSchema for Source {
             {
                 "type": "string",
                 "pattern": r"\.(toml|json)$",
-                "description": "A workload's file, relative to the scenario's.",
+                "description": "The name of a workload file, relative to the scenario file.",
             },
-            {"type": "object", "description": "The tree of a workload's file."},
+            {"type": "object", "description": "The content of a workload file."},
         ]})
     }
 }

@@ -1,4 +1,4 @@
-//! The requests of a scenario as spans.
+//! Export of the simulated requests of a scenario as spans.
 
 use std::io::{self, Write};
 
@@ -15,9 +15,9 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario under its only system and writes the spans of all requests to `out`,
-    /// including the warm-up. The format is OTLP, one line of JSON per request. Returns the number
-    /// of requests.
+    /// Simulates the scenario under its only system on the first chip, and writes the spans of all
+    /// requests to `out`, including the warm-up. The format is OTLP, one line of JSON per request.
+    /// Returns the number of written requests.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems, a scenario that the simulator cannot run, or a failed

@@ -1,8 +1,8 @@
-//! The place of a value in a TOML text, for error messages about files that Python has read.
+//! The position of a value in a TOML text, for error messages about files that Python has read.
 
 use toml_edit::{Array, ArrayOfTables, Document, Item, TableLike, Value};
 
-/// One step of a path into a TOML document.
+/// One step of a path to a value in a TOML document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TomlKey {
     /// The field of a table with this name.
@@ -20,8 +20,9 @@ enum Node<'a> {
 }
 
 /// Returns the position (line, column in characters; both counted from 1) of the value at the path
-/// `keys` in the TOML text `text`. If a key is missing, the position is that of the last value
-/// before it. `None` if the first key is missing or the text is not TOML.
+/// `keys` in the TOML text `text`; for a field of a table, the position of its key. If a later key
+/// of the path is missing, returns the position of the value before it in the path. `None` if the
+/// first key is missing or the text is not TOML.
 pub fn toml_place(text: &str, keys: &[TomlKey]) -> Option<(usize, usize)> {
     let document = Document::parse(text).ok()?;
     let mut node = Node::Table(document.as_table());

@@ -21,36 +21,38 @@ use crate::setup::memory;
 use crate::source::Source;
 use accelflow_parameters::Refusal;
 
-/// The path of a service through CPU phases and traces, and how often it invokes each accelerator.
+/// The path of a service through CPU phases and traces, and the number of its invocations of each
+/// accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WalkedService {
-    /// The name of the service.
+    /// The name of the service, such as `CPost`.
     pub service: String,
     /// The name of the RPC method that clients call.
     pub method: String,
     /// The number of accelerator invocations of a request on the most common path.
     pub accelerators: u32,
-    /// The phases in the paper's notation, such as `T1-CPU-T3`.
+    /// The service's phases in the paper's notation, such as `T1-CPU-T3`.
     pub path: String,
     /// The names of the traces that a request executes on the most common path.
     pub traces: Vec<String>,
-    /// The number of invocations of each accelerator on the most common path, by its name.
+    /// The number of invocations of each accelerator on the most common path, by the accelerator's
+    /// name.
     pub by_accelerator: BTreeMap<String, u32>,
-    /// The largest number of chains that run in parallel.
+    /// The largest number of chains of traces that run in parallel.
     pub max_parallel_chains: usize,
-    /// For each sequence of accelerators, the largest number of branches that it can resolve
-    /// (section III, Q2).
+    /// For each sequence of accelerators (AccelFlow, section III, Q2), the largest number of
+    /// branches that one execution of the sequence can resolve.
     pub conditionals_by_sequence: Vec<u32>,
 }
 
-/// A suite: its name, the fraction of its accelerator sequences that branch, and the fraction that
-/// the paper prints, if it does (section III, Q2).
+/// A suite: its name, the fraction of its accelerator sequences that have a branch, and the same
+/// fraction as the paper prints it (AccelFlow, section III, Q2); `None` if the paper prints none.
 pub type WorkloadRow = (&'static str, f64, Option<f64>);
 
-/// Returns the service with this name.
+/// Returns the service of `services` called `name`.
 ///
 /// # Errors
-/// [`Refusal`] for an unknown name; it lists the known names.
+/// [`Refusal`], with the known names, for an unknown name.
 pub fn find_service<'s>(services: &'s [Service], name: &str) -> Result<&'s Service, Refusal> {
     let found = services.iter().find(|service| service.name() == name);
     found.ok_or_else(|| Refusal::unknown("service", name, services.iter().map(Service::name)))
@@ -69,12 +71,13 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Follows the traces of the service `name` and returns its path and its counts of operations.
-/// `workload` is the name of a suite or the content of a workload's file as JSON; `None` searches
-/// all suites.
+/// Follows the traces of the service called `name`. Returns the service's path and the numbers of
+/// its operations. `workload` is the name of a suite or the content of a workload file as JSON;
+/// `None` searches all suites.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown service, and for an unknown or invalid workload.
+/// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service that its
+/// traces cannot run.
 pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService, ScenarioError> {
     let mut services = Vec::new();
     let mut image = memory()?;
@@ -109,10 +112,11 @@ pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService,
     })
 }
 
-/// Returns the suites with the fraction of their accelerator sequences that branch.
+/// Returns all suites, each with the fraction of its accelerator sequences that have a branch.
 ///
 /// # Errors
-/// None in practice: [`ScenarioError`] if a suite is invalid, which tests exclude.
+/// [`ScenarioError`] if a suite is invalid; does not occur in practice, since the suites are
+/// tested.
 pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
     let image = memory()?;
     let row = |suite: Suite| {
@@ -123,11 +127,12 @@ pub fn workloads() -> Result<Vec<WorkloadRow>, ScenarioError> {
     Suite::ALL.into_iter().map(row).collect()
 }
 
-/// Returns the names of the services of a workload; those of SocialNetwork are in the order of the
-/// paper's Table IV. `workload` is the name of a suite or the content of a workload's file as JSON.
+/// Returns the names of the services of a workload, in the order of its file; for SocialNetwork,
+/// that of the paper's Table IV. `workload` is the name of a suite or the content of a workload
+/// file as JSON.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown workload.
+/// [`ScenarioError`] for an unknown or invalid workload.
 pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
     let source = source(workload)?;
     let workload = source.workload().map_err(engine)?;
@@ -136,21 +141,22 @@ pub fn service_names(workload: &str) -> Result<Vec<String>, ScenarioError> {
 }
 
 /// Returns the trace memory and the services of a workload. `workload` is the name of a suite or
-/// the content of a workload's file as JSON.
+/// the content of a workload file as JSON.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown workload.
+/// [`ScenarioError`] for an unknown or invalid workload.
 pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioError> {
     let source = source(workload)?;
     let workload = source.workload().map_err(engine)?;
     Ok((workload.memory()?, workload.paths().map_err(engine)?))
 }
 
-/// Returns for each service of `workload` its name and the mean number of messages per request that
-/// wait for a remote side longer than `timeout`. `remote` is a name of [`crate::Remote`].
+/// Returns, for each service of `workload`, its name and the mean number of messages per request
+/// that a remote side does not answer within `timeout`. `workload` is the name of a suite or the
+/// content of a workload file as JSON, `remote` the name of a [`crate::Remote`].
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown workload or an unknown name of waits.
+/// [`ScenarioError`] for an unknown or invalid workload, or an unknown name `remote`.
 pub fn timeouts_by_service(
     workload: &str,
     remote: &str,
@@ -167,11 +173,11 @@ pub fn timeouts_by_service(
     workload.paths().map_err(engine)?.iter().map(row).collect()
 }
 
-/// Returns the mean time for which the arrival process named `arrivals` keeps its rate before it
-/// changes; `None` if the rate is constant.
+/// Returns the dwell time of the arrival process called `arrivals`: the mean time from one draw of
+/// its rate to the next; `None` if the rate is constant.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown name.
+/// [`ScenarioError`] for an unknown arrival process.
 pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     let arrivals: Arrivals = rules::chosen("arrivals", arrivals)?;
     Ok(match arrivals.process(1.0).map_err(engine)? {
@@ -182,8 +188,8 @@ pub fn dwell(arrivals: &str) -> Result<Option<Time>, ScenarioError> {
     })
 }
 
-/// Returns the operation costs of the profile `paper` as JSON rows, with units and sources.
-/// `tcp_cost` is the time of a TCP operation on a core.
+/// Returns all numbers of the cost profile `paper` of SocialNetwork, such as operation costs, as
+/// JSON objects with units and sources. `tcp_cost` is the time of a TCP operation on a core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a time out of range.
@@ -194,9 +200,9 @@ pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
 /// The name of a service, and its core time in each of the paper's categories of work, in ns.
 pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
 
-/// Returns the core time of each service of SocialNetwork without accelerators, by the paper's
-/// categories: application logic and each kind of tax. `tcp_cost` is the time of a TCP operation on
-/// a core.
+/// Returns the core time of one request to each service of SocialNetwork without accelerators, by
+/// the paper's categories: application logic and each kind of datacenter tax. `tcp_cost` is the
+/// time of a TCP operation on a core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a time out of range.
@@ -216,8 +222,8 @@ pub fn app_and_tax_times(tcp_cost: Time) -> Result<Vec<TimesByCategory>, Scenari
     Ok(rows.collect())
 }
 
-/// Returns the profile `paper` of SocialNetwork: the operation costs from the paper's shares of
-/// time. `tcp_cost` is the time of a TCP operation on a core.
+/// Returns the cost profile `paper` of SocialNetwork: operation costs derived from the paper's
+/// shares of time. `tcp_cost` is the time of a TCP operation on a core.
 ///
 /// # Errors
 /// [`ScenarioError::Engine`] for a time out of range.

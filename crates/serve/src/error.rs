@@ -26,14 +26,14 @@ fn placed(path: &Path, error: &ProtoError) -> String {
     }
 }
 
-/// The error of a server or a client that cannot be created or started.
+/// The error of a server or client that cannot be created, started or given new traces.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// A `.thrift` interface cannot be read, or is malformed.
+    /// A `.thrift` file cannot be read or is malformed.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// A `.proto` interface cannot be read, or is malformed.
+    /// A `.proto` file cannot be read or is malformed.
     #[error("{}", placed(path, error))]
     Proto {
         /// The `.proto` file.
@@ -41,7 +41,7 @@ pub enum ServeError {
         /// The place in the file, and what is wrong there.
         error: ProtoError,
     },
-    /// A certificate or key cannot be used.
+    /// A PEM file of certificates or of a private key cannot be used.
     #[error("{path}: {why}")]
     Certificate {
         /// The file of certificates or the key.
@@ -49,13 +49,13 @@ pub enum ServeError {
         /// What is wrong with the file.
         why: String,
     },
-    /// A setting with a value that is not allowed.
+    /// A setting has a value that is not allowed.
     #[error(transparent)]
     Setting(#[from] Refusal),
-    /// An invalid setting of an accelerator.
+    /// The software of the accelerators cannot be created with these settings.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A handler or setting is for a function that the interface does not have.
+    /// A handler or setting is given for a function that the interface does not have.
     #[error("handler '{name}': {error}")]
     Handler {
         /// The name of the function as given.
@@ -63,22 +63,22 @@ pub enum ServeError {
         /// The reason why there is no such function.
         error: AccelError,
     },
-    /// The default traces could not be linked.
+    /// The default traces could not be built or linked.
     #[error("traces: {0}")]
     Traces(String),
-    /// Custom traces of the service cannot be used.
+    /// The custom traces of a server or client cannot be used.
     #[error(transparent)]
     OwnTraces(Box<TraceRefusal>),
-    /// The worker pools of the ensemble could not be started.
+    /// The worker threads of the ensemble could not be started.
     #[error("pools: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
-    /// The settings of tenants are invalid.
+    /// The settings of tenants or of the control plane are invalid.
     #[error(transparent)]
     Tenants(#[from] crate::config::TenantError),
-    /// The settings of tracing are invalid.
+    /// The settings of tracing are invalid, or the exporter of spans cannot be created.
     #[error("telemetry: {0}")]
     Telemetry(#[from] crate::config::TelemetryError),
-    /// The server cannot listen on its address.
+    /// The server or its operators' port cannot listen on its address.
     #[error("cannot listen on {address}: {error}")]
     Listen {
         /// The address at which the server should listen.

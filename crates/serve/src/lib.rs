@@ -1,5 +1,5 @@
-//! Serves standard RPC clients with traces, on real sockets. AccelFlow's T1 receives every request,
-//! and T2 or T3 sends the answer.
+//! A server and clients for standard RPC protocols, on real sockets, which process messages with
+//! traces. AccelFlow's T1 receives every request, and T2 or T3 sends the answer.
 //!
 //! A [`Server`] has an interface, read from a `.thrift` or `.proto` file at start-up, and a
 //! [`Handler`] for each function. Clients speak gRPC or framed Apache Thrift (binary or compact),

@@ -1,5 +1,5 @@
-//! The deadline, terms, trace and state of the request that a thread handles. The handler's own
-//! calls inherit them.
+//! The deadline, terms, trace context and state of the request that a thread handles. Calls that
+//! the handler makes inherit them.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -18,7 +18,8 @@ thread_local! {
     static ABANDONED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work`. Its calls on this thread have the earlier of `deadline` and the current deadline.
+/// Runs `work` with the deadline `deadline` for calls that it makes on this thread, unless the
+/// current deadline ([`current_deadline`]) is earlier.
 pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     /// Restores the outer deadline, even if `work` panics.
     struct Outer(Option<Instant>);
@@ -34,18 +35,19 @@ pub fn with_deadline<T>(deadline: Instant, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// The deadline of the request that this thread handles, if it has one.
+/// Returns the deadline of calls made on this thread now: that of the request which the thread
+/// handles, or an earlier one set by [`with_deadline`]. `None` if there is no deadline.
 pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// The context that a request's calls and storage accesses inherit: tenant, priority, deadline, and
-/// the tenant's limit on concurrent chains (AccelFlow, section IV.D).
+/// The context that a request's calls and storage accesses inherit: the request's tenant, priority
+/// and deadline, and the limit on the tenant's concurrent chains (AccelFlow, section IV.D).
 #[derive(Clone, Default)]
 pub struct Carried {
     /// The tenant and priority of the request, and the deadline of its handler.
     pub terms: Terms,
-    /// The limit on concurrent chains of traces by the tenant's handlers, if there is one.
+    /// The limit on concurrent chains of traces by handlers of the tenant; `None` for no limit.
     pub limit: Option<TraceLimit>,
     /// The client, if the ensemble may answer it directly.
     pub(crate) caller: Option<Arc<Mutex<dyn Answering>>>,
@@ -61,8 +63,8 @@ impl fmt::Debug for Carried {
 }
 
 impl Carried {
-    /// Creates the context for calls of a request with these terms (tenant, priority and deadline)
-    /// and this limit.
+    /// Creates the context for calls of a request with the tenant, priority and deadline in
+    /// `terms`, and the limit `limit` on the tenant's concurrent chains.
     pub fn new(terms: Terms, limit: Option<TraceLimit>) -> Carried {
         Carried {
             terms,
@@ -85,9 +87,9 @@ pub(crate) trait Answering: Send {
 }
 
 /// Sends the error in `job` to the client of the request that this thread handles, with the error
-/// subtrace `trace` (`T6_error`, `T7_error` or `T10_error`). Returns whether it was sent, which
-/// requires [`Config::errors_to_caller`](crate::Config) and happens at most once per request. The
-/// handler's own answer is then discarded.
+/// subtrace `trace` (`T6_error`, `T7_error` or `T10_error`). The handler's own answer is then
+/// discarded. Returns whether the error was sent, which requires
+/// [`Config::errors_to_caller`](crate::Config) and happens at most once per request.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
     caller.is_some_and(|caller| {
@@ -96,7 +98,8 @@ pub fn answer_caller(trace: &str, job: &Job) -> bool {
     })
 }
 
-/// Runs `work`. Its calls on this thread inherit the context `carried`.
+/// Runs `work`, whose calls on this thread inherit the context `carried`. With `None`, they inherit
+/// the thread's current context.
 pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T {
     /// Restores the outer context, even if `work` panics.
     struct Outer(Option<Carried>);
@@ -114,15 +117,15 @@ pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T
     work()
 }
 
-/// Returns the terms (tenant, priority and deadline) of the request that this thread handles, or
-/// the default terms if there is no request.
+/// Returns the tenant, priority and deadline of the request that this thread handles, or the
+/// default terms if it handles no request.
 pub fn current_terms() -> Terms {
     CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
 }
 
 /// Waits until the tenant may begin another chain of traces, such as a call or a storage access.
 /// The tenant is that of the request which this thread handles. The chain counts as running until
-/// the returned value is dropped. Returns `None` if there is no limit.
+/// the returned value is dropped. Returns `Ok(None)` if there is no limit.
 ///
 /// # Errors
 /// [`TenantBusy`] if the chain may not begin by `until`.
@@ -158,8 +161,8 @@ pub(crate) fn is_abandoned(deadline: Option<Instant>, abandoned: Option<&Arc<Ato
         || deadline.is_some_and(|deadline| deadline <= Instant::now())
 }
 
-/// The context of a request for other threads that work for it: its deadline, tenant, priority,
-/// OpenTelemetry context, and whether its client still waits.
+/// The context of a request, for other threads that work on the request: its deadline, tenant,
+/// priority, limit on chains, OpenTelemetry context, and whether its client still waits.
 #[derive(Clone, Debug)]
 pub struct Scope {
     deadline: Option<Instant>,
@@ -169,7 +172,8 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the context of the request that this thread handles; `None` outside a request.
+    /// Returns the context of the request that this thread handles. `None` if the thread handles no
+    /// request, or the request has only default values.
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),
@@ -183,13 +187,13 @@ impl Scope {
         (some || scope.carried.is_some()).then_some(scope)
     }
 
-    /// Whether the request's client has stopped waiting; see
+    /// Returns whether the request's client has stopped waiting for the answer; see
     /// [`Request::is_abandoned`](crate::Request::is_abandoned).
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned.as_ref())
     }
 
-    /// Runs `work` on this thread as if it handled the request.
+    /// Runs `work` on this thread as if the thread handled the request.
     pub fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
         let _attached = self
             .context
@@ -203,7 +207,8 @@ impl Scope {
         }
     }
 
-    /// The time until the request's deadline, if it has one.
+    /// Returns the time until the request's deadline, which is zero afterwards; `None` if there is
+    /// no deadline.
     pub fn time_left(&self) -> Option<Duration> {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(left)

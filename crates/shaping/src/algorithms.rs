@@ -1,5 +1,5 @@
-//! The rate-limiting algorithms that section 4.2 compares: token bucket, leaky bucket, fixed
-//! window, sliding log. They release messages in continuous time, for comparison.
+//! The rate-limiting algorithms that ARCUS compares (section 4.2): token bucket, leaky bucket,
+//! fixed window, sliding log. They release messages in continuous time, for comparison.
 //! [`crate::TokenBucket`] models ARCUS's token bucket cycle by cycle.
 
 use std::collections::VecDeque;
@@ -9,16 +9,16 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 /// An algorithm that limits the rate of a flow of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Tokens accrue at the rate, up to the burst. A message passes once there is a token for each
-    /// of its bytes.
+    /// Tokens accrue at the allowed rate, up to the burst size. A message passes once there is a
+    /// token for each of its bytes.
     TokenBucket,
-    /// Messages leave one after the other, at the rate and without bursts.
+    /// Messages leave one after the other, at the allowed rate and without bursts.
     LeakyBucket,
-    /// The bytes of each window of fixed length are counted; a message that would exceed a burst
-    /// waits for the next window.
+    /// The bytes of each window of fixed length are counted; a message that would exceed the burst
+    /// size waits for the next window.
     FixedWindow,
     /// The sizes and times of recent messages are logged, so that no window of fixed length,
-    /// wherever it begins, has more bytes than a burst.
+    /// wherever it begins, has more bytes than the burst size.
     SlidingLog,
 }
 
@@ -31,7 +31,7 @@ impl Algorithm {
         Algorithm::SlidingLog,
     ];
 
-    /// Returns the name of the algorithm in the keys of results.
+    /// Returns the name of the algorithm, such as `token_bucket`, as in the keys of results.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::TokenBucket => "token_bucket",
@@ -45,8 +45,9 @@ impl Algorithm {
 /// The size of a counter or a time in hardware, in bytes.
 const WORD: usize = 8;
 
-/// Limits one flow of messages to a rate. Token bucket, fixed window and sliding log allow bursts;
-/// the window of the latter two is the time in which the rate amounts to a burst.
+/// A rate limiter for one flow of messages, by an [`Algorithm`]. Token bucket, fixed window and
+/// sliding log allow bursts. Fixed window and sliding log use a window as long as the burst takes
+/// at the allowed rate.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     algorithm: Algorithm,
@@ -64,8 +65,8 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Creates a limiter of `rate` that allows bursts of `burst` bytes, in the state after a long
-    /// idle time.
+    /// Creates a limiter of messages to the rate `rate`, with bursts of `burst` bytes, in the state
+    /// after a long idle time.
     pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
         Limiter {
             algorithm,
@@ -80,9 +81,9 @@ impl Limiter {
         }
     }
 
-    /// Returns the time at which a message of `size` bytes that arrives at `at` may pass. It passes
-    /// after all earlier messages. A message larger than the burst passes once the limiter has been
-    /// idle.
+    /// Returns the time at which a message of `size` bytes that arrives at `at` may pass. The
+    /// message passes after all earlier ones. A message larger than the burst passes when the
+    /// bucket is full or the window is empty.
     pub fn release(&mut self, at: Time, size: Bytes) -> Time {
         let at = at.max(self.last);
         let passed = match self.algorithm {
@@ -99,7 +100,7 @@ impl Limiter {
         passed
     }
 
-    /// Returns the memory that the limiter's state has needed so far at most, in bytes.
+    /// Returns the largest memory that the limiter's state has needed so far, in bytes.
     pub fn state_bytes(&self) -> usize {
         match self.algorithm {
             // Tokens and a timer.

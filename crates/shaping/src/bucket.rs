@@ -1,4 +1,4 @@
-//! A rate limiter, in cycles.
+//! A token bucket that is simulated in clock cycles.
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use crate::{Registers, ShapingError};
 /// A token bucket that a timer refills, simulated by the clock cycle (ARCUS, section 4.2).
 ///
 /// Every cycle has three steps, in this order. First, new registers take effect if their time has
-/// come, and tokens beyond the new bucket size are lost. Second, the timer counts; when it reaches
-/// the interval, it restarts and the refill is added, up to the bucket size. Third, tokens may be
-/// spent.
+/// come, and tokens beyond the new bucket size are lost. Second, the timer counts; when the timer
+/// reaches the interval, it restarts, and the refill is added up to the bucket size. Third, tokens
+/// may be spent.
 ///
 /// Writing registers does not restart the timer, so frequent writes do not prevent refills. A
 /// bucket starts full (assumed, as usual for token buckets).
 ///
 /// Any number of cycles is simulated in constant time, except for changes of registers. Cycles up
-/// to that of the last call are settled: no later call can change them.
+/// to that of the last call are settled: no later call can change the tokens in them.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     level: Level,
@@ -45,22 +45,23 @@ impl TokenBucket {
         self.level.registers
     }
 
-    /// Returns the registers in effect, then those written but not yet in effect.
+    /// Returns the registers in effect, then the registers that are written but not yet in effect.
     pub fn coming_registers(&self) -> impl Iterator<Item = Registers> + '_ {
         let coming = self.writes.iter().map(|&(_, registers)| registers);
         std::iter::once(self.level.registers).chain(coming)
     }
 
-    /// Returns the tokens that may be spent in cycle `at`, or in the last settled cycle if that is
-    /// later.
+    /// Returns the number of tokens that may be spent in cycle `at`, or in the last settled cycle
+    /// if that is later.
     pub fn tokens(&self, at: Cycles) -> u64 {
         self.level_at(at).tokens
     }
 
-    /// Returns the first cycle, at or after `from`, in which the bucket has `cost` tokens.
+    /// Returns the first cycle, at or after `from`, in which the bucket has `cost` tokens and no
+    /// debt.
     ///
-    /// `None` if `cost` exceeds every bucket size, current or written, or the cycle does not fit 64
-    /// bits.
+    /// `None` if `cost` exceeds the bucket size of the registers written last, and there is no such
+    /// cycle before these take effect. Also `None` if the cycle does not fit 64 bits.
     pub fn ready(&self, cost: u64, from: Cycles) -> Option<Cycles> {
         let mut level = self.level;
         for &(write, registers) in &self.writes {
@@ -72,7 +73,8 @@ impl TokenBucket {
         level.ready(cost, from.0).map(Cycles)
     }
 
-    /// Spends `cost` tokens in cycle `at` if the bucket has them. Returns whether it had.
+    /// Spends `cost` tokens in cycle `at` if the bucket has them and no debt. Returns whether the
+    /// tokens were spent.
     ///
     /// # Errors
     /// [`ShapingError::CycleRunsBackwards`] for a cycle before that of an earlier call.
@@ -87,8 +89,8 @@ impl TokenBucket {
     }
 
     /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, even if
-    /// the bucket has fewer: the missing ones become a debt ([`TokenBucket::debt`]) that refills
-    /// repay first. Use it for a cost that is known only after the work is done.
+    /// the bucket has fewer. The missing tokens become a debt ([`TokenBucket::debt`]), which
+    /// refills repay first. This is for a cost that is known only after the work is done.
     pub fn charge(&mut self, cost: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         let paid = self.level.tokens.min(cost);
@@ -96,22 +98,22 @@ impl TokenBucket {
         self.level.debt = self.level.debt.saturating_add(cost - paid);
     }
 
-    /// Returns tokens that were spent for work which was not done, in cycle `at`, or in the last
-    /// settled cycle if that is later. They repay the debt of the bucket first, then fill it up to
-    /// its size.
+    /// Puts tokens back into the bucket that were spent for work that was not done, in cycle `at`,
+    /// or in the last settled cycle if that is later. The tokens first repay the debt of the
+    /// bucket, then fill the bucket up to its size.
     pub fn give_back(&mut self, tokens: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         self.level.add(tokens);
     }
 
-    /// Returns the debt in tokens (spent without being there, [`TokenBucket::charge`]) in cycle
-    /// `at`, or in the last settled cycle if that is later.
+    /// Returns the debt in cycle `at`, or in the last settled cycle if that is later: the number of
+    /// tokens that [`TokenBucket::charge`] spent although the bucket did not have them.
     pub fn debt(&self, at: Cycles) -> u64 {
         self.level_at(at).debt
     }
 
-    /// Replaces the registers from cycle `at` on. The change is later if cycle `at` is already
-    /// settled, or if an earlier write takes effect later.
+    /// Replaces the registers of the bucket from cycle `at` on. The change takes effect later if
+    /// cycle `at` is already settled, or if an earlier write takes effect after `at`.
     pub fn write(&mut self, registers: Registers, at: Cycles) {
         let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
         let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));

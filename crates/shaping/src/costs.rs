@@ -1,4 +1,4 @@
-//! The costs of requests, learned from completed requests.
+//! The accelerator times of requests, predicted from completed requests.
 
 use accelflow_units::{Bytes, Time};
 
@@ -8,12 +8,12 @@ pub(crate) const SHARE: f64 = 1.0 / 16.0;
 /// The number of size classes: up to 1 byte, 2, 4, and so on.
 const CLASSES: usize = 65;
 
-/// Predicts the accelerator time of a request from its size, by a moving mean of measured times for
-/// each power of two of the size.
+/// A predictor of the accelerator time of a request from its size. For each size class (a power of
+/// two), the predictor keeps a moving mean of measured times.
 ///
-/// A size class without measurements is predicted from the nearest smaller class that has some,
-/// scaled in proportion to the size. The smallest classes are predicted from the nearest larger
-/// class with measurements, unchanged, since part of the time is the same for all sizes.
+/// A size class without measurements is predicted from the nearest smaller class with measurements,
+/// scaled in proportion to the size. If no smaller class has any, the mean of the nearest larger
+/// class is used unchanged, since part of the time is the same for all sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostTable {
     /// In picoseconds.

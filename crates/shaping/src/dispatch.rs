@@ -1,7 +1,7 @@
 //! The input dispatcher of an accelerator: the order in which it loads ready entries.
 //!
-//! It has no clock and no processing elements, so simulated accelerators and worker pools on real
-//! messages use the same code.
+//! This code has no clock and no processing elements, so simulated accelerators and worker pools
+//! for real messages both use it.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,9 @@ pub enum DispatchPolicy {
     /// Entries with the highest priority level are loaded first; within a level, in the order in
     /// which they became ready.
     Priority,
-    /// Entries are loaded in the order in which they became ready, except that one that would miss
-    /// its deadline may change places with an earlier one that has enough slack (section IV.C).
+    /// Entries are loaded in the order in which they became ready, with exchanges: an entry that
+    /// would miss its deadline may change places with an earlier entry that has enough slack
+    /// (section IV.C).
     Deadline,
     /// Entries with the earliest deadline are loaded first; among equals, in the order in which
     /// they became ready: "prioritizes those requests that are closer to their deadline" (section
@@ -27,7 +28,8 @@ pub enum DispatchPolicy {
 }
 
 impl DispatchPolicy {
-    /// All policies; the index of a policy is its number in the parameter `scheduling.policy`.
+    /// All dispatch policies. The index of a policy is its number in the parameter
+    /// `scheduling.policy`.
     pub const ALL: [DispatchPolicy; 4] = [
         DispatchPolicy::Fifo,
         DispatchPolicy::Priority,
@@ -35,7 +37,7 @@ impl DispatchPolicy {
         DispatchPolicy::Edf,
     ];
 
-    /// Returns the name of the policy in commands and results.
+    /// Returns the name of the policy in commands and results, such as `fifo`.
     pub const fn name(self) -> &'static str {
         match self {
             DispatchPolicy::Fifo => "fifo",
@@ -45,25 +47,25 @@ impl DispatchPolicy {
         }
     }
 
-    /// Whether the policy uses deadlines.
+    /// Returns whether the policy uses deadlines.
     pub const fn has_deadlines(self) -> bool {
         matches!(self, DispatchPolicy::Deadline | DispatchPolicy::Edf)
     }
 
-    /// Returns the number of the policy: its index in [`DispatchPolicy::ALL`].
+    /// Returns the number of the policy, which is its index in [`DispatchPolicy::ALL`].
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// Returns the policy with this index in [`DispatchPolicy::ALL`]; the first policy for an
-    /// invalid index.
+    /// Returns the policy with the index `number` in [`DispatchPolicy::ALL`]; the first policy if
+    /// there is no such index.
     pub fn of_number(number: f64) -> DispatchPolicy {
         let mut all = DispatchPolicy::ALL.into_iter();
         all.find(|policy| f64::from(policy.number()) == number)
             .unwrap_or_default()
     }
 
-    /// Returns the policy called `name`; `None` if there is none.
+    /// Returns the policy called `name`; `None` if no policy has this name.
     pub fn named(name: &str) -> Option<DispatchPolicy> {
         DispatchPolicy::ALL
             .into_iter()
@@ -75,9 +77,9 @@ impl DispatchPolicy {
 /// belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The number of the tenant among those of the server.
+    /// The index of the tenant among the tenants of the server.
     pub tenant: u16,
-    /// The number of the service within the plan.
+    /// The index of the service among the services that run on the server; 0 if there is only one.
     pub service: u16,
 }
 
@@ -88,12 +90,12 @@ pub struct Entry<T> {
     pub item: T,
     /// The tenant and the service to which the entry belongs.
     pub owner: Owner,
-    /// The priority level: under [`DispatchPolicy::Priority`], the largest number is loaded first.
-    /// Other policies ignore it.
+    /// The priority level of the entry. Under [`DispatchPolicy::Priority`], the highest level is
+    /// loaded first; other policies ignore the level.
     pub priority: u8,
-    /// The deadline of the entry's operation; [`Time::MAX`] without one.
+    /// The deadline of the entry's operation; [`Time::MAX`] without a deadline.
     pub due: Time,
-    /// The expected time of the operation on a processing element.
+    /// The expected time of the entry's operation on a processing element.
     pub work: Time,
 }
 
@@ -109,16 +111,16 @@ pub struct Elements {
     pub remaining: Time,
 }
 
-/// The place at which [`InputQueue::push`] has inserted an entry.
+/// How [`InputQueue::push`] has chosen the place of a new entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placed {
     /// The entry is where the policy puts it, without an exchange.
     InOrder,
-    /// The entry has the place of an earlier one, which took the new entry's place, so that both
-    /// meet their deadlines ([`DispatchPolicy::Deadline`]).
-    Exchanged,
-    /// The entry is at the end, where it is expected to miss its deadline, as no exchange helps
+    /// The entry has changed places with an earlier entry, so that both meet their deadlines
     /// ([`DispatchPolicy::Deadline`]).
+    Exchanged,
+    /// The entry is at the end of the queue, where it is expected to miss its deadline, since no
+    /// exchange helps ([`DispatchPolicy::Deadline`]).
     Late,
 }
 
@@ -130,8 +132,7 @@ pub struct InputQueue<T> {
 }
 
 impl<T> InputQueue<T> {
-    /// Creates an empty queue with memory for `capacity` entries. The queue itself does not limit
-    /// their number.
+    /// Creates an empty queue with memory for `capacity` entries. The queue may hold more entries.
     pub fn new(policy: DispatchPolicy, capacity: usize) -> InputQueue<T> {
         InputQueue {
             policy,
@@ -139,17 +140,17 @@ impl<T> InputQueue<T> {
         }
     }
 
-    /// Returns the number of ready entries.
+    /// Returns the number of ready entries in the queue.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no ready entries.
+    /// Returns whether the queue has no ready entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns the sum of the expected times of all entries on processing elements.
+    /// Returns the sum of the expected times of all entries in the queue on processing elements.
     pub fn work(&self) -> Time {
         self.entries.iter().map(|entry| entry.work).sum()
     }
@@ -159,8 +160,9 @@ impl<T> InputQueue<T> {
         self.entries.pop_front()
     }
 
-    /// Removes and returns the entry at index `place`, for a policy that chooses an entry at the
-    /// time of loading. Index 0 is the entry that [`InputQueue::pop`] removes.
+    /// Removes and returns the entry with the index `place`; `None` if there is none. Index 0 is
+    /// the entry that [`InputQueue::pop`] removes. This is for a policy that chooses an entry when
+    /// a processing element loads one.
     pub fn take(&mut self, place: usize) -> Option<Entry<T>> {
         match place {
             0 => self.entries.pop_front(),
@@ -168,13 +170,13 @@ impl<T> InputQueue<T> {
         }
     }
 
-    /// Returns the entries, beginning with the next one to load.
+    /// Iterates over the entries, beginning with the one to be loaded next.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Entry<T>> {
         self.entries.iter()
     }
 
-    /// Inserts an entry where the policy puts it, and returns where that was. Only policies with
-    /// deadlines use `elements` and `now`.
+    /// Inserts an entry at the place that the policy chooses, and returns how the place was chosen.
+    /// Only [`DispatchPolicy::Deadline`] uses `elements` and `now`, the current time.
     pub fn push(&mut self, entry: Entry<T>, elements: Elements, now: Time) -> Placed {
         match self.policy {
             DispatchPolicy::Fifo => {

@@ -1,11 +1,11 @@
-//! Errors of a shaper.
+//! Errors of a traffic shaper.
 
 use accelflow_units::{Bytes, Cycles, Time};
 
 use crate::limits::{CLOCK_MAX_HZ, REGISTER_MAX};
 
-/// The error of an invalid setting or call of a traffic shaper. The failed call has no effect
-/// except to advance the time.
+/// The error of an invalid setting or call of a traffic shaper. The failed call has no effect,
+/// except that it may advance the time.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapingError {
     /// The refill of a token bucket is zero. After the first burst, nothing would ever pass.
@@ -25,7 +25,7 @@ pub enum ShapingError {
         /// The register's value as it was given.
         value: u64,
     },
-    /// The rate cannot be reached with this bucket.
+    /// The rate cannot be reached with the size of the token bucket.
     #[error(
         "rate = {tokens_per_s} tokens/s with a bucket of {bucket} tokens: must be above 0, add at \
          least one token in {} cycles, and add no more than the bucket holds at once",
@@ -78,7 +78,7 @@ pub enum ShapingError {
         /// The size of the bucket in tokens.
         bucket: u32,
     },
-    /// A message has zero bytes, so shaping in bytes cannot limit it.
+    /// A message has zero bytes, so a limit in bytes could not hold it back.
     #[error("message {tag}: size = 0 bytes: must be at least 1 byte")]
     EmptyMessage {
         /// The caller's identifier of the message.
@@ -89,28 +89,28 @@ pub enum ShapingError {
     QueueFull {
         /// The caller's identifier of the message.
         tag: u64,
-        /// The number of the flow whose queue is full.
+        /// The index of the flow whose queue is full.
         flow: usize,
         /// The largest number of messages in the queue.
         limit: usize,
     },
-    /// There is no flow with this number.
+    /// The shaper has no flow with this index.
     #[error("flow = {flow}: must be below {flows}, the number of flows")]
     UnknownFlow {
-        /// The number of the unknown flow as it was given.
+        /// The index of the unknown flow as it was given.
         flow: usize,
-        /// The number of flows that the shaper has; flows are numbered from 0.
+        /// The number of flows that the shaper has.
         flows: usize,
     },
-    /// The flow has no token bucket for this unit.
+    /// The flow has no token bucket whose tokens have this unit.
     #[error("flow {flow}: unit = {unit}: must be the unit of one of the flow's limits")]
     NoSuchLimit {
-        /// The number of the flow that lacks the limit.
+        /// The index of the flow that lacks the limit.
         flow: usize,
         /// The name of the unit: bytes or operations.
         unit: &'static str,
     },
-    /// A time is before that of an earlier call.
+    /// The time of a call is before that of an earlier call.
     #[error("time = {} ps: must not be before {} ps, the time of an earlier call", .at.as_ps(), .now.as_ps())]
     TimeRunsBackwards {
         /// The time of the refused call, as it was given.
@@ -118,7 +118,7 @@ pub enum ShapingError {
         /// The latest time of the calls so far.
         now: Time,
     },
-    /// A cycle is before that of an earlier call.
+    /// The cycle of a call is before that of an earlier call.
     #[error("cycle = {}: must not be before {}, the cycle of an earlier call", .at.0, .now.0)]
     CycleRunsBackwards {
         /// The cycle of the refused call, as it was given.

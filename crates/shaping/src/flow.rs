@@ -1,4 +1,4 @@
-//! A flow: its queue, its rate limiters, and the splitting of its messages.
+//! A flow of messages: its queue, its rate limiters, and the splitting of its messages.
 
 use std::collections::VecDeque;
 
@@ -6,30 +6,31 @@ use accelflow_units::{Bytes, Cycles};
 
 use crate::{Registers, ShapingError, Splitting, TokenBucket, Unit};
 
-/// The number of a flow in a [`crate::Shaper`], from 0 in the order in which flows were added.
+/// The index of a flow in a [`crate::Shaper`], from 0 in the order in which flows were added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub usize);
 
 /// The settings of a flow in a [`crate::Shaper`]: its limits, and the splitting of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowConfig {
-    /// What a token of the first bucket stands for: a byte or an operation.
+    /// What a token of the first token bucket stands for: a byte or an operation.
     pub unit: Unit,
-    /// The registers of the first bucket at the beginning: refill, size and interval.
+    /// The initial registers of the first token bucket: refill, bucket size and interval.
     pub registers: Registers,
-    /// The registers of a second bucket, which counts the other unit; `None` for a single limit. A
-    /// segment passes once both buckets have enough tokens, and spends tokens of both.
+    /// The initial registers of a second token bucket, whose tokens stand for the other unit;
+    /// `None` for a single limit. A segment passes once both buckets have enough tokens, and spends
+    /// tokens of both.
     pub also: Option<Registers>,
     /// Whether and how the flow's messages are split into segments.
     pub splitting: Splitting,
-    /// The largest number of messages in the flow's queue, including those of which only some
-    /// segments have passed.
+    /// The largest number of messages in the flow's queue. A split message counts until its last
+    /// segment has passed.
     pub queue_limit: usize,
 }
 
 impl FlowConfig {
-    /// Creates settings with one limit, without splitting and with an unlimited queue. In the paper
-    /// the queue is a buffer in the sender's own memory, from which the shaper fetches.
+    /// Creates settings of a flow with one limit, without splitting and with an unlimited queue. In
+    /// the paper the queue is a buffer in the sender's own memory, from which the shaper fetches.
     pub fn new(unit: Unit, registers: Registers) -> FlowConfig {
         FlowConfig {
             unit,
@@ -40,7 +41,7 @@ impl FlowConfig {
         }
     }
 
-    /// Adds a second limit, in the other unit than the first.
+    /// Adds a second limit to these settings, whose tokens stand for the other unit.
     #[must_use]
     pub fn and(self, registers: Registers) -> FlowConfig {
         FlowConfig {
@@ -53,7 +54,7 @@ impl FlowConfig {
 /// A message that is offered to a [`crate::Shaper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The caller's identifier of the message; the shaper ignores it.
+    /// The caller's identifier of the message, which the shaper only copies to the segments.
     pub tag: u64,
     /// The size of the message, including its header.
     pub size: Bytes,

@@ -3,19 +3,23 @@
 //! in the Cloud with Traffic Shaping", section 4.2).
 //!
 //! This crate has no clock. The caller passes the time, so the same shaper works in simulated and
-//! in real time. The state is exact to the cycle, and the time between calls takes no computation.
+//! in real time. The state is exact to the clock cycle, and the time between calls costs no
+//! computation.
 //!
 //! * [`Registers`] set a rate; [`table2`] has the paper's values.
-//! * [`TokenBucket`] is a rate limiter, in cycles.
-//! * [`CostTable`] predicts the time of a request, for buckets whose tokens are time.
-//! * [`Shaper`] combines queues, rate limiters, splitting and the arbiter between flows, in time.
+//! * [`TokenBucket`] is a rate limiter, simulated in clock cycles.
+//! * [`CostTable`] predicts the accelerator time of a request, for token buckets whose tokens are
+//!   time.
+//! * [`Shaper`] combines the queues of flows, rate limiters, splitting and the arbiter between
+//!   flows.
 //!
 //! [`algorithms`] has alternatives to the token bucket.
 //!
-//! [`control`] is the control plane for a server, which turns promises into rates.
+//! [`control`] is the control plane for a server, which turns SLOs promised to tenants into rates
+//! of token buckets.
 //!
-//! [`dispatch`] is the next stage: the order in which entries of an accelerator's input queue are
-//! loaded.
+//! [`dispatch`] is the stage after the shaper: the order in which entries of an accelerator's input
+//! queue are loaded.
 //!
 //! ```
 //! use accelflow_shaping::{FlowConfig, Message, Registers, Shaper, Timing, Unit};

@@ -1,4 +1,4 @@
-//! The parameters of the shaper.
+//! The parameters of the traffic shaper.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row, Table};
 use accelflow_units::Time;
@@ -6,7 +6,7 @@ use accelflow_units::Time;
 use crate::registers::Registers;
 use crate::timing::{Clock, Timing};
 
-/// Every constant of the shaper that is not an input, with its source.
+/// The parameters of the traffic shaper: every constant that is not an input, with its source.
 pub const PARAMETERS: Table<Timing> = Table::new(&[&[
     Row {
         parameter: Parameter {

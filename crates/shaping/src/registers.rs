@@ -28,7 +28,7 @@ impl Unit {
         }
     }
 
-    /// Returns the name of the unit in files and on command lines.
+    /// Returns the name of the unit in files and on command lines: `bytes` or `operations`.
     pub const fn name(self) -> &'static str {
         match self {
             Unit::Bytes => "bytes",
@@ -40,8 +40,9 @@ impl Unit {
 /// The registers of a token bucket that limits a flow (ARCUS, section 4.2): `Refill_Rate` and
 /// `Bkt_Size` in tokens, and the interval between refills in clock cycles.
 ///
-/// Every interval the refill is added, but a bucket never exceeds its size. So a refill larger than
-/// the bucket adds at most the bucket's size, as in the first row of the paper's Table 2.
+/// The refill is added after every interval, but a bucket never has more tokens than its size. So a
+/// refill larger than the bucket adds at most the bucket's size, as in the first row of the paper's
+/// Table 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Registers {
     refill: u32,
@@ -50,8 +51,8 @@ pub struct Registers {
 }
 
 impl Registers {
-    /// The largest value of a register. A width of 32 bits is assumed, since the paper states none
-    /// and its largest value has 21 bits.
+    /// The largest value of a register. A width of 32 bits is assumed: ARCUS states none, and its
+    /// largest printed value has 21 bits.
     pub const MAX: u32 = REGISTER_MAX;
 
     /// Creates registers that add `refill` tokens every `interval` cycles to a bucket of `bucket`
@@ -68,30 +69,31 @@ impl Registers {
         })
     }
 
-    /// The smallest limit of accelerator time, in seconds per second or in seconds of a burst: 1
-    /// ns, which is one token.
+    /// The smallest rate or burst of accelerator time, in seconds per second or seconds: 1 ns,
+    /// which is one token.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
-    /// The largest rate of accelerator time, in seconds per second: its default burst, the tokens
-    /// of a hundredth of a second, still fits a bucket.
+    /// The largest rate of accelerator time, in seconds per second. Its default burst, the tokens
+    /// of 0.01 s, still fits a token bucket.
     pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
 
-    /// The largest burst of accelerator time, in seconds: as many nanoseconds as a register can
-    /// hold.
+    /// The largest burst of accelerator time, in seconds. Its tokens, one for each nanosecond,
+    /// still fit a register.
     pub const MAX_BURST_ACCELERATOR_S: f64 = 4.0;
 
     /// How far a rate may be off, as a share, for a refill to fit the bucket: the paper's 1 %.
     const MOST_OFF: f64 = 0.01;
 
-    /// The default burst of a limit, as the time in which its rate yields that many tokens: 0.01 s.
+    /// The default burst of a limit, as a time in seconds: the burst has as many tokens as the rate
+    /// yields in this time.
     pub const BURST_S: f64 = 0.01;
 
     /// Creates registers that limit the use of accelerators to `s_per_s` seconds of accelerator
     /// time per second. A token is a nanosecond of accelerator time. A burst is `burst_s` seconds
-    /// of it, by default the tokens of a hundredth of a second.
+    /// of accelerator time; `None` means the tokens of [`Registers::BURST_S`].
     ///
     /// # Errors
-    /// As [`Registers::for_rate`].
+    /// The errors of [`Registers::for_rate`].
     pub fn for_accelerator_time(
         s_per_s: f64,
         burst_s: Option<f64>,
@@ -105,10 +107,10 @@ impl Registers {
         Registers::for_rate(tokens_per_s, burst as u64, clock)
     }
 
-    /// Creates registers for a rate of `tokens_per_s` at the clock frequency `clock`, with bursts
-    /// of `bucket` tokens. Uses the shortest interval whose rate is within a millionth of the
-    /// requested rate, or else the nearest possible rate. If such a refill does not fit the bucket,
-    /// uses the nearest rate whose refill does, within a hundredth of the requested rate.
+    /// Creates registers for a rate of `tokens_per_s` tokens per second with the clock `clock`, and
+    /// bursts of `bucket` tokens. Uses the shortest interval whose rate is within a millionth of
+    /// the requested rate, or else the nearest possible rate. If such a refill does not fit the
+    /// bucket, uses the nearest rate whose refill fits, within a hundredth of the requested rate.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -147,7 +149,7 @@ impl Registers {
         }
     }
 
-    /// Returns the tokens that a refill adds, before the limit of the bucket.
+    /// Returns the number of tokens that a refill adds, if the bucket has room for them.
     pub const fn refill(self) -> u32 {
         self.refill
     }
@@ -157,35 +159,37 @@ impl Registers {
         self.bucket
     }
 
-    /// Returns the clock cycles from one refill to the next.
+    /// Returns the number of clock cycles from one refill to the next.
     pub const fn interval(self) -> Cycles {
         Cycles(self.interval as u64)
     }
 
-    /// Returns the most tokens that an interval can add: the smaller of refill and bucket.
+    /// Returns the largest number of tokens that an interval can add: the smaller of refill and
+    /// bucket size.
     pub fn tokens_per_interval(self) -> u32 {
         self.refill.min(self.bucket)
     }
 
     /// Returns the highest sustained rate at the clock frequency `clock`, in tokens per second.
     ///
-    /// A flow that always has messages to send reaches it if no refill overflows the bucket. For
-    /// that, the bucket must have room for the refill in addition to tokens that do not suffice for
-    /// the next message. In a smaller bucket such tokens are lost.
+    /// A flow that always has messages to send reaches this rate if no refill overflows the bucket.
+    /// For that, the bucket must have room for a refill in addition to the tokens left over because
+    /// they do not suffice for the next message.
     pub fn tokens_per_s(self, clock: Frequency) -> f64 {
         let tokens = u128::from(self.tokens_per_interval()) * u128::from(clock.as_hz());
         tokens as f64 / f64::from(self.interval)
     }
 
-    /// Returns the highest sustained rate in gigabits (1e9) per second, if a token is a byte.
+    /// Returns the highest sustained rate at the clock frequency `clock`, in gigabits (10^9 bits)
+    /// per second, if a token is a byte.
     pub fn gbit_per_s(self, clock: Frequency) -> f64 {
         let bits = u128::from(self.tokens_per_interval()) * 8 * u128::from(clock.as_hz());
         bits as f64 / (f64::from(self.interval) * 1e9)
     }
 
     /// Returns the largest number of tokens that can be spent within `window` successive cycles: a
-    /// full bucket, and every refill after the first of these cycles. The first refill can follow a
-    /// burst directly, so the number of intervals is rounded up.
+    /// full bucket, and the refills after the first cycle. The first refill can follow a burst
+    /// directly, so the number of intervals is rounded up.
     pub fn most_within(self, window: Cycles) -> u64 {
         match window.0 {
             0 => 0,

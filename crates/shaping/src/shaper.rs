@@ -1,4 +1,4 @@
-//! The shaper: queues, rate limiters and the arbiter between them, in time.
+//! The traffic shaper: the queues of flows, their rate limiters and the arbiter between flows.
 
 use std::collections::VecDeque;
 
@@ -10,13 +10,13 @@ use crate::{FlowConfig, FlowId, Message, Registers, ShapingError, Timing, Unit};
 /// A message, or a part of a split message, that a [`Shaper`] has let pass to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The flow of the segment.
+    /// The flow to which the segment belongs.
     pub flow: FlowId,
     /// The caller's identifier of the segment's message ([`Message::tag`]).
     pub tag: u64,
-    /// The number of the segment in its message, from 0.
+    /// The index of the segment in its message, from 0.
     pub index: u32,
-    /// Whether it is the last segment of its message.
+    /// Whether the segment is the last of its message.
     pub last: bool,
     /// The size of the segment, including its header.
     pub size: Bytes,
@@ -67,11 +67,13 @@ impl Shaper {
         self.timing
     }
 
-    /// Adds a flow with a full token bucket, whose refill timer starts with the next clock cycle.
+    /// Adds a flow with full token buckets, whose refill timers start with the next clock cycle
+    /// that begins at or after `at`. Returns the index of the flow.
     ///
     /// # Errors
     /// [`ShapingError::SegmentWithoutPayload`] or [`ShapingError::SegmentNeverPasses`] for invalid
-    /// splitting, and [`ShapingError::TimeRunsBackwards`] for a time before an earlier call's.
+    /// splitting, and [`ShapingError::TimeRunsBackwards`] for a time before that of an earlier
+    /// call.
     pub fn add_flow(&mut self, at: Time, config: FlowConfig) -> Result<FlowId, ShapingError> {
         self.check_time(at)?;
         let flow = Flow::new(config, self.timing.clock.next(at))?;
@@ -83,10 +85,11 @@ impl Shaper {
     /// Puts a message into the queue of `flow` at the time `at`.
     ///
     /// # Errors
-    /// [`ShapingError::MessageNeverPasses`] for a message larger than the bucket,
-    /// [`ShapingError::EmptyMessage`] for one of 0 bytes, [`ShapingError::QueueFull`] if the flow's
-    /// queue is full, and [`ShapingError::UnknownFlow`] and [`ShapingError::TimeRunsBackwards`] for
-    /// a wrong flow or time.
+    /// [`ShapingError::MessageNeverPasses`] for an unsplit message that needs more tokens than a
+    /// bucket holds, [`ShapingError::EmptyMessage`] for one of 0 bytes, [`ShapingError::QueueFull`]
+    /// if the flow's queue is full, and [`ShapingError::UnknownFlow`] and
+    /// [`ShapingError::TimeRunsBackwards`] for an unknown flow and for a time before that of an
+    /// earlier call.
     pub fn offer(&mut self, at: Time, flow: FlowId, message: Message) -> Result<(), ShapingError> {
         self.check(at, flow)?;
         self.settle_before(at);
@@ -96,13 +99,14 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow's first limit at the time `at`. Returns the time when they
-    /// take effect, which is `at` plus the reconfiguration time.
+    /// Writes the registers of a flow's first limit at the time `at`. Returns the time at which the
+    /// registers take effect: the beginning of the first clock cycle after the reconfiguration time
+    /// ([`Timing::reconfiguration`]).
     ///
     /// # Errors
-    /// [`ShapingError::SegmentNeverPasses`], or [`ShapingError::MessageNeverPasses`] if a queued
-    /// message would be stuck behind the new bucket; [`ShapingError::UnknownFlow`] and
-    /// [`ShapingError::TimeRunsBackwards`].
+    /// [`ShapingError::SegmentNeverPasses`] or [`ShapingError::MessageNeverPasses`] if a segment or
+    /// a queued message needs more tokens than the new bucket holds; [`ShapingError::UnknownFlow`]
+    /// and [`ShapingError::TimeRunsBackwards`].
     pub fn write(
         &mut self,
         at: Time,
@@ -113,8 +117,8 @@ impl Shaper {
         self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
     }
 
-    /// Writes the registers of the flow's limit that counts `unit`. Returns the time when they take
-    /// effect.
+    /// Writes the registers of a flow's limit whose tokens stand for `unit`, at the time `at`.
+    /// Returns the time at which the registers take effect, as [`Shaper::write`] does.
     ///
     /// # Errors
     /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`] if the flow has no such
@@ -138,8 +142,8 @@ impl Shaper {
         Ok(clock.edge(effective))
     }
 
-    /// Returns the next segment that has passed up to the time `at`, in order; `None` if there is
-    /// no other.
+    /// Returns the next segment that has passed up to the time `at` and has not been returned yet;
+    /// `None` if there is none. Segments are returned in the order in which they passed.
     ///
     /// # Errors
     /// [`ShapingError::TimeRunsBackwards`] for a time before that of an earlier call.
@@ -152,16 +156,17 @@ impl Shaper {
         Ok(self.granted.pop_front())
     }
 
-    /// Returns the time for the next call of [`Shaper::poll`]: when the next segment passes if
-    /// there are no other calls, or the time of the latest call if that segment has already passed.
-    /// `None` if nothing is queued.
+    /// Returns the time at which to call [`Shaper::poll`] next: the time at which the next segment
+    /// passes if there are no other calls. If that segment has already passed, the result is the
+    /// time of the latest call. `None` if nothing is queued.
     pub fn next_grant(&self) -> Option<Time> {
         let next = || self.next_cycle().map(|cycle| self.timing.clock.edge(cycle));
         let granted = self.granted.front().map(|segment| segment.granted);
         granted.or_else(next).map(|time| time.max(self.now))
     }
 
-    /// Returns the number of messages in a flow's queue, as of the latest call.
+    /// Returns the number of messages in a flow's queue at the time of the latest offer or register
+    /// write, or of the latest [`Shaper::poll`] that returned `None`.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -170,8 +175,9 @@ impl Shaper {
         Ok(self.flows[flow.0].queued())
     }
 
-    /// Returns the tokens of a flow's first limit in the last clock cycle that has begun at the
-    /// time `at`. Segments that pass after the latest call are not subtracted.
+    /// Returns the number of tokens in the bucket of a flow's first limit at the time `at`: in the
+    /// last clock cycle that has begun by then. Segments that pass after the latest call are not
+    /// subtracted.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -180,7 +186,8 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// Returns the same as [`Shaper::tokens`] for the flow's limit that counts `unit`.
+    /// Returns the number of tokens like [`Shaper::tokens`], for the flow's limit whose tokens
+    /// stand for `unit`.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`], and [`ShapingError::NoSuchLimit`] if the flow has no such

@@ -8,14 +8,14 @@ use crate::ShapingError;
 /// duplicating another message header" (ARCUS, section 4.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Splitting {
-    /// Messages are never split: each passes as a whole.
+    /// Messages are never split: each message passes as a whole.
     #[default]
     Never,
     /// Messages of more than `segment` bytes are split into segments.
     Segments {
         /// The largest size of a segment, including its header.
         segment: Bytes,
-        /// The size of a message's header, which every segment repeats.
+        /// The size of a message's header, a copy of which is in every segment.
         header: Bytes,
     },
 }

@@ -1,11 +1,11 @@
-//! The clock of the shaper, and its latencies.
+//! The clock and the latencies of the traffic shaper.
 
 use accelflow_units::{Cycles, Frequency, Time};
 
 use crate::error::ShapingError;
 use crate::limits::CLOCK_MAX_HZ;
 
-/// A clock that converts between cycles and times. Cycle 0 begins at time zero.
+/// A clock that converts between clock cycles and times. Cycle 0 begins at time zero.
 ///
 /// The beginnings of cycles are rounded up to a picosecond. So cycles and times correspond one to
 /// one, unless a cycle is shorter than a picosecond.
@@ -16,7 +16,7 @@ impl Clock {
     /// The fastest clock, in hertz: one cycle a picosecond.
     pub const MAX_HZ: u64 = CLOCK_MAX_HZ;
 
-    /// 250 MHz, the clock of the prototype's FPGA (section 5.1).
+    /// The clock of the FPGA in ARCUS's prototype: 250 MHz (section 5.1).
     pub const PAPER: Clock = match Frequency::from_hz(250_000_000) {
         Some(frequency) => Clock(frequency),
         None => unreachable!(),
@@ -39,8 +39,8 @@ impl Clock {
         self.0
     }
 
-    /// Returns the time at which `cycle` begins. Cycles beyond the largest time begin at
-    /// [`Time::MAX`].
+    /// Returns the time at which `cycle` begins; [`Time::MAX`] if that time is too large to be
+    /// represented.
     pub fn edge(self, cycle: Cycles) -> Time {
         cycle.at(self.0)
     }
@@ -67,15 +67,16 @@ impl Clock {
     }
 }
 
-/// The speed of the shaper's hardware. The default is the paper's prototype.
+/// The clock and the latencies of the traffic shaper's hardware. The defaults are those of ARCUS's
+/// prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// The clock whose cycles count refills and grants.
+    /// The clock in whose cycles tokens are refilled and segments are granted.
     pub clock: Clock,
-    /// The time from the grant of a segment until it reaches the accelerator. Default 36 ns (paper,
+    /// The time from the grant of a segment until it reaches the accelerator. Default 36 ns (ARCUS,
     /// section 5.3.1), which is 9 cycles of 250 MHz.
     pub shaping_latency: Time,
-    /// The time from writing registers until they take effect. Default 10 us (paper, section 5.3.1:
+    /// The time from writing registers until they take effect. Default 10 us (ARCUS, section 5.3.1:
     /// several round trips over PCIe).
     pub reconfiguration: Time,
 }

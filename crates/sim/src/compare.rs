@@ -28,13 +28,14 @@ pub use results::{CalledResult, ServiceResult, SystemResult};
 
 pub use crate::server_use::ServerUse;
 
-/// How services are placed on servers. The paper's "average load per service" leaves it open.
+/// How services are placed on servers. The paper gives an "average load per service" without
+/// stating which services share a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Each service has a server of its own.
     Isolated,
-    /// Services share servers, as the plan assigns them ([`Plan::on_server`]). By default all are
-    /// on one server.
+    /// Services share servers, as the plan assigns them ([`Plan::on_server`]). By default all
+    /// services are on one server.
     Colocated,
 }
 
@@ -42,7 +43,7 @@ impl Placement {
     /// Both placements, in the order in which commands list them.
     pub const ALL: [Placement; 2] = [Placement::Colocated, Placement::Isolated];
 
-    /// Returns the name of the placement in commands and results.
+    /// Returns the name of the placement in commands and results: `isolated` or `colocated`.
     pub const fn name(self) -> &'static str {
         match self {
             Placement::Isolated => "isolated",
@@ -51,70 +52,79 @@ impl Placement {
     }
 }
 
-/// A comparison to simulate: the same services, under the same load, on several systems.
+/// The inputs of [`compare`]: the same services, under the same load, on several systems
+/// (orchestrators).
 pub struct Comparison<'c> {
     /// The parameters of the simulated server.
     pub config: &'c Config,
     /// The services to simulate.
     pub plan: &'c Plan,
-    /// The systems to compare, in the order of the results.
+    /// The orchestrators (systems) to compare, in the order of the results.
     pub orchestrators: &'c [&'c dyn Orchestrator],
     /// How the services are placed on servers.
     pub placement: Placement,
-    /// The arrival process of each service that has none in `own_arrivals`, drawn independently.
+    /// The arrival process of each service that has none in `own_arrivals`. Services draw their
+    /// arrival times independently of each other.
     pub arrivals: &'c ArrivalProcess,
-    /// Arrival processes of individual services, in the order of the plan. `rate_shares` does not
-    /// scale them. `None`, or no entry, means that a service uses `arrivals`.
+    /// Arrival processes of individual services, indexed like the services of the plan.
+    /// `rate_shares` does not scale these processes. A service with `None`, or without an entry,
+    /// uses `arrivals`.
     pub own_arrivals: &'c [Option<ArrivalProcess>],
-    /// Factors on the arrival rate of `arrivals` for individual services, in the order of the plan.
-    /// Services without an entry have 1. A service with 0 must have its own arrival process, or
-    /// other services must call it.
+    /// Factors by which the rate of `arrivals` is multiplied for individual services, indexed like
+    /// the services of the plan; 1 for services without an entry. A service with the factor 0 must
+    /// have its own arrival process, or other services must call it.
     pub rate_shares: &'c [f64],
-    /// Number of requests of each service, including the warm-up.
+    /// Number of requests that clients send to each service, including the warm-up.
     pub requests: u64,
-    /// Number of each service's first requests that the statistics leave out.
+    /// Number of each service's first requests that the statistics leave out. For a service whose
+    /// own arrival process is a list of times, at most a tenth of the list.
     pub warmup: u64,
-    /// Whether `requests` and `warmup` are multiplied by each service's rate factor, so that the
-    /// counted requests of all services arrive in the same time.
+    /// Whether `requests` and `warmup` are multiplied by each service's factor in `rate_shares`, so
+    /// that the counted requests of all services arrive in about the same time.
     pub by_rate: bool,
-    /// The share of each service's response times that results list, beginning with the longest: 0
-    /// to 1.
+    /// The share of each service's response times that [`ServiceResult::tail`] lists, 0 to 1: the
+    /// longest ones.
     pub tail_share: f64,
-    /// The largest number of single requests per service whose times results list.
+    /// The largest number of requests per service that [`ServiceResult::samples`] lists; 0 for
+    /// none.
     pub samples: u64,
     /// Whether response times are counted in the bins of a histogram, so that memory does not grow
-    /// with their number.
+    /// with the number of requests.
     pub binned: bool,
-    /// The largest number of intervals of the utilization over time ([`SystemResult::used`]). Below
-    /// 2, it is not recorded.
+    /// The largest number of time intervals for which utilization is recorded
+    /// ([`SystemResult::used`]). Below 2, none is recorded.
     pub use_intervals: usize,
-    /// The SLO (longest acceptable response time) of individual services, by name.
+    /// The SLO (longest acceptable response time) of individual services, by the name of the
+    /// service.
     pub slos: &'c BTreeMap<String, Time>,
-    /// The SLO of services that are not in `slos`, as a multiple of their mean response time on an
-    /// idle server with AccelFlow; no SLO if `None`. The paper takes 5 times "the service execution
-    /// time on an unloaded system" (section VII.A.3) without naming the system. The same SLO for
-    /// all systems makes them comparable.
+    /// The SLO of services that are not in `slos`, as a multiple of the service's mean response
+    /// time on an idle server with AccelFlow; `None` for no SLO. The paper takes 5 times "the
+    /// service execution time on an unloaded system" (section VII.A.3) without naming the system.
+    /// All systems have the same SLOs, so that they are comparable.
     pub slo_factor: Option<f64>,
-    /// Factors that replace `slo_factor` for individual services, by name.
+    /// Factors that replace `slo_factor` for individual services, by the name of the service.
     pub slo_factors: &'c BTreeMap<String, f64>,
-    /// The number of the tenant that sends each service's requests, in the order of the plan; 0 for
-    /// services without an entry.
+    /// The ID of the tenant that sends each service's requests, indexed like the services of the
+    /// plan; 0 for services without an entry.
     pub tenants: &'c [u16],
-    /// The priority of each service's requests, in the order of the plan; higher goes first, 0 for
-    /// services without an entry.
+    /// The priority of each service's requests, indexed like the services of the plan; 0 for
+    /// services without an entry. Requests with a higher value go first.
     pub priorities: &'c [u8],
-    /// The limits on tenants' traffic, by the number of the tenant; other tenants have none.
+    /// The limits on tenants' traffic, by the ID of the tenant. Tenants without an entry have no
+    /// limit.
     pub shaping: &'c BTreeMap<u16, Limits>,
-    /// The seed of all random numbers.
+    /// The random seed of the compared simulations. Simulations that measure SLOs have a fixed
+    /// seed.
     pub seed: u64,
     /// Number of worker threads on the machine that runs the simulation. Results do not depend on
-    /// it.
+    /// this number.
     pub threads: usize,
 }
 
 impl Comparison<'_> {
     /// Returns how many requests of the service with index `service` in the plan the statistics
-    /// count.
+    /// count: all from clients except the warm-up. The lengths of lists in `own_arrivals` are not
+    /// considered.
     pub fn counted(&self, service: usize) -> u64 {
         let requests = self.of_service(service, self.requests);
         requests.saturating_sub(self.of_service(service, self.warmup))
@@ -135,12 +145,15 @@ impl Comparison<'_> {
     }
 }
 
-/// Runs `comparison` and returns the results of each system. Calls `progress` several times a
-/// second with the number of ended requests and the total number. If `progress` returns `false`,
-/// the comparison stops and the result is `None`.
+/// Runs the simulations of `comparison` and returns the results of each system, in the order of
+/// [`Comparison::orchestrators`]. Calls `progress` several times a second with the number of
+/// requests that have ended and the total number of requests. If `progress` returns `false`, the
+/// comparison stops and the result is `None`.
 ///
 /// # Errors
-/// [`SimError`] of the first simulation, in the order of the results, that cannot run.
+/// [`SimError`] if a simulation cannot run or fails. If several fail, this is the error of the
+/// first in the order of the results; orchestrators with [`Orchestrator::takes_turns`] come before
+/// others.
 pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),
@@ -192,11 +205,11 @@ pub fn compare(
     Ok(Some(systems.collect()))
 }
 
-/// Repeats the simulation of the system with index `system` in `comparison`, and reports the events
-/// of each request to `observer`. The simulation is the same as in [`compare`].
+/// Repeats the simulations of [`compare`] for one system, and reports the events of each request to
+/// `observer`. `system` is the index of the system in [`Comparison::orchestrators`].
 ///
 /// # Errors
-/// [`SimError`] of a simulation that cannot run.
+/// [`SimError`] if a simulation cannot run or fails.
 pub fn observe(
     comparison: &Comparison<'_>,
     system: usize,
@@ -215,7 +228,7 @@ pub fn observe(
     Ok(())
 }
 
-/// The plan with the servers of the placement.
+/// The plan, with services assigned to servers as the placement requires.
 fn placed<'c>(comparison: &Comparison<'c>) -> Cow<'c, Plan> {
     match comparison.placement {
         Placement::Isolated => Cow::Owned(comparison.plan.clone().isolated()),
@@ -353,11 +366,11 @@ fn collected(
 
 /// Number of requests over which a service's time on an idle server is averaged.
 const UNLOADED_REQUESTS: u64 = 200;
-/// The arrival rate of these requests per second, so low that they never overlap.
+/// The arrival rate of the requests on an idle server, per second: so low that they never overlap.
 const UNLOADED_RPS: f64 = 1.0;
 
-/// The SLO of each service, in the order of the plan. `None` if `goes_on`, called several times a
-/// second, says no.
+/// The SLO of each service, in the order of the plan. `None` if `goes_on`, which is called several
+/// times a second, returns `false`.
 fn slos(
     comparison: &Comparison<'_>,
     goes_on: &dyn Fn() -> bool,
@@ -474,7 +487,7 @@ fn tenant(comparison: &Comparison<'_>, service: usize) -> u16 {
     comparison.tenants.get(service).copied().unwrap_or(0)
 }
 
-/// The result of the service number `service` in `outcome`.
+/// The result of the service with the index `service` in `outcome`.
 fn service_result(
     comparison: &Comparison<'_>,
     slos: &[Option<Time>],

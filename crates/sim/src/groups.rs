@@ -1,11 +1,11 @@
-//! The services that are simulated together.
+//! Groups of services that must be simulated together.
 
 use std::collections::BTreeMap;
 
 use crate::plan::Plan;
 
-/// The services whose servers have to be simulated together, as they share a server or call each
-/// other; the order is that of the plan.
+/// Groups of services that share a server or call each other, so that they must be simulated
+/// together. Each group has the indices of its services in the plan, in ascending order.
 pub(crate) fn groups(plan: &Plan) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..plan.services.len()).collect();
     let mut unite = |a: usize, b: usize| {

@@ -1,4 +1,5 @@
-//! The plan of a simulation: services whose chains have facts, costs and sizes.
+//! The plan of a simulation: services, and the payload values (facts), costs and sizes of their
+//! chains.
 
 mod application;
 mod calls;
@@ -25,7 +26,7 @@ pub use message::{Form, MessageSize};
 pub use retry::{MAX_ATTEMPTS, Retry};
 pub use spreads::ServiceSpreads;
 
-/// The highest number of a simulated server: services may be on the servers 0 to 4095.
+/// The highest ID of a simulated server: services may be on the servers 0 to 4095.
 pub const MAX_SERVER: usize = 4_095;
 
 /// The field that states whether a message arrives compressed.
@@ -39,9 +40,9 @@ const WAIT: u64 = 0x3A17 << 48;
 pub struct Plan {
     /// The trace memory with the compiled traces.
     pub image: Image,
-    /// The services, each identified by its index.
+    /// The services. Their indices in this list identify them.
     pub services: Vec<ServicePlan>,
-    /// The pairs of accelerators that Cohort links.
+    /// The pairs of accelerators that Cohort connects by a static link.
     pub links: Links,
     waits: Vec<WaitDistribution>,
     /// The time of a message from one server to another.
@@ -51,19 +52,20 @@ pub struct Plan {
     pub(crate) own_speedups: Vec<Option<f64>>,
 }
 
-/// A service to simulate: its path, its server and the times that vary.
+/// A service to simulate: its path, its server, and the distributions of times that vary between
+/// requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServicePlan {
     /// The name of the service.
     pub name: String,
-    /// The path of a request: phases, one after the other. The first phase receives the request,
-    /// and the last sends the response.
+    /// The path of a request: phases that run one after the other. The first phase receives the
+    /// request, and the last sends the response.
     pub phases: Vec<PhasePlan>,
-    /// The number of the server that the service runs on.
+    /// The ID of the server that the service runs on, 0 to [`MAX_SERVER`].
     pub server: usize,
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
-    /// Times of a request outside of its operations and application logic, which are drawn for each
+    /// The times of a request outside of its operations and application logic, drawn for each
     /// request.
     pub spreads: ServiceSpreads,
 }
@@ -71,21 +73,23 @@ pub struct ServicePlan {
 /// One phase of a service's path: application logic or chains of traces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
-    /// Application logic that takes this core time, or a time drawn around this mean.
+    /// Application logic with this mean core time on the base server. The time of a request is this
+    /// mean, or drawn from a distribution with this mean.
     Cpu(Time),
-    /// Chains of traces that run in parallel; the phase ends when the last of them ends.
+    /// Chains of traces that run in parallel. The phase ends when the last chain that is not
+    /// detached ends.
     Chains(Vec<ChainPlan>),
 }
 
-/// A chain: a trace and all traces that follow it.
+/// A chain of traces to simulate: a trace, and all traces that its tails lead to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainPlan {
-    /// The values in the payloads of the chain that branches test.
+    /// The facts of the chain: values in its payloads that branches test.
     pub facts: ChainFacts,
-    /// Index of the service that answers the messages of the chain. Without one, the time until an
-    /// answer is drawn from the plan's waits.
+    /// Index of the service that answers the messages of the chain. If `None`, the time until an
+    /// answer is drawn from a distribution of the plan.
     pub calls: Option<usize>,
-    /// The retries of the chain after failures; `None` if attempts never fail.
+    /// How the chain fails and is retried; `None` if the chain never fails.
     pub retry: Option<Retry>,
     /// Whether neither the phase nor the response of the request waits for the chain to end.
     pub detached: bool,
@@ -114,16 +118,16 @@ struct OperationPlan {
 pub struct Operation {
     /// The time of the operation on a core of the base server.
     pub core: Time,
-    /// Bytes that the operation reads.
+    /// Size of the payload that the operation reads.
     pub input: Bytes,
-    /// Bytes that the operation writes.
+    /// Size of the payload that the operation writes.
     pub output: Bytes,
 }
 
 impl Plan {
     /// Creates the plan of the services in `profile`, whose traces are in `image`, with message
-    /// sizes drawn from `sizes`. If the profile has recorded payload sizes, they are the means of
-    /// the drawn sizes.
+    /// sizes drawn from `sizes`. If the profile has recorded payload sizes, the recorded sizes are
+    /// the means of the drawn sizes.
     ///
     /// # Errors
     /// [`ServiceError`] for a service with traces or facts that `image` does not have.
@@ -156,8 +160,8 @@ impl Plan {
         })
     }
 
-    /// Sets how many times as fast as a core each custom accelerator is, indexed by the number of
-    /// the accelerator in the plan's trace memory. `None` means the chip's speedup.
+    /// Returns the plan with the speedups over a core of custom accelerators, indexed by
+    /// [`Accel::custom_number`]. `None` means the chip's speedup.
     #[must_use]
     pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
         self.own_speedups = speedups;
@@ -171,14 +175,15 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the speedup over a core that the workload states for `accel`; `None` if it states
-    /// none or `accel` is not a custom accelerator.
+    /// Returns the speedup over a core that the workload states for `accel`; `None` if the workload
+    /// states no speedup or `accel` is not a custom accelerator.
     pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
         *self.own_speedups.get(accel.custom_number()?)?
     }
 
-    /// Draws the facts that branches test for each request, with the probabilities `odds`. Facts
-    /// without odds have the values of the most common path.
+    /// Returns the plan with facts (payload values that branches test) that are drawn for each
+    /// request, with the probabilities `odds`. Facts without odds keep the values of the most
+    /// common path.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds) -> Plan {
         let phases = self
@@ -197,9 +202,9 @@ impl Plan {
         self
     }
 
-    /// Draws the facts that branches test for each request. `odds` returns the probabilities for
-    /// the name of a service, the index of a phase and the index of a chain. Facts without odds
-    /// have the values of the most common path.
+    /// Returns the plan with facts that are drawn for each request, like [`Plan::with_odds`].
+    /// `odds` returns the probabilities for the name of a service, the index of a phase and the
+    /// index of a chain in the phase.
     #[must_use]
     pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
         for service in &mut self.services {
@@ -213,9 +218,9 @@ impl Plan {
         self
     }
 
-    /// Sets how long traces of individual chains wait for messages. `waits` returns the
-    /// distribution for the name of a service, the indices of a phase and a chain, and the name of
-    /// the waiting trace; `None` leaves the wait unchanged.
+    /// Returns the plan with other times that traces of individual chains wait for messages.
+    /// `waits` returns the distribution for the name of a service, the indices (phase, chain) and
+    /// the name of the waiting trace; `None` means the plan's distribution for that trace.
     #[must_use]
     pub fn with_chain_waits(
         mut self,
@@ -236,11 +241,12 @@ impl Plan {
         self
     }
 
-    /// Gives each request the facts (values that branches test) of a recorded request, drawn from
-    /// those in `profile`.
+    /// Returns the plan in which each request has the facts (payload values that branches test) of
+    /// a recorded request. It is drawn from the recorded requests of the service in `profile`.
     ///
     /// # Errors
-    /// [`RecordingError::NoRequests`] for a service without recorded requests.
+    /// [`RecordingError::NoRequests`] for a service without recorded requests,
+    /// [`RecordingError::Service`] for recorded traces or facts that the plan lacks.
     pub fn with_recorded_facts(mut self, profile: &Profile) -> Result<Plan, RecordingError> {
         for (service, recorded) in self.services.iter_mut().zip(profile.services()) {
             let requests = recorded.requests();
@@ -267,8 +273,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the field of the payload by which traces test whether their message is compressed;
-    /// `None` if no trace tests it.
+    /// Returns the payload field that states whether a message is compressed; `None` if no trace
+    /// tests this field.
     pub fn compressed_field(&self) -> Option<Field<'_>> {
         let (index, name) = (self.compressed?, COMPRESSED);
         Some(Field { index, name })
@@ -285,8 +291,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. The plan's costs are those of
-    /// messages of mean size, so a message that is larger than the mean costs more.
+    /// Returns the service with message sizes drawn from `sizes`. Operation costs are those of a
+    /// message with the mean size, so larger messages cost more.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -378,8 +384,9 @@ impl ChainPlan {
         }
     }
 
-    /// Returns the size of the message of trace number `trace` of this chain, for request number
-    /// `request` and the random seed `seed`. It depends only on the arguments.
+    /// Returns the size of the message of the trace with index `trace` in this chain, for the
+    /// request with sequence number `request` and the random seed `seed`. The size depends only on
+    /// the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -396,9 +403,10 @@ impl ChainPlan {
         MessageSize { size, mean: *mean }
     }
 
-    /// Returns the message size for an operation of `accel` after a join of parallel arms, whose
-    /// data have `input` bytes in total. It is `message`, the first arm's, scaled in proportion to
-    /// the data. Recorded sizes of operations after a join are already those of all arms' data.
+    /// Returns the message size for the operation of `accel` in `trace` after a join of parallel
+    /// arms: `message`, the first arm's message, scaled so that its payload has `input` bytes, the
+    /// data of all arms. If the operation has recorded sizes, returns `message`: the recorded sizes
+    /// include all arms.
     pub fn joined(
         &self,
         trace: AtmAddress,
@@ -427,12 +435,12 @@ impl ChainPlan {
     }
 
     /// Returns cost and sizes of the operation of `accel` in the trace that begins at the address
-    /// `trace`, on `message` in the form `form`. `receives` distinguishes a TCP operation that
-    /// receives from one that sends. `None` if there is no such operation in the plan.
+    /// `trace`, on `message` in the form `form`; `None` if the plan has no such operation.
+    /// `receives` distinguishes a TCP operation that receives from one that sends.
     ///
-    /// Sizes of messages are those before compression, so payloads are smaller between Cmp and
-    /// Dcmp; recorded sizes are used as they are. The cost depends on the size of the message
-    /// relative to the mean of its kind, not on compression.
+    /// Message sizes are those before compression, so payloads are smaller between Cmp and Dcmp.
+    /// Recorded payload sizes are scaled by the message's size over the mean. The cost depends on
+    /// the message's size over the mean, not on compression.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -468,9 +476,10 @@ impl ChainPlan {
         Some(operation)
     }
 
-    /// Returns the core time of an operation for request number `request` and the random seed
-    /// `seed`: `mean`, or a time drawn around it. It depends only on the arguments. The operation
-    /// is given as (address of the trace, accelerator, whether it receives a message).
+    /// Returns the core time of an operation for the request with sequence number `request` and the
+    /// random seed `seed`: `mean`, or a time drawn from a distribution. The time depends only on
+    /// the arguments. The operation is (address of the trace, accelerator, whether it receives a
+    /// message).
     pub fn cost(
         &self,
         (trace, accel, receives): (AtmAddress, Accel, bool),

@@ -9,11 +9,12 @@ use crate::stats::Used;
 pub struct ServerUse {
     /// The names of the services on the server.
     pub services: Vec<String>,
-    /// The utilization in each interval, from the start of the server to the last arrival.
+    /// The utilization in successive intervals of time, from the start of the simulation to the
+    /// last arrival.
     pub intervals: Vec<Used>,
 }
 
-/// The utilization of the servers whose outcomes have it.
+/// The utilization of those of `servers` whose outcomes have readings of it.
 pub(crate) fn used(plan: &Plan, servers: &mut [ServerResult]) -> Vec<ServerUse> {
     let name = |&service: &usize| plan.services[service].name.clone();
     let used = servers.iter_mut().map(|server| ServerUse {

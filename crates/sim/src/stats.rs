@@ -1,4 +1,4 @@
-//! The statistics of a run.
+//! The statistics of a simulation.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,34 @@ use accelflow_kernel::Samples;
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::{Bytes, Time};
 
-/// Why a core executed an operation instead of an accelerator.
+/// Why a trace left the accelerators. Except for [`Fallback::TimedOut`] and [`Fallback::Nack`], a
+/// core then executed the rest of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fallback {
-    /// The input queue of the trace's first accelerator was full.
+    /// The input queue of the trace's first accelerator was full at each of the core's attempts to
+    /// enqueue the trace.
     EnqueueDenied,
     /// The input queue and the overflow area of the next accelerator were full.
     OverflowFull,
-    /// An idle core would end the operation before the accelerator does (parameter
+    /// The core was idle and would end the next operation before the accelerator (parameter
     /// `accelerator.fallback` = `sooner`).
     CoreSooner,
-    /// An exception stopped the accelerator, which could not continue.
+    /// An exception stopped the operation, and the accelerator could not continue.
     Exception,
-    /// A message did not arrive in time, and the core ended the request.
+    /// A message for which the trace waited did not arrive in time, and the core ended the request.
     TimedOut,
     /// The chip does not have the next accelerator.
     NoAccelerator,
-    /// The RPC processor does not know the message types of the service.
+    /// The RPC processor (`accelerator.rpc_processor` = `whole`) does not know the message types of
+    /// the service.
     UnknownFunction,
-    /// The RPC processor had no memory for a message. Its sender repeats it, or gives up.
+    /// The RPC processor (`accelerator.rpc_processor` = `whole`) had no memory for a message. The
+    /// sender repeats the message, or gives up.
     Nack,
 }
 
 impl Fallback {
-    /// All reasons for a fallback.
+    /// All reasons for a fallback, in the order of declaration.
     pub const ALL: [Fallback; 8] = [
         Fallback::EnqueueDenied,
         Fallback::OverflowFull,
@@ -42,7 +46,7 @@ impl Fallback {
         Fallback::Nack,
     ];
 
-    /// Returns the name of the reason in results.
+    /// Returns the name of the reason in results, such as `overflow_full`.
     pub const fn name(self) -> &'static str {
         match self {
             Fallback::EnqueueDenied => "enqueue_denied",
@@ -57,31 +61,31 @@ impl Fallback {
     }
 }
 
-/// What a part of a request's response time was spent on.
+/// The kinds of work and waits on which a request spends its response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Application logic, context switches, and traces in software.
+    /// Application logic, its context switches, and traces that cores execute in software.
     Cpu,
-    /// Operations in processing elements: load, compute, write back.
+    /// Operations on processing elements: load, compute, write back.
     Accelerator,
-    /// Output dispatchers, including waits in their queues.
+    /// Work of output dispatchers, including waits in their queues.
     Dispatcher,
-    /// The central hardware manager, including waits in its queue.
+    /// Work of the central hardware manager, including waits in the manager's queue.
     Manager,
-    /// Orchestration on cores: interrupts, decisions, starts of chains, and notices that traces
-    /// have ended. If a trace waits for a core's decision, the wait in the core's queue is
-    /// included.
+    /// Orchestration on cores: interrupts, exceptions, decisions, starts of chains, and notices
+    /// that traces have ended. A wait in a core's queue for a decision is included.
     Cores,
-    /// Transfers, waits for A-DMA engines, and notifications on their way to a core.
+    /// Data transfers, waits for A-DMA engines, and notifications on their way to a core.
     Communication,
-    /// Waits for answers of other servers, and the time at the client if that is known.
+    /// Waits for messages from remote sides, pauses before retries and repeated messages, and the
+    /// time at the client if a recording has it.
     Remote,
     /// Waits for processing elements, for output entries, and for cores that do other work.
     Queueing,
 }
 
 impl Part {
-    /// All parts; the index of a part is its place in a [`Breakdown`].
+    /// All parts of a breakdown, in the order of reports.
     pub const ALL: [Part; 8] = [
         Part::Cpu,
         Part::Accelerator,
@@ -93,7 +97,7 @@ impl Part {
         Part::Queueing,
     ];
 
-    /// Returns the name of the part in results.
+    /// Returns the name of the part in results, such as `queueing`.
     pub const fn name(self) -> &'static str {
         match self {
             Part::Cpu => "cpu",
@@ -108,8 +112,8 @@ impl Part {
     }
 }
 
-/// A response time, broken down by what it was spent on ([`Part`]). Of parallel chains, only the
-/// one that ended last counts.
+/// A response time, or a sum of response times, broken down by [`Part`]. Of parallel chains, only
+/// the one that ended last counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
@@ -119,12 +123,13 @@ impl Breakdown {
         self.0[part as usize]
     }
 
-    /// Returns the sum of all parts: the response time.
+    /// Returns the sum of all parts: the response time, or the sum of the response times.
     pub fn total(&self) -> Time {
         self.0.iter().copied().sum()
     }
 
-    /// Returns the time spent on orchestration: dispatchers, manager and cores.
+    /// Returns the time spent on orchestration: the sum of [`Part::Dispatcher`], [`Part::Manager`]
+    /// and [`Part::Cores`].
     pub fn orchestration(&self) -> Time {
         self.of(Part::Dispatcher) + self.of(Part::Manager) + self.of(Part::Cores)
     }
@@ -151,84 +156,86 @@ impl std::ops::AddAssign for Breakdown {
 /// The time for which orchestration occupied hardware, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Orchestration {
-    /// Time for which output dispatchers were busy, summed over them.
+    /// Time for which output dispatchers were busy, summed over all dispatchers.
     pub dispatchers: Time,
-    /// Time for which the central manager was busy.
+    /// Time for which the central hardware manager was busy.
     pub manager: Time,
-    /// Time for which cores were busy with interrupts, decisions, starts of chains, and notices
-    /// that traces have ended, summed over the cores.
+    /// Time for which cores were busy with interrupts, decisions, polls of queues, starts of
+    /// chains, and notices that traces have ended, summed over all cores.
     pub cores: Time,
 }
 
-/// The times of one request after the warm-up that has a response.
+/// The times of one sampled request, which came after the warm-up and has a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Number of the request within its service; the first is 0.
+    /// Sequence number of the request within its service, from 0.
     pub request: u64,
-    /// Time at which the request arrived, since the start of the run.
+    /// Time at which the request arrived, since the start of the simulation.
     pub arrived: Time,
     /// Response time of the request.
     pub response: Time,
-    /// The response time, broken down by what it was spent on ([`Part`]).
+    /// The response time, broken down by what the time was spent on ([`Part`]).
     pub spent: Breakdown,
 }
 
-/// The statistics of one service in a simulation. Requests that other services sent to it are
-/// counted separately, in [`ServiceStats::called`], but the statistics of deadlines, queue entries,
-/// fallbacks, calls and attempts include them.
+/// The statistics of one service in a simulation. Requests from clients and from other services are
+/// counted separately, the latter in [`ServiceStats::called`]. Only the statistics of deadlines,
+/// queue entries, fallbacks, calls and attempts include both.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
-    /// Number of requests that arrived, over the whole run.
+    /// Number of requests that arrived from clients, over the whole run.
     pub arrived: u64,
     /// Number of requests that ended with a response, over the whole run.
     pub completed: u64,
-    /// Number of requests that were ended because a message did not arrive in time, over the whole
-    /// run. They have no response time.
+    /// Number of requests that ended without a response because a message did not arrive in time or
+    /// was refused for lack of memory, over the whole run. They have no response time.
     pub timed_out: u64,
     /// Number of requests after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of requests after the warm-up with an SLO whose response was late or missing.
+    /// Number of requests after the warm-up that had an SLO and whose response was late or missing.
     pub slo_missed: u64,
-    /// Number of operations that had a deadline.
+    /// Number of operations that had a deadline, over the whole run.
     pub deadlines: u64,
-    /// Number of operations that ended after their deadlines.
+    /// Number of operations that ended after their deadlines, over the whole run.
     pub deadlines_missed: u64,
-    /// Number of entries of input queues that changed places with an earlier one to meet a
-    /// deadline.
+    /// Number of entries of input queues that changed places with an earlier entry to meet a
+    /// deadline, over the whole run.
     pub exchanged: u64,
     /// Number of entries of input queues that were expected to miss their deadlines and found no
-    /// entry to change places with.
+    /// entry to change places with, over the whole run.
     pub expected_late: u64,
-    /// Number of requests that were answered with an error, over the whole run. The traces T6, T7
-    /// and T10 can report one.
+    /// Number of requests that were answered with an error, over the whole run. Traces such as T6,
+    /// T7 and T10 report errors, and so does a chain whose last attempt failed.
     pub errors: u64,
-    /// Response times of the requests after the warm-up.
+    /// Response times of the requests from clients after the warm-up, including those answered with
+    /// an error.
     pub latency: Samples,
-    /// Arrival times of the first and the last request after the warm-up.
+    /// Arrival times of the first and the last counted request after the warm-up; `None` if none
+    /// arrived.
     pub measured: Option<(Time, Time)>,
     /// Number of responses between the first and the last arrival after the warm-up.
     pub completed_in_window: u64,
-    /// Number of times that a core executed the rest of a trace, by reason.
+    /// Number of fallbacks of traces, by reason, over the whole run.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// The sum of the response times after the warm-up, broken down by what they were spent on
+    /// The sum of the response times after the warm-up, broken down by what the time was spent on
     /// ([`Part`]).
     pub spent: Breakdown,
-    /// The times of single requests after the warm-up, in the order of their responses, if the load
-    /// has sampling ([`crate::Load::sampling`]).
+    /// The times of evenly spaced requests after the warm-up, in the order of their responses;
+    /// empty unless the load has sampling ([`crate::Load::sampling`]).
     pub samples: Vec<Sample>,
-    /// The statistics of the requests that other services sent to this one.
+    /// The statistics of the requests that other services sent to this service.
     pub called: CalledStats,
-    /// How many requests this service sent to other services, and how they ended.
+    /// How many requests this service sent to other services, and how these requests ended.
     pub calls: CallStats,
     /// Number of repeated attempts of chains, over the whole run.
     pub retries: u64,
-    /// Number of chains whose last attempt failed, over the whole run. Their requests were answered
-    /// with an error and are counted in `errors`.
+    /// Number of chains whose last attempt failed, over the whole run. The requests of these chains
+    /// were answered with an error, and count in `errors`.
     pub gave_up: u64,
 }
 
 impl ServiceStats {
-    /// No requests yet; with `binned`, response times will be counted in bins.
+    /// Statistics without requests. With `binned`, response times will be counted in bins.
     pub(crate) fn new(binned: bool) -> ServiceStats {
         let mut stats = ServiceStats::default();
         if binned {
@@ -240,79 +247,85 @@ impl ServiceStats {
 }
 
 /// The statistics of the requests that other services sent to one service, over the whole run
-/// unless stated otherwise. They count as warm-up if the external request that caused them does.
+/// unless stated otherwise. A request belongs to the warm-up if the client's request that caused it
+/// does.
 #[derive(Clone, Debug, Default)]
 pub struct CalledStats {
     /// Number of requests from other services that arrived.
     pub arrived: u64,
     /// Number of requests from other services that ended with a response.
     pub completed: u64,
-    /// Number of requests from other services that were ended because a message did not arrive in
-    /// time. Their callers get no response and time out as well.
+    /// Number of requests from other services that ended without a response because a message did
+    /// not arrive in time or was refused for lack of memory. The callers get no response and time
+    /// out as well.
     pub timed_out: u64,
     /// Number of requests from other services that were answered with an error.
     pub errors: u64,
     /// Number of requests from other services after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of requests from other services after the warm-up with an SLO whose response was late
-    /// or missing.
+    /// Number of requests from other services after the warm-up that had an SLO and whose response
+    /// was late or missing.
     pub slo_missed: u64,
     /// Response times of the requests from other services after the warm-up.
     pub latency: Samples,
-    /// The sum of the response times in [`CalledStats::latency`], broken down by what they were
+    /// The sum of the response times in [`CalledStats::latency`], broken down by what the time was
     /// spent on ([`Part`]).
     pub spent: Breakdown,
 }
 
-/// How many requests a service sent to other services, and how they ended, over the whole run.
+/// How many requests a service sent to other services, and how these requests ended, over the whole
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallStats {
     /// Number of requests that the service sent to other services.
     pub sent: u64,
     /// Number of requests to other services whose response arrived in time.
     pub answered: u64,
-    /// Number of requests to other services that timed out.
+    /// Number of requests to other services whose response did not arrive in time.
     pub timed_out: u64,
 }
 
-/// The statistics of an accelerator type: all instances together, in the measured window unless
-/// stated otherwise.
+/// The statistics of one accelerator type, over all its instances. Unless stated otherwise, they
+/// are those of the measured window, from the end of the warm-up to the last arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccelStats {
-    /// Utilization of the processing elements, 0 to 1.
+    /// Utilization of the processing elements in the measured window, 0 to 1.
     pub utilization: f64,
-    /// Share of time in which at least one processing element was busy, 0 to 1.
+    /// Share of the measured window in which at least one processing element of an instance was
+    /// busy, averaged over the instances: 0 to 1.
     pub any_busy: f64,
-    /// Utilization of the output dispatchers, 0 to 1. The parameter `dispatcher.busy` states when
-    /// they count as busy.
+    /// Utilization of the output dispatchers in the measured window, 0 to 1. The parameter
+    /// `dispatcher.busy` states when a dispatcher counts as busy.
     pub dispatcher: f64,
-    /// Number of operations, over the whole run.
+    /// Number of operations that processing elements of the type executed, over the whole run.
     pub operations: u64,
-    /// The largest number of entries of one input queue that were in use at once.
+    /// The largest number of entries of one input queue that were in use at once, over the whole
+    /// run.
     pub peak_input: usize,
-    /// Share of operations, over the whole run, that found input queue and overflow area full, 0 to
-    /// 1; a core then executed the rest of the trace.
+    /// Share of operations that were turned away because queues were full, over the whole run: 0 to
+    /// 1. A core then executed the rest of the trace.
     pub denied: f64,
 }
 
 /// The statistics of one tenant, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TenantStats {
-    /// The number of the tenant, as in [`crate::Load::tenant`].
+    /// The ID of the tenant, as in [`crate::Load::tenant`].
     pub tenant: u16,
-    /// Number of traces that started on accelerators, including arms of forks.
+    /// Number of times that traces of the tenant started or, after a message, continued on
+    /// accelerators; arms of forks count too.
     pub started: u64,
-    /// The largest number of the tenant's traces that ran at once.
+    /// The largest number of the tenant's traces, arms of forks included, that ran at once.
     pub peak_running: u64,
-    /// Number of traces that waited for other traces of the tenant to end (the parameter
+    /// Number of times that a trace waited for other traces of the tenant to end (the parameter
     /// `tenant.max_traces`).
     pub waited: u64,
-    /// The sum of the times that traces waited for other traces of the tenant to end.
+    /// The sum of the times for which traces waited for other traces of the tenant to end.
     pub waiting_time: Time,
     /// Number of traces that have passed the tenant's traffic shaper.
     pub shaped: u64,
-    /// The sum of the times of traces in the tenant's traffic shaper, each at least the shaper's
-    /// latency.
+    /// The sum of the times that traces spent in the tenant's traffic shaper. Each trace spends at
+    /// least the shaper's latency.
     pub shaping_time: Time,
     /// Time for which processing elements were busy with the tenant's traces, including the
     /// preparation of elements that other tenants used and waits for memory; 0 for a tenant without
@@ -324,50 +337,54 @@ pub struct TenantStats {
     pub charged_time: Time,
 }
 
-/// The resource that limits a saturated server: one whose requests arrive faster than it completes
-/// them.
+/// The resource that limits a saturated server: a server whose requests arrive faster than they are
+/// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The name of the limiting resource: the busiest of those that have a growing backlog or
-    /// reject work.
+    /// The name of the limiting resource: the busiest of the resources whose backlog grows or whose
+    /// queues are full. Without any, the resource with the longest queue.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,
-    /// Backlog of the limiting resource at the beginning of the measured window, and at its end.
+    /// Number of tasks, operations or transfers that waited for the limiting resource at the
+    /// beginning and at the end of the measured window.
     pub waiting: (usize, usize),
-    /// Number of traces that the limiting resource rejected in the measured window because its
-    /// queues were full.
+    /// Number of operations that the limiting resource turned away in the measured window because
+    /// queues were full; 0 unless the resource is an accelerator.
     pub turned_away: u64,
     /// The name of the resource with the longest queue at the end of the measured window.
     pub longest_queue: String,
 }
 
-/// Sums over a whole run, for checks of conservation laws.
+/// Sums over a whole simulation, for checks of conservation laws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Number of operations executed on accelerators, indexed by [`Accel::index`].
+    /// Number of operations of each type that accelerators executed, indexed by [`Accel::index`].
     pub on_accelerators: [u64; Accel::MOST],
-    /// Number of operations executed on cores, indexed by [`Accel::index`].
+    /// Number of operations of each accelerator type that cores executed, indexed by
+    /// [`Accel::index`].
     pub on_cores: [u64; Accel::MOST],
     /// Time to load, compute and write back, summed over all operations on processing elements.
     pub element_work: Time,
-    /// Busy time of processing elements, summed over them.
+    /// Busy time of processing elements, summed over all processing elements.
     pub element_busy: Time,
-    /// Time for which processing elements waited for an output entry, summed over them.
+    /// Time for which processing elements with a result waited for an entry of the output queue,
+    /// summed over all processing elements.
     pub element_blocked: Time,
-    /// Time for which exceptions stopped processing elements, summed over them.
+    /// Time for which exceptions stopped processing elements, summed over all processing elements.
     pub element_stopped: Time,
-    /// Number of exceptions that stopped a processing element.
+    /// Number of exceptions, including page faults, that stopped a processing element.
     pub exceptions: u64,
     /// The integral over time of the number of requests in the system, in requests times
     /// picoseconds.
     pub population_ps: u128,
-    /// The sum of all response times, in picoseconds.
+    /// The sum of the times that all requests were in the system, in picoseconds; requests without
+    /// a response count until they ended.
     pub latency_ps: u128,
-    /// The sum of all response times by their breakdown into parts, in picoseconds; equal to
-    /// `latency_ps` if the breakdown is complete.
+    /// The sum of the breakdowns of all response times, in picoseconds. It equals `latency_ps` if
+    /// every request had a response and the breakdown is complete.
     pub spent_ps: u128,
-    /// Whether all parts of the server were idle at the end.
+    /// Whether all components of the server were idle at the end of the simulation.
     pub drained: bool,
 }
 
@@ -385,24 +402,25 @@ impl Totals {
 /// The statistics of a server's data movement, over the whole run unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DataStats {
-    /// Bytes that accelerators, DMA and page-table walks read from the memory system.
+    /// Number of bytes that accelerators, A-DMA engines and page-table walks read from the memory
+    /// system.
     pub read_bytes: u64,
-    /// Bytes read that were neither in the last-level cache nor in a core's private caches, so that
-    /// they came from main memory.
+    /// Number of bytes read that came from main memory, since they were neither in the last-level
+    /// cache nor in a core's private caches.
     pub missed_bytes: u64,
-    /// Bytes written to the last-level cache.
+    /// Number of bytes that accelerators and A-DMA engines wrote to the last-level cache.
     pub written_bytes: u64,
-    /// Bytes read from and written to main memory, including those of cores.
+    /// Number of bytes read from and written to main memory, including those of cores.
     pub dram_bytes: u64,
-    /// Number of pages that accelerators looked up in their TLBs.
+    /// Number of lookups of pages in the TLBs of accelerators.
     pub tlb_lookups: u64,
     /// Number of TLB lookups that missed; each caused a page-table walk.
     pub tlb_misses: u64,
     /// Number of page-table entries that page-table walks read.
     pub table_reads: u64,
-    /// Number of operations that a page fault interrupted; they resume once it is handled.
+    /// Number of operations that a page fault interrupted. They resume once the fault is handled.
     pub page_faults: u64,
-    /// Share of the measured window in which the busiest mesh link carried data, 0 to 1.
+    /// Share of the measured window in which the busiest link of a mesh carried data, 0 to 1.
     pub busiest_link: f64,
     /// Share of the measured window in which the busiest link between chiplets carried data, 0 to
     /// 1.
@@ -410,7 +428,7 @@ pub struct DataStats {
 }
 
 impl DataStats {
-    /// Returns the share of the bytes read that were in the last-level cache or a core's private
+    /// Returns the share of the bytes read that came from the last-level cache or a core's private
     /// caches, 0 to 1; `None` if nothing was read.
     pub fn llc_hit_ratio(&self) -> Option<f64> {
         let found = self.read_bytes - self.missed_bytes;
@@ -425,44 +443,46 @@ pub struct SimulationResult {
     pub services: Vec<ServiceStats>,
     /// The statistics of each accelerator type, indexed by [`Accel::index`].
     pub accelerators: [AccelStats; Accel::MOST],
-    /// Utilization of the cores in the measured window, 0 to 1; 1 if they poll flags continuously.
+    /// Utilization of the cores in the measured window, 0 to 1; 1 if cores poll flags continuously.
     pub core_utilization: f64,
-    /// Utilization of the central hardware manager in the measured window, 0 to 1.
+    /// Utilization of the central hardware manager in the measured window, 0 to 1; 0 without a
+    /// manager.
     pub manager_utilization: f64,
     /// Utilization of the A-DMA engines in the measured window, 0 to 1.
     pub dma_utilization: f64,
-    /// Mean number of instructions that an output dispatcher executed per operation; `None` if
-    /// there were no operations.
+    /// Mean number of instructions that an output dispatcher executed per operation, over the whole
+    /// run; `None` without operations.
     pub dispatcher_instructions: Option<f64>,
-    /// The statistics of each tenant, in the order of their numbers.
+    /// The statistics of each tenant, in ascending order of the tenants' IDs.
     pub tenants: Vec<TenantStats>,
-    /// Data movement: networks, caches, memory, address translation.
+    /// The statistics of data movement: networks, caches, memory, address translation.
     pub data: DataStats,
-    /// The time for which orchestration occupied hardware.
+    /// The time for which orchestration occupied hardware, over the whole run.
     pub orchestration: Orchestration,
-    /// The limiting resource if requests arrived faster than they ended; else `None`.
+    /// The resource that limits the server if requests arrived faster than they ended; else `None`.
     pub saturated: Option<Saturation>,
-    /// Length of the measured window, from the end of the warm-up to the last counted arrival.
+    /// Length of the measured window, which begins at the end of the warm-up and ends at the last
+    /// counted arrival.
     pub window: Time,
     /// Number of simulated events.
     pub events: u64,
     /// Sums over the whole run, for checks of conservation laws.
     pub totals: Totals,
-    /// The utilization of the server from its start to the last arrival, interval by interval;
-    /// empty unless [`crate::Watch::use_intervals`] asks for it.
+    /// The utilization of the server in successive intervals of time, from the start of the
+    /// simulation to the last arrival; empty if [`crate::Watch::use_intervals`] is below 2.
     pub used: Vec<Used>,
 }
 
 /// The utilization of a server's hardware in one interval of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Used {
-    /// The beginning of the interval.
+    /// The beginning of the interval, since the start of the simulation.
     pub from: Time,
-    /// The end of the interval.
+    /// The end of the interval, since the start of the simulation.
     pub until: Time,
-    /// Utilization of the cores in the interval, 0 to 1; 1 if they poll flags continuously.
+    /// Utilization of the cores in the interval, 0 to 1; 1 if cores poll flags continuously.
     pub cores: f64,
-    /// Utilization of the central hardware manager in the interval, 0 to 1.
+    /// Utilization of the central hardware manager in the interval, 0 to 1; 0 without a manager.
     pub manager: f64,
     /// Utilization of the A-DMA engines in the interval, 0 to 1.
     pub dma: f64,
@@ -474,21 +494,23 @@ pub struct Used {
 /// One operation of one request, as [`crate::simulate_logged`] lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operated {
-    /// When the operation ended or, if a core executed it, when the core accepted the trace.
+    /// When the operation ended or, if a core executed the operation, when the trace was given to
+    /// the core.
     pub at: Time,
-    /// Index of the service in the plan.
+    /// Index in the plan of the request's service.
     pub service: usize,
-    /// Number of the request within the service.
+    /// Sequence number of the request within its service, from 0. Requests that services send to
+    /// each other have a random ID with the highest bit set instead.
     pub request: u64,
-    /// Index of the phase of the service's path.
+    /// Index of the phase in the service's path.
     pub phase: usize,
     /// Index of the chain within the phase.
     pub chain: usize,
-    /// The trace, by the address of its first word.
+    /// The address of the first word of the operation's trace.
     pub trace: AtmAddress,
     /// The accelerator type of the operation, even if a core executed it.
     pub accel: Accel,
-    /// Size of the payload before and after the operation.
+    /// Sizes of the payload before and after the operation.
     pub sizes: [Bytes; 2],
     /// Whether a core executed the operation.
     pub on_core: bool,

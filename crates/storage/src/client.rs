@@ -1,4 +1,4 @@
-//! The client of a gateway: each call is a chain of traces.
+//! The client of a storage gateway: each call runs a chain of traces.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -19,37 +19,38 @@ use serde::Deserialize;
 use crate::connection::{ConnectError, Destination, GatewayConnection};
 use crate::traces::{self, StorageImage, StorageTraces, TracesError};
 
-/// The settings of a [`Storage`] client: the gateway, the trusted certificates, and limits.
+/// The settings of a [`Storage`] client: the gateway, the trusted certificates, limits and threads.
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// The address of the storage gateway, which forwards requests to Redis and PostgreSQL.
     pub address: SocketAddr,
     /// The name (DNS name or IP address) that the gateway's certificate must have.
     pub server_name: String,
-    /// The PEM file of the trusted certificates (authorities).
+    /// The path of the PEM file with the trusted certificates (authorities).
     pub roots: std::path::PathBuf,
-    /// The largest number of open connections, 1 to 4,096. A call waits if all are in use.
+    /// The largest number of open connections to the gateway, 1 to 4,096. A call waits while all
+    /// connections are in use.
     pub connections: usize,
-    /// The time limit of a call, from the wait for a connection to the last response. An earlier
-    /// deadline of the request being handled (`accelflow_serve::current_deadline`) takes
+    /// The time limit of a read or write, from the wait for a connection to the last response. An
+    /// earlier deadline of the request being handled (`accelflow_serve::current_deadline`) takes
     /// precedence.
     pub timeout: Duration,
-    /// The threads that do the work of accelerators. Worker threads schedule steps by the tenant,
-    /// priority and deadline of the request being handled.
+    /// The threads that do the work of the accelerators. Worker threads schedule steps by the
+    /// tenant, priority and deadline of the request being handled.
     pub execution: Execution,
 }
 
 /// The error of a [`Storage`] client that cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// A file without usable certificates, an invalid server name, or workers that could not be
-    /// started.
+    /// The file of trusted certificates is not usable, the server name is invalid, or workers could
+    /// not be started.
     #[error(transparent)]
     Trust(#[from] ServeError),
-    /// A number of connections out of its range.
+    /// The number of connections (the value) is out of its range.
     #[error("connections = {0}: must be from 1 to 4,096")]
     Connections(usize),
-    /// The traces could not be linked.
+    /// The traces of the client could not be linked.
     #[error(transparent)]
     Traces(#[from] TracesError),
 }
@@ -76,14 +77,15 @@ pub enum StorageError {
         /// The reason for the refusal.
         why: String,
     },
-    /// All connections were in use until the call's time limit; the number of connections.
+    /// All connections (their number is the value) were in use until the time limit of the read or
+    /// write.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
-    /// The tenant is at its limit of concurrent calls and storage accesses, and none of them ended
-    /// in time. Nothing was sent.
+    /// The tenant is at its limit of concurrent calls and storage accesses, and no call or access
+    /// ended in time. Nothing was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
-    /// The data do not exist or the store refused the request, and the ensemble has already
+    /// The data do not exist or the store refused the request, and the accelerators have already
     /// reported this to the service's caller (`accelflow_serve::Config::errors_to_caller`). The
     /// handler's result is discarded.
     #[error("{collection}/{key}: the error was already sent to the caller")]
@@ -96,7 +98,7 @@ pub enum StorageError {
     /// No connection to the gateway could be opened; nothing was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
-    /// A trace of the access failed. A write may or may not have been performed.
+    /// A trace of the read or write failed. A write may or may not have been performed.
     #[error(transparent)]
     Trace(#[from] Box<Failure>),
     /// The data in the response are invalid.
@@ -105,7 +107,7 @@ pub enum StorageError {
 }
 
 /// A client of the cache and the database behind a [`Gateway`](crate::Gateway). Clones share the
-/// connections.
+/// connections to the gateway.
 #[derive(Clone)]
 pub struct Storage {
     shared: Arc<Shared>,
@@ -146,7 +148,8 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// Creates a client of the gateway in `config`. Connections are opened when they are needed.
+    /// Creates a client of the gateway that `config` names. Connections are opened when they are
+    /// needed.
     ///
     /// # Errors
     /// [`SetupError`] for unusable certificates, an invalid server name, a number of connections
@@ -175,16 +178,19 @@ impl Storage {
         })
     }
 
-    /// Replaces the traces of future reads and writes; `None` restores the default traces. Those in
-    /// progress keep the old traces. Returns the number of replacements so far.
+    /// Replaces the traces of future reads and writes; `None` restores the default traces. Reads
+    /// and writes in progress keep the old traces. Returns the number of replacements so far, this
+    /// one included.
     ///
     /// # Errors
-    /// [`TracesError::Own`] for traces that do not fit. The client then keeps the old traces.
+    /// [`TracesError::Own`] for traces that are invalid or do not fit a read or write. The client
+    /// then keeps the old traces.
     pub fn set_traces(&self, traces: Option<StorageTraces>) -> Result<u64, TracesError> {
         self.shared.traces.replace(traces, traces::link)
     }
 
-    /// Like [`Storage::set_traces`], with the present contents of the trace file.
+    /// Reads the trace file of the client again, and replaces the traces like
+    /// [`Storage::set_traces`].
     ///
     /// # Errors
     /// [`TracesError::Own`], also if the client has no trace file.
@@ -193,8 +199,9 @@ impl Storage {
     }
 
     /// Reads the document or list under `key` of `collection`, through the cache, by the traces T4
-    /// and T5; after a miss by T6, and T7 to fill the cache. Returns the written data,
-    /// uncompressed.
+    /// and T5. After a miss in the cache, T6 and T7 also run: they receive the data from the
+    /// database and fill the cache. Returns the data uncompressed, in the form that
+    /// [`Kind`](crate::Kind) documents.
     ///
     /// # Errors
     /// [`StorageError`] if there is no such document or the access failed.
@@ -218,7 +225,7 @@ impl Storage {
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
-    /// Like [`Storage::write`], but compresses the document.
+    /// Writes a JSON document like [`Storage::write`], but compressed.
     ///
     /// # Errors
     /// The errors of [`Storage::write`].

@@ -1,4 +1,4 @@
-//! The collections of a gateway.
+//! The collections of a storage gateway.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Each key has a document, which a write replaces. A read of several keys, separated by
+    /// Each key has one document, which a write replaces. A read of several keys, separated by
     /// commas, returns the JSON array of their documents.
     Documents,
     /// Like `Documents`, but a write to a key that already has a document is refused.
     UniqueDocuments,
-    /// Each key has a list of JSON values without duplicates. A write adds its value to the lists
-    /// of all its keys, separated by commas; a read returns `{"items":[...]}`, newest first.
+    /// Each key has a list of JSON values without duplicates. A write adds a value to the lists of
+    /// one or more keys, separated by commas. A read returns the list of one key as
+    /// `{"items":[...]}`, newest first.
     Lists,
 }
 
@@ -25,13 +26,14 @@ pub enum Kind {
 pub struct Collection {
     /// The collection's name in requests: 1 to 64 letters, digits, `-` and `_`.
     pub name: String,
-    /// The kind of data under its keys.
+    /// The kind of data under the keys of the collection.
     pub kind: Kind,
-    /// The time for which the cache keeps data: 1 to 2,592,000 seconds (30 days). It also bounds
-    /// the time for which readers may see outdated data after a failed invalidation.
+    /// The time for which the cache keeps data, in seconds: 1 to 2,592,000 (30 days). If a write
+    /// cannot remove outdated data from the cache, readers may see those data for at most this
+    /// time.
     pub cache_ttl_s: u64,
-    /// Whether data are compressed on the way to and from the cache. Traces read this as the fact
-    /// `c_compressed`.
+    /// Whether data are compressed on the way to and from the cache. Traces test this setting as
+    /// the fact `c_compressed`.
     #[serde(default)]
     pub cache_compressed: bool,
     /// The largest number of items of a list that a read returns, the newest first: 1 to
@@ -47,10 +49,11 @@ fn default_items() -> usize {
 /// The largest value of [`Collection::max_items`].
 pub const MOST_ITEMS: usize = 10_000;
 
-/// The largest size of an item of a list, in bytes.
+/// The largest size of an item of a list ([`Kind::Lists`]), in bytes.
 pub const MAX_ITEM_BYTES: usize = 1_024;
 
-/// The largest number of keys of one request.
+/// The largest number of keys in one read of documents, or in one write to lists. Other requests
+/// have one key.
 pub const MAX_KEYS: usize = 1_024;
 
 /// The longest time that the cache keeps data: 30 days.
@@ -59,7 +62,7 @@ const MAX_TTL_S: u64 = 30 * 24 * 3_600;
 /// The error of invalid settings of collections, or of an invalid request to a collection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
-    /// A collection's name is invalid or used twice; the name.
+    /// The name of a collection (the value) is invalid or used twice.
     #[error("collection '{0}': a name must be unique, with 1 to 64 letters, digits, '-' and '_'")]
     Name(String),
     /// `cache_ttl_s`, the time to live in the cache, is out of its range.
@@ -67,33 +70,33 @@ pub enum CollectionError {
     Ttl {
         /// The name of the collection.
         name: String,
-        /// The time as given, in seconds.
+        /// The value of `cache_ttl_s` as it was given, in seconds.
         seconds: u64,
     },
-    /// `max_items` is out of its range.
+    /// `max_items`, the number of items that a read of a list returns, is out of its range.
     #[error("collection {name}: max_items = {items}: must be from 1 to {MOST_ITEMS}")]
     Items {
         /// The name of the collection.
         name: String,
-        /// The value as given.
+        /// The value of `max_items` as it was given.
         items: usize,
     },
     /// A request names a collection that the gateway does not have.
     #[error("collection = '{name}': must be one of {known}")]
     Unknown {
-        /// The name in the request.
+        /// The name of the collection in the request.
         name: String,
-        /// The names of all collections.
+        /// The names of all collections of the gateway.
         known: String,
     },
-    /// A request has too many keys, or none.
+    /// A request has too many keys, or an empty key.
     #[error("collection {name}: {keys} keys in one request: must be from 1 to {allowed}")]
     Keys {
         /// The name of the collection.
         name: String,
-        /// The number of keys.
+        /// The number of keys in the request that are not empty.
         keys: usize,
-        /// The largest number of keys.
+        /// The largest number of keys in a request of this kind.
         allowed: usize,
     },
 }
@@ -103,7 +106,7 @@ pub enum CollectionError {
 pub struct Collections(BTreeMap<String, Collection>);
 
 impl Collections {
-    /// Checks the settings of the collections in `list`, and orders them by name.
+    /// Checks the settings of the collections in `list`, and orders the collections by name.
     ///
     /// # Errors
     /// [`CollectionError::Name`], [`CollectionError::Ttl`] or [`CollectionError::Items`] for the
@@ -132,7 +135,7 @@ impl Collections {
         Ok(Collections(collections))
     }
 
-    /// Finds a collection by name.
+    /// Returns the collection called `name`.
     ///
     /// # Errors
     /// [`CollectionError::Unknown`] if no collection has the name.

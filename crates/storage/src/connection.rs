@@ -1,5 +1,5 @@
-//! One connection to a gateway: rustls performs the handshake, then Encr and Decr process the
-//! records.
+//! One connection to a storage gateway: rustls performs the TLS handshake, then Encr and Decr
+//! process the TLS records.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,13 +23,13 @@ pub(crate) struct Destination {
 /// The error of a connection to the gateway that cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The operating system's error, or no answer in time.
+    /// The operating system reports an error, or the gateway does not answer in time.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The TLS handshake failed.
     #[error("TLS: {0}")]
     Tls(#[from] rustls::Error),
-    /// The TLS keys are invalid; does not occur in practice.
+    /// The TLS keys are invalid, which does not occur in practice.
     #[error(transparent)]
     Keys(#[from] AccelError),
 }

@@ -1,11 +1,12 @@
-//! Storage over traces T4 to T8.
+//! Storage for handlers over the traces T4 to T8: a client, and a gateway to Redis and PostgreSQL.
 //!
-//! Handlers use [`Storage`]: a read is T4, T5 and, after a miss in the cache, T6 and T7; a write is
-//! T8 and T7. It connects to a [`Gateway`], which has Redis as the database cache and PostgreSQL as
-//! the database, and speaks the storage messages of `docs/message-conventions.md` over TLS 1.3.
+//! Handlers use the client [`Storage`]. A read runs T4, T5 and, after a miss in the cache, T6 and
+//! T7. A write runs T8 and T7. The client connects to a [`Gateway`], which has Redis as the
+//! database cache and PostgreSQL as the database. Both exchange the storage messages of
+//! `docs/message-conventions.md` over TLS 1.3.
 //!
-//! The two share only the code of the messages: the gateway's TLS is rustls throughout, while Encr
-//! and Decr protect the client's records.
+//! Client and gateway share only the code of the messages. The gateway's TLS is rustls throughout,
+//! while Encr and Decr process the client's TLS records.
 
 mod client;
 mod collections;

@@ -1,8 +1,8 @@
-//! Private Redis and PostgreSQL servers for tests and demonstrations, on loopback ports, with their
-//! files in temporary folders that are removed with them.
+//! Private Redis and PostgreSQL servers for tests and demonstrations, on loopback ports. Their
+//! files are in temporary folders, which are removed when the servers end.
 //!
-//! The clusters and services of the system are not touched. Daemons started by root run as
-//! `nobody`.
+//! Redis and PostgreSQL servers of the operating system are not touched. Servers started by root
+//! run as `nobody`.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// The error of a local Redis or PostgreSQL server that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// A program is not installed.
+    /// A program of Redis or PostgreSQL is not installed.
     #[error("the program {program} is not installed; scripts/install-storage installs it")]
     Missing {
         /// The name of the program.
@@ -31,10 +31,10 @@ pub enum LocalError {
     Failed {
         /// The name of the program.
         program: &'static str,
-        /// What has failed, with the end of the program's output.
+        /// What has failed, with the last lines of the program's output.
         why: String,
     },
-    /// Files or processes cannot be created.
+    /// A file or a process cannot be created.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -55,8 +55,8 @@ fn running() -> MutexGuard<'static, Vec<(Pid, PathBuf)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all local Redis and PostgreSQL servers of this process and removes their folders. For a
-/// process that a signal ends without dropping its values.
+/// Ends all local Redis and PostgreSQL servers of this process, and removes their folders. This is
+/// for a process that a signal ends without dropping [`Redis`] and [`Postgres`].
 pub fn end_all() {
     for (pid, folder) in running().drain(..) {
         let backends = children(pid.as_raw_nonzero().get().unsigned_abs());
@@ -99,8 +99,8 @@ impl Drop for Daemon {
     }
 }
 
-/// A private Redis server on a loopback port, for tests and demonstrations. Dropping it ends the
-/// server and removes its files.
+/// A private Redis server on a loopback port, for tests and demonstrations. Dropping the value ends
+/// the server and removes its files.
 #[derive(Debug)]
 pub struct Redis {
     daemon: Option<Daemon>,
@@ -110,8 +110,8 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts a private Redis server that holds at most `max_memory_mib` MiB and evicts the least
-    /// recently used keys.
+    /// Starts a private Redis server that uses at most `max_memory_mib` MiB of memory and then
+    /// evicts the least recently used keys.
     ///
     /// # Errors
     /// [`LocalError`] if Redis is not installed or does not start.
@@ -134,10 +134,10 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Starts the server again after [`Redis::kill`], without its former data.
+    /// Starts the Redis server again after [`Redis::kill`], without its former data.
     ///
     /// # Errors
-    /// [`LocalError`] if it does not start.
+    /// [`LocalError`] if the server does not start.
     pub fn resume(&mut self) -> Result<(), LocalError> {
         let mut command = Command::new(find(REDIS)?);
         command.arg(self.folder.path().join("redis.conf"));
@@ -146,26 +146,26 @@ impl Redis {
         Ok(())
     }
 
-    /// Kills the server without notice (`SIGKILL`).
+    /// Kills the Redis server without notice (`SIGKILL`).
     pub fn kill(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             daemon.end(Signal::KILL);
         }
     }
 
-    /// The URL at which clients connect to the server, with its password.
+    /// Returns the URL at which clients connect to the Redis server, with its password.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/", self.password, self.port)
     }
 
-    /// The id of the server's process, while it runs.
+    /// Returns the process ID of the Redis server; `None` after [`Redis::kill`].
     pub fn process(&self) -> Option<u32> {
         self.daemon.as_ref().map(|daemon| daemon.child.id())
     }
 }
 
-/// A private PostgreSQL server on a loopback port, for tests and demonstrations. Dropping it ends
-/// the server and removes its files.
+/// A private PostgreSQL server on a loopback port, for tests and demonstrations. Dropping the value
+/// ends the server and removes its files.
 #[derive(Debug)]
 pub struct Postgres {
     daemon: Option<Daemon>,
@@ -175,8 +175,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Creates a private PostgreSQL cluster and starts its server. Commits are written through to
-    /// the disk.
+    /// Creates a private PostgreSQL cluster and starts its server. The server writes commits to the
+    /// disk before it confirms them.
     ///
     /// # Errors
     /// [`LocalError`] if PostgreSQL is not installed or does not start.
@@ -210,10 +210,10 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Starts the server again after [`Postgres::kill`], with all committed data.
+    /// Starts the PostgreSQL server again after [`Postgres::kill`], with all committed data.
     ///
     /// # Errors
-    /// [`LocalError`] if it does not start.
+    /// [`LocalError`] if the server does not start.
     pub fn resume(&mut self) -> Result<(), LocalError> {
         let folder = self.folder.path();
         let mut command = Command::new(find(POSTGRES)?);
@@ -231,7 +231,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Kills the server without notice, in the middle of its work.
+    /// Kills all processes of the PostgreSQL server without notice (`SIGKILL`).
     pub fn kill(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             let backends = children(daemon.child.id());
@@ -244,13 +244,13 @@ impl Postgres {
         }
     }
 
-    /// Suspends the server's processes (`SIGSTOP`): connections are accepted, but nothing is
-    /// answered.
+    /// Suspends the processes of the PostgreSQL server (`SIGSTOP`): connections are accepted, but
+    /// nothing is answered.
     pub fn freeze(&self) {
         self.signal_all(Signal::STOP);
     }
 
-    /// Resumes the server's processes after [`Postgres::freeze`].
+    /// Resumes the processes of the PostgreSQL server after [`Postgres::freeze`].
     pub fn thaw(&self) {
         self.signal_all(Signal::CONT);
     }
@@ -264,7 +264,7 @@ impl Postgres {
         }
     }
 
-    /// The connection string for clients, in `key=value` form, with the password.
+    /// Returns the connection string for clients, in `key=value` form, with the password.
     pub fn url(&self) -> String {
         format!(
             "host=127.0.0.1 port={} user={USER} password={} dbname=postgres",
@@ -272,7 +272,8 @@ impl Postgres {
         )
     }
 
-    /// The id of the server's first process, while it runs.
+    /// Returns the process ID of the main process of the PostgreSQL server; `None` after
+    /// [`Postgres::kill`].
     pub fn process(&self) -> Option<u32> {
         self.daemon.as_ref().map(|daemon| daemon.child.id())
     }
@@ -314,7 +315,7 @@ fn find(name: &'static str) -> Result<PathBuf, LocalError> {
 /// Checks that Redis and PostgreSQL are installed on this machine.
 ///
 /// # Errors
-/// [`LocalError::Missing`] for the first program that is not.
+/// [`LocalError::Missing`] for the first program that is not installed.
 pub fn installed() -> Result<(), LocalError> {
     for program in [REDIS, POSTGRES, "initdb"] {
         find(program)?;

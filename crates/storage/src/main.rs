@@ -1,4 +1,5 @@
-//! `accelflow-storage-gateway`: storage messages over TLS to Redis and PostgreSQL.
+//! The command `accelflow-storage-gateway`: a gateway from storage messages over TLS to Redis and
+//! PostgreSQL.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

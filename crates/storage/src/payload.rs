@@ -1,4 +1,4 @@
-//! Conversions of data between messages and stores.
+//! Conversions of data between storage messages, the cache and the database.
 
 use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL, Dcmp};
 use accelflow_accel::storage::Stored;

@@ -1,5 +1,5 @@
-//! The traces of storage: the paper's T4 to T8, except that T6 and T7 report errors to the handler
-//! instead of the service's caller.
+//! The traces of a storage client: the paper's T4 to T8, except that T6 and T7 report errors to the
+//! handler instead of the service's caller.
 
 use accelflow_serve::{
     CustomBodies, Root, ServiceTraces, Task, TraceRefusal, TraceSetting, TraceSource, Wire,
@@ -18,18 +18,19 @@ const WRITE_COMPRESSED: &str = "T8+Cmp";
 /// The traces by which a [`Storage`](crate::Storage) client reads and writes.
 #[derive(Clone, Debug, Default)]
 pub struct StorageTraces {
-    /// The source of the traces, such as a file. They replace the default traces of the same names.
+    /// The source of the traces, such as a file. The traces replace the default traces of the same
+    /// names.
     pub source: TraceSource,
-    /// The name of the trace that begins a read. Traces that its tails name receive the responses.
-    /// Default: T4 of the paper.
+    /// The name of the trace that begins a read; `None` means T4 of the paper. The traces that
+    /// follow this trace receive the responses.
     pub read: Option<String>,
-    /// The name of the trace that begins a write. Default: T8 of the paper.
+    /// The name of the trace that begins a write; `None` means T8 of the paper.
     pub write: Option<String>,
-    /// The name of the trace that begins a write of a compressed document. Default: `write` if that
-    /// is given, otherwise `T8+Cmp`, which is T8 with compression.
+    /// The name of the trace that begins a write of a compressed document. `None` means the trace
+    /// `write` if that is given, otherwise `T8+Cmp`, which is T8 with compression.
     pub write_compressed: Option<String>,
     /// The name of the trace that notifies the handler of a missing document or a refused request.
-    /// Default: `storage_notified`, which consists of LdB.
+    /// `None` means `storage_notified`, which consists of LdB.
     pub notified: Option<String>,
 }
 
@@ -43,7 +44,7 @@ impl TraceSetting for StorageTraces {
     }
 }
 
-/// The linked traces of accesses to storage.
+/// The linked traces by which a client reads and writes.
 #[derive(Debug)]
 pub(crate) struct StorageImage {
     pub(crate) image: Image,
@@ -57,7 +58,7 @@ pub(crate) struct StorageImage {
     pub(crate) notified: String,
 }
 
-/// The error of traces of a storage client that cannot be linked. In practice only
+/// The error of the traces of a storage client that cannot be linked. In practice only
 /// [`TracesError::Own`] occurs.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
@@ -67,13 +68,13 @@ pub enum TracesError {
     /// The source text of a default trace is malformed.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// A default trace has a name that is taken.
+    /// A default trace has a name that another trace already has.
     #[error(transparent)]
     Register(#[from] RegisterError),
-    /// A default trace has a tail without a target.
+    /// A tail of a default trace names a trace that does not exist.
     #[error(transparent)]
     Link(#[from] LinkError),
-    /// Custom traces of the client do not fit their task.
+    /// The custom traces of the client are invalid, or do not fit a read or write.
     #[error(transparent)]
     Own(#[from] TraceRefusal),
 }

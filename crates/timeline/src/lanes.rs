@@ -1,11 +1,11 @@
-//! Rows for slices that overlap.
+//! Assignment of overlapping slices to rows of a timeline.
 
-/// Assigns slices (intervals of time) to numbered rows of a timeline, so that overlapping slices
+/// An assignment of slices (intervals of time) to rows of a timeline, such that overlapping slices
 /// get different rows.
 ///
-/// Use it in one of two ways. Take a row when a slice begins and free it when the slice ends
-/// ([`Lanes::take`], [`Lanes::free`]). Or place slices whose ends are known ([`Lanes::place`]), in
-/// the order of their beginnings or of their ends. Times may have any unit.
+/// There are two ways of use. Either take a row when a slice begins and free the row when the slice
+/// ends ([`Lanes::take`], [`Lanes::free`]). Or place slices whose ends are known
+/// ([`Lanes::place`]), in the order of their beginnings or of their ends. Times may have any unit.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
     /// By row, the end of its last slice; `u64::MAX` while a slice has it.
@@ -14,7 +14,7 @@ pub struct Lanes {
 
 impl Lanes {
     /// Assigns a slice from `from` to `until` to the first row that is free from `from` on. Returns
-    /// the number of the row, from 0.
+    /// the index of the row, counted from 0.
     pub fn place(&mut self, from: u64, until: u64) -> usize {
         let free = self.ends.iter().position(|&end| end <= from);
         let row = free.unwrap_or(self.ends.len());
@@ -25,13 +25,14 @@ impl Lanes {
         row
     }
 
-    /// Reserves the first row that is free from `from` on, until [`Lanes::free`] releases it.
-    /// Returns the number of the row, from 0.
+    /// Reserves the first row that is free from `from` on, until [`Lanes::free`] releases the row.
+    /// Returns the index of the row, counted from 0.
     pub fn take(&mut self, from: u64) -> usize {
         self.place(from, u64::MAX)
     }
 
-    /// Releases `row`, which [`Lanes::take`] reserved for a slice that now ends at `until`.
+    /// Releases the row with index `row`, which [`Lanes::take`] reserved for a slice that ends at
+    /// `until`.
     pub fn free(&mut self, row: usize, until: u64) {
         if let Some(end) = self.ends.get_mut(row) {
             *end = until;

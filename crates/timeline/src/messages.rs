@@ -1,5 +1,6 @@
-//! The messages of Perfetto that a timeline needs, with the numbers of its `.proto` files
-//! (`protos/perfetto/trace`, version 59.1). They are of proto2, so lists are not packed.
+//! The protocol-buffer messages of Perfetto that a timeline needs, with the field numbers of
+//! Perfetto's `.proto` files (`protos/perfetto/trace`, version 59.1). The files use proto2, so
+//! lists are not packed.
 
 /// A piece of a trace.
 #[derive(Clone, PartialEq, prost::Message)]

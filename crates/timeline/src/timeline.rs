@@ -1,4 +1,4 @@
-//! Writes a timeline, packet by packet.
+//! The writer of timelines, packet by packet.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use crate::messages::{
     ProcessDescriptor, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// Writes a timeline to `W` as a file for the Perfetto trace viewer.
+/// A writer of a timeline to the output `W`, in the file format of the Perfetto trace viewer.
 ///
-/// The identifiers of its tracks and flows are hashes that include the timeline's name. So files of
-/// timelines with different names may be concatenated, and the viewer shows both.
+/// The identifiers of tracks and flows are hashes that include the timeline's name. So the files of
+/// timelines with different names may be concatenated, and the viewer shows all of them.
 #[derive(Debug)]
 pub struct Timeline<W> {
     out: W,
@@ -28,23 +28,24 @@ pub struct Timeline<W> {
     buffer: Vec<u8>,
 }
 
-/// The identifier of a row of a [`Timeline`].
+/// The identifier of a row (track) of a [`Timeline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// What the viewer shows of a slice (an interval on a row) or of an instant.
+/// The content of a slice (an interval on a row) or of an instant, as the viewer shows it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'s> {
-    /// The text shown on the slice.
+    /// The text that the viewer shows on the slice.
     pub name: &'s str,
-    /// The category by which the viewer can find the slice.
+    /// The category by which users can search for the slice; empty for none.
     pub category: &'s str,
-    /// Numbers of the flows that pass through the slice ([`Timeline::flow`]). The viewer draws an
-    /// arrow to it from the previous slice of the same flow, and an arrow from it to the next one.
+    /// The identifiers of flows that pass through the slice ([`Timeline::flow`]). For each flow,
+    /// the viewer draws an arrow from the flow's previous slice to this slice, and one from this
+    /// slice to the flow's next slice.
     pub flows: &'s [u64],
-    /// Numbers of the flows that end at the slice ([`Timeline::flow`]).
+    /// The identifiers of flows that end at the slice ([`Timeline::flow`]).
     pub ends: &'s [u64],
-    /// Named values that the viewer lists with the slice.
+    /// Pairs of a name and a value that the viewer lists with the slice.
     pub arguments: &'s [(&'s str, Argument<'s>)],
 }
 
@@ -94,7 +95,8 @@ impl<W: Write> Timeline<W> {
         }
     }
 
-    /// Adds a top-level group of rows called `name`, which the viewer can fold.
+    /// Adds a top-level group of rows called `name`, which the viewer can collapse. Returns the
+    /// group's identifier.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -112,8 +114,8 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Adds a row called `name` below `parent`, after its other rows. The new row may have rows
-    /// below itself.
+    /// Adds a row called `name` to the group or row `parent`, after its other rows. Returns the new
+    /// row's identifier; the row may have rows below itself.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -121,8 +123,8 @@ impl<W: Write> Timeline<W> {
         self.below(parent, name, None)
     }
 
-    /// Adds a row below `parent` that plots numbers over time, in the unit `unit`
-    /// ([`Timeline::count`]).
+    /// Adds a row called `name` to the group or row `parent` that plots numbers over time, in the
+    /// unit `unit`; [`Timeline::count`] writes the numbers.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -153,9 +155,9 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Writes a slice on row `track` from `from_ns` to `until_ns`. The slices of a row must not
-    /// overlap and must be written in the order of time; a slice opened with [`Timeline::begin`]
-    /// may contain others.
+    /// Writes a slice on row `track` from `from_ns` to `until_ns`. Slices of a row must not overlap
+    /// and must be written in the order of time, but a slice opened with [`Timeline::begin`] may
+    /// contain other slices.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -169,7 +171,7 @@ impl<W: Write> Timeline<W> {
         self.end(track, until_ns)
     }
 
-    /// Begins a slice on row `track` at `at_ns`, which [`Timeline::end`] ends.
+    /// Begins a slice on row `track` at time `at_ns`; [`Timeline::end`] ends the slice.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -177,7 +179,7 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::SliceBegin, slice)
     }
 
-    /// Ends at `at_ns` the slice on row `track` that [`Timeline::begin`] began last.
+    /// Ends the slice on row `track` that [`Timeline::begin`] began last, at time `at_ns`.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -193,7 +195,8 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// Writes an instant on row `track`: an event at `at_ns` without a duration.
+    /// Writes an instant on row `track`: an event at time `at_ns` without a duration. `slice` is
+    /// its content.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -201,7 +204,8 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::Instant, slice)
     }
 
-    /// Writes that the row `track`, made by [`Timeline::counter`], shows `value` from `at_ns` on.
+    /// Writes the value that row `track`, made by [`Timeline::counter`], plots from time `at_ns`
+    /// on.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -218,13 +222,13 @@ impl<W: Write> Timeline<W> {
         })
     }
 
-    /// Returns the number of the flow called `key` in this timeline, for [`Slice::flows`] and
-    /// [`Slice::ends`]. A flow is drawn as arrows from slice to slice.
+    /// Returns the identifier of the flow called `key` in this timeline, for [`Slice::flows`] and
+    /// [`Slice::ends`]. The viewer draws a flow as arrows from slice to slice.
     pub fn flow(&self, key: &str) -> u64 {
         mixed(format!("{}\0flow\0{key}", self.name).as_bytes())
     }
 
-    /// Flushes the output and returns it.
+    /// Flushes the timeline's output and returns the output.
     ///
     /// # Errors
     /// An error of writing to the output.

@@ -21,7 +21,8 @@ impl Bytes {
         self.0
     }
 
-    /// Returns by how much this size exceeds `limit`; zero if it does not.
+    /// Returns the number of bytes by which this size exceeds `limit`; zero if it does not exceed
+    /// `limit`.
     pub const fn beyond(self, limit: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(limit.0))
     }
@@ -62,7 +63,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 pub struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// Creates a rate of `rate` bytes per second; `None` for zero.
+    /// Creates a data rate of `rate` bytes per second; `None` for zero.
     pub const fn from_bytes_per_s(rate: u64) -> Option<Bandwidth> {
         if rate == 0 {
             None
@@ -71,12 +72,12 @@ impl Bandwidth {
         }
     }
 
-    /// Returns the rate in bytes per second.
+    /// Returns the data rate in bytes per second.
     pub const fn as_bytes_per_s(self) -> u64 {
         self.0
     }
 
-    /// Returns the time to transfer `size` bytes at this rate, rounded up to a picosecond.
+    /// Returns the time to transfer `size` bytes at this data rate, rounded up to a picosecond.
     pub fn transfer(self, size: Bytes) -> Time {
         if let Some(product) = size.0.checked_mul(PS_PER_S) {
             return Time::from_ps(product.div_ceil(self.0));
@@ -86,8 +87,8 @@ impl Bandwidth {
     }
 }
 
-/// A [`Bandwidth`] together with its time per byte, computed once to make many transfer times
-/// cheap.
+/// A [`Bandwidth`] with its time per byte, which is computed once so that many transfer times can
+/// be calculated without a division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     rate: Bandwidth,
@@ -96,7 +97,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Creates the pace of `rate` and computes its time per byte.
+    /// Creates the pace of the data rate `rate`, and computes the time per byte.
     pub fn new(rate: Bandwidth) -> Pace {
         let byte_ps = match PS_PER_S % rate.0 {
             0 => PS_PER_S / rate.0,
@@ -105,8 +106,8 @@ impl Pace {
         Pace { rate, byte_ps }
     }
 
-    /// Returns the time to transfer `size` bytes: the same as [`Bandwidth::transfer`], usually
-    /// without a division.
+    /// Returns the time to transfer `size` bytes, which is the same as [`Bandwidth::transfer`].
+    /// Divides only if the time per byte is not a whole number of picoseconds.
     #[inline]
     pub fn transfer(self, size: Bytes) -> Time {
         match self.byte_ps {

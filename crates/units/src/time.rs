@@ -10,7 +10,7 @@ const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// An instant or a duration, as a whole number of picoseconds.
 ///
-/// One cycle of 2.4 GHz is represented to within 0.1 %; 64 bits cover 213 days.
+/// One clock cycle of 2.4 GHz is represented to within 0.1 %. The 64 bits cover 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -47,14 +47,14 @@ impl Time {
         Time(nearest(s * PS_PER_S as f64))
     }
 
-    /// Creates a time of `ps` picoseconds, rounded to the nearest whole one; zero if `ps` is
+    /// Creates a time of `ps` picoseconds, rounded to the nearest whole picosecond; zero if `ps` is
     /// negative or NaN.
     #[inline(always)]
     pub fn from_ps_f64(ps: f64) -> Time {
         Time(nearest(ps))
     }
 
-    /// Returns the time in whole picoseconds.
+    /// Returns the time in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
@@ -79,8 +79,8 @@ impl Time {
         Time(self.0.saturating_sub(earlier.0))
     }
 
-    /// Returns this duration times `factor`, which must not be negative, rounded to the nearest
-    /// picosecond.
+    /// Returns this duration times `factor`, rounded to the nearest picosecond; zero if `factor` is
+    /// negative or NaN.
     #[inline(always)]
     pub fn scale(self, factor: f64) -> Time {
         Time(nearest(float(self.0) * factor))
@@ -176,12 +176,13 @@ impl fmt::Display for Time {
     }
 }
 
-/// A number of clock cycles; it becomes a [`Time`] only with a [`Frequency`].
+/// A number of clock cycles. [`Cycles::at`] converts the number to a [`Time`] with a [`Frequency`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cycles(pub u64);
 
 impl Cycles {
-    /// Returns the duration of these cycles at the frequency `clock`, rounded up to a picosecond.
+    /// Returns the duration of this number of cycles at the frequency `clock`, rounded up to a
+    /// picosecond.
     pub fn at(self, clock: Frequency) -> Time {
         let ps = (u128::from(self.0) * u128::from(PS_PER_S)).div_ceil(u128::from(clock.0));
         Time(u64::try_from(ps).unwrap_or(u64::MAX))

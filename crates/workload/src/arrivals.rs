@@ -1,5 +1,5 @@
 //! Arrival processes: Poisson, bursty (a Markov-modulated Poisson process), Poisson at rates that
-//! change at given times, or a trace of times.
+//! change at given times, or arrivals at given times.
 //!
 //! The paper drives its services with the invocation rates of eight Alibaba services, 13.4 k
 //! requests per second on average, and with Poisson arrivals at other loads (AccelFlow section VI).
@@ -13,22 +13,24 @@ use thiserror::Error;
 /// The smallest mean rate of an arrival process, in requests per second: one request in 1,000 s.
 pub const MIN_RATE_RPS: f64 = 1e-3;
 
-/// The largest rate of an arrival process, in requests per second. Above it, the time between
-/// requests approaches the simulator's resolution of a picosecond.
+/// The largest rate of an arrival process, in requests per second. At higher rates, the time
+/// between requests approaches the simulator's resolution of a picosecond.
 pub const MAX_RATE_RPS: f64 = 1e9;
 
-/// The shortest mean time for which a bursty arrival process may keep its rate, 100 us. With
-/// [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`] it bounds the work to compute one arrival.
+/// The shortest allowed mean dwell time of a bursty arrival process (the time for which it keeps a
+/// rate): 100 us. Together with [`MIN_RATE_RPS`] and [`MIN_PROBABILITY`], this bounds the work to
+/// compute one arrival.
 pub const MIN_DWELL: Time = Time::from_us(100);
 
-/// The smallest share of time that a state (a rate) of a bursty arrival process may have.
+/// The smallest allowed probability of a state (a rate) of a bursty arrival process: its share of
+/// time.
 pub const MIN_PROBABILITY: f64 = 1e-4;
 
-/// The default mean time for which a rate lasts in [`Modulation::alibaba`] and
-/// [`Modulation::azure`]: 14.4 ms.
+/// The default dwell time of [`Modulation::alibaba`] and [`Modulation::azure`], the mean time for
+/// which an arrival rate lasts: 14.4 ms.
 ///
-/// Provenance: assumed. The data has rates per minute and does not show variation within a minute;
-/// 14.4 ms is the dwell time of [`Modulation::short_bursts`].
+/// Provenance: assumed. The data of Alibaba and Azure has rates per minute and does not show
+/// variation within a minute; 14.4 ms is the dwell time of [`Modulation::short_bursts`].
 pub const ASSUMED_DWELL: Time = Time::from_us(14_400);
 
 /// Rate over mean rate, and the number of minutes with it, of 711.
@@ -67,14 +69,14 @@ const AZURE_STATES: [(f64, f64); 8] = [
 /// The error of an invalid arrival process.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalsError {
-    /// The rate is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`]. Holds the rate in requests per
-    /// second.
+    /// A rate is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`]; rates of a [`RateTable`] before the
+    /// last may also be lower, down to 0. Holds the rate in requests per second.
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A bursty process has no states, or a table of rates has no rows.
     #[error("states or rates of the arrival process = 0: must be at least 1")]
     NoStates,
-    /// The rate of a state is negative or not finite.
+    /// The rate of a state of a bursty process is negative or not finite.
     #[error("state {state}: rate over mean rate = {value}: must be finite and not negative")]
     Multiplier {
         /// The index of the state, counted from 0.
@@ -82,24 +84,26 @@ pub enum ArrivalsError {
         /// The state's rate over the mean rate, as given.
         value: f64,
     },
-    /// The weight of a state is not finite, or too small a share of all weights.
+    /// The weight of a state of a bursty process is not finite, or its share of the sum of all
+    /// weights is less than [`MIN_PROBABILITY`].
     #[error(
         "state {state}: weight = {value}: must be finite and at least 0.0001 of the sum of all weights"
     )]
     Weight {
         /// The index of the state, counted from 0.
         state: usize,
-        /// The weight as given.
+        /// The weight of the state, as given.
         value: f64,
     },
-    /// The mean of the states' rates is not the mean rate. Holds the ratio of the two, which must
-    /// be 1.
+    /// The weighted mean of the states' rates over the mean rate is not 1. Holds this weighted
+    /// mean.
     #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
-    /// The mean time for which a rate lasts is shorter than [`MIN_DWELL`]. Holds the time.
+    /// The mean time for which a rate of a bursty process lasts is shorter than [`MIN_DWELL`].
+    /// Holds this time.
     #[error("dwell time = {} us: must be at least 100 us", .0.as_us_f64())]
     Dwell(Time),
-    /// A given time is before the one that precedes it.
+    /// A time in a list of arrivals or rates is earlier than the time before it in the list.
     #[error("time {index} = {} us: must be at least {} us, the time before it in the list",
         .at.as_us_f64(), .previous.as_us_f64())]
     Order {
@@ -107,7 +111,7 @@ pub enum ArrivalsError {
         index: usize,
         /// The time of this arrival or rate.
         at: Time,
-        /// The time before it in the list.
+        /// The previous time in the list.
         previous: Time,
     },
 }
@@ -116,9 +120,9 @@ pub enum ArrivalsError {
 /// the mean rate, with their probabilities.
 ///
 /// A rate lasts for an exponentially distributed time with the mean *dwell*. Then a new state is
-/// drawn by weight, independently of the last one, which may be drawn again. So the weights are the
-/// stationary probabilities, the autocorrelation of the rate is `exp(-lag / dwell)`, and a burst in
-/// a state of probability `p` lasts `dwell / (1 - p)` on average.
+/// drawn by probability, independently of the last state, which may be drawn again. So the states'
+/// probabilities are stationary, the autocorrelation of the rate is `exp(-lag / dwell)`, and a
+/// burst in a state of probability `p` lasts `dwell / (1 - p)` on average.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Modulation {
     states: Vec<State>,
@@ -134,11 +138,13 @@ struct State {
 }
 
 impl Modulation {
-    /// Creates the states of a bursty process from pairs of (rate over mean rate, weight), and
-    /// `dwell`, the mean time from one draw of a state to the next. Weights need not add up to 1.
+    /// Creates the states of a bursty process. `states` has a pair (rate over mean rate, weight)
+    /// for each state; weights need not add up to 1. `dwell` is the mean time from one draw of a
+    /// state to the next.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for a number out of its range, or multipliers whose mean is not 1.
+    /// [`ArrivalsError`] for no states, a number out of its range, or rates over the mean rate
+    /// whose weighted mean is not 1.
     pub fn new(states: &[(f64, f64)], dwell: Time) -> Result<Modulation, ArrivalsError> {
         if states.is_empty() {
             return Err(ArrivalsError::NoStates);
@@ -175,37 +181,38 @@ impl Modulation {
         Ok(modulation)
     }
 
-    /// Returns bursts with the distribution of one Alibaba service's rates over 711 minutes:
-    /// coefficient of variation 0.88, and 6.1 times the mean rate for 1 % of the time.
+    /// Returns the states of a bursty process with the distribution of one Alibaba service's rates
+    /// over 711 minutes: coefficient of variation 0.88, and 6.1 times the mean rate for 1 % of the
+    /// time.
     ///
     /// The distribution is derived from data; `dwell`, the mean time for which a rate lasts, is not
     /// in the data ([`ASSUMED_DWELL`]).
     ///
     /// # Errors
-    /// If `dwell` is shorter than [`MIN_DWELL`].
+    /// [`ArrivalsError::Dwell`] if `dwell` is shorter than [`MIN_DWELL`].
     pub fn alibaba(dwell: Time) -> Result<Modulation, ArrivalsError> {
         Modulation::new(&ALIBABA_STATES, dwell)
     }
 
-    /// Returns bursts with the distribution of the total invocations of 500 Azure functions over
-    /// the minutes of a day: coefficient of variation 0.49, and 4.1 times the mean rate for 1 % of
-    /// the time.
+    /// Returns the states of a bursty process with the distribution of the total invocations of 500
+    /// Azure functions in each minute of a day: coefficient of variation 0.49, and 4.1 times the
+    /// mean rate for 1 % of the time.
     ///
     /// The distribution is derived from data; `dwell`, the mean time for which a rate lasts, is not
     /// in the data ([`ASSUMED_DWELL`]).
     ///
     /// # Errors
-    /// If `dwell` is shorter than [`MIN_DWELL`].
+    /// [`ArrivalsError::Dwell`] if `dwell` is shorter than [`MIN_DWELL`].
     pub fn azure(dwell: Time) -> Result<Modulation, ArrivalsError> {
         Modulation::new(&AZURE_STATES, dwell)
     }
 
-    /// Returns short bursts: 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on
-    /// average, and 0.825 of the mean rate otherwise.
+    /// Returns the states of a bursty process with short bursts: 1.7 times the mean rate for 20 %
+    /// of the time, in bursts of 18 ms on average, and 0.825 of the mean rate otherwise.
     ///
-    /// Provenance: derived. The first three numbers are from a search over queueing parameters for
-    /// a set that explains the paper's reductions of mean and P99 latency when all eight services
-    /// share one server; they are not in the paper. The dwell time is 18 ms times the 80 % of draws
+    /// Provenance: derived. The numbers 1.7, 20 % and 18 ms are not in the paper. They are from a
+    /// search for queueing parameters that explain the paper's reductions of mean and P99 latency
+    /// when all eight services share one server. The dwell time is 18 ms times the 80 % of draws
     /// that end a burst.
     pub fn short_bursts() -> Modulation {
         Modulation::of(&[(1.7, 0.2), (0.825, 0.8)], Time::from_us(14_400))
@@ -229,37 +236,38 @@ impl Modulation {
         }
     }
 
-    /// Returns the states as pairs of (rate over mean rate, probability).
+    /// Returns the states of the bursty process as pairs of (rate over mean rate, probability).
     pub fn states(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.states
             .iter()
             .map(|state| (state.multiplier, state.probability))
     }
 
-    /// Returns the mean time from one draw of a state to the next.
+    /// Returns the dwell time: the mean time from one draw of a state to the next.
     pub fn dwell(&self) -> Time {
         self.dwell
     }
 
-    /// Returns the mean of rate over mean rate: 1, to a millionth.
+    /// Returns the weighted mean of the states' rates over the mean rate: 1, to a millionth.
     pub fn mean_multiplier(&self) -> f64 {
         self.states()
             .map(|(multiplier, probability)| multiplier * probability)
             .sum()
     }
 
-    /// Returns the standard deviation of the rate, divided by its mean.
+    /// Returns the coefficient of variation of the arrival rate: its standard deviation divided by
+    /// its mean.
     pub fn coefficient_of_variation(&self) -> f64 {
         let square = |(x, p): (f64, f64)| p * (x - 1.0) * (x - 1.0);
         self.states().map(square).sum::<f64>().sqrt()
     }
 
     /// Returns the index of dispersion of arrivals at a mean rate of `rate_rps` requests per
-    /// second: the variance of the number of arrivals in windows of length `window`, divided by its
-    /// mean. It is 1 for a Poisson process.
+    /// second: the variance of the number of arrivals in windows of length `window`, divided by the
+    /// mean of this number. A Poisson process would have 1.
     ///
-    /// It follows from the integral of the rate's autocorrelation: with `x = window / dwell`, `1 +
-    /// 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`.
+    /// The formula follows from the integral of the rate's autocorrelation: with
+    /// `x = window / dwell`, `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`.
     pub fn index_of_dispersion(&self, rate_rps: f64, window: Time) -> f64 {
         let x = window.as_s_f64() / self.dwell.as_s_f64();
         if x == 0.0 {
@@ -282,7 +290,8 @@ impl Modulation {
     }
 }
 
-/// An arrival rate that changes at given times. Before the first time, nothing arrives.
+/// A table of arrival rates that change at given times. Before the first of these times, nothing
+/// arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RateTable {
     /// The start of each rate, and the rate in requests per second. The last rate is above 0.
@@ -290,8 +299,8 @@ pub struct RateTable {
 }
 
 impl RateTable {
-    /// Creates a table from pairs of (start time, rate in requests per second). Each rate lasts
-    /// until the next starts, and the last one to the end.
+    /// Creates a table of arrival rates from pairs of (start time, rate in requests per second).
+    /// Each rate lasts until the next start time, and the last rate forever.
     ///
     /// # Errors
     /// [`ArrivalsError::Rate`] for a rate outside 0 to [`MAX_RATE_RPS`], or a last rate below
@@ -352,19 +361,20 @@ pub enum ArrivalProcess {
     },
     /// Poisson arrivals at a rate that varies at random (a Markov-modulated Poisson process).
     Bursty {
-        /// The mean rate over a long time, in requests per second.
+        /// The long-term mean rate, in requests per second.
         rate_rps: f64,
-        /// The variation of the rate about that mean.
+        /// The states between which the rate changes, relative to the mean rate.
         modulation: Modulation,
     },
-    /// Arrivals at these times, in ascending order.
+    /// Arrivals at given times. Holds the times, in ascending order.
     Trace(Vec<Time>),
     /// Poisson arrivals at a rate that changes at given times.
     Rates(RateTable),
 }
 
 impl ArrivalProcess {
-    /// Returns the same process with all rates multiplied by `factor`. Given times are not changed.
+    /// Returns this arrival process with all rates multiplied by `factor`. Arrivals at given times
+    /// ([`ArrivalProcess::Trace`]) are not changed.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> ArrivalProcess {
         match self {
@@ -386,8 +396,9 @@ impl ArrivalProcess {
 
 /// An iterator of the times at which requests arrive, in ascending order.
 ///
-/// It ends after the last of given times; the other processes continue to the end of representable
-/// time. The times depend only on the process and the stream of random numbers.
+/// With [`ArrivalProcess::Trace`] the iterator ends after the last given time; the other processes
+/// continue to the end of representable time. The times depend only on the process and the stream
+/// of random numbers.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     source: Source,
@@ -411,11 +422,12 @@ enum Source {
 }
 
 impl Arrivals {
-    /// Creates the arrivals of `process` from time zero on, with random numbers from `stream`.
+    /// Creates an iterator of the arrival times of `process`, from time zero on, with random
+    /// numbers from `stream`.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for a rate outside [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`], or a trace that
-    /// is not in order.
+    /// [`ArrivalsError`] for a rate outside [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`], or given times
+    /// that are not in ascending order.
     pub fn new(process: ArrivalProcess, mut stream: Stream) -> Result<Arrivals, ArrivalsError> {
         let source = match process {
             ArrivalProcess::Poisson { rate_rps } => Source::Poisson {
@@ -443,10 +455,10 @@ impl Arrivals {
         })
     }
 
-    /// Creates arrivals at the given times, without random numbers.
+    /// Creates an iterator of arrivals at the given `times`, without random numbers.
     ///
     /// # Errors
-    /// [`ArrivalsError`] if a time is before the previous one.
+    /// [`ArrivalsError::Order`] if a time is earlier than the previous one.
     pub fn from_trace(times: Vec<Time>) -> Result<Arrivals, ArrivalsError> {
         Arrivals::new(ArrivalProcess::Trace(times), Stream::new(0, 0))
     }

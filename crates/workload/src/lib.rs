@@ -1,6 +1,6 @@
-//! The workload of the server: services as paths of traces ([`services`]), suites of them with
-//! their rates ([`suites`]), arrival processes ([`arrivals`]), costs of operations on a core
-//! ([`profile`]) and sizes of messages ([`sizes`]).
+//! Workloads of a server: services as paths of traces ([`services`]), suites of services
+//! ([`suites`]), workload files ([`file`](mod@file)), arrival processes ([`arrivals`]), costs of
+//! operations on a core ([`profile`]) and sizes of messages ([`sizes`]).
 //!
 //! This crate describes workloads only; the simulator and the runtime execute them.
 

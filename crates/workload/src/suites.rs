@@ -1,4 +1,4 @@
-//! The suites of services that come with this crate: workloads whose files are in `suites/`.
+//! The suites of services that come with this crate: workloads with files in the folder `suites/`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,11 +27,11 @@ pub enum Suite {
     USuite,
 }
 
-/// The error of a suite whose workload file is invalid. Does not occur with the suites of this
+/// The error of a suite whose workload file is invalid. This does not occur with the suites of this
 /// crate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuiteError {
-    /// The suite's workload file cannot be read.
+    /// The suite's workload file cannot be parsed or used.
     #[error(transparent)]
     File(#[from] FileError),
     /// A service in the suite's workload file has an invalid path.
@@ -106,34 +106,34 @@ impl Suite {
         WORKLOADS[self as usize].as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the services of the suite with their paths. Names of services are unique across all
-    /// suites.
+    /// Returns the services of the suite with their paths, in the order of the suite's file. Names
+    /// of services are unique across all suites.
     ///
     /// # Errors
-    /// None in practice, as for [`Suite::workload`].
+    /// None in practice: the file is part of the crate, and tested.
     pub fn services(self) -> Result<Vec<Service>, SuiteError> {
         Ok(self.workload()?.paths()?)
     }
 
-    /// Returns the time of the application logic of one invocation of `service`, if the suite's
-    /// file states it. If `None`, it comes from the cost profile.
+    /// Returns the total time of application logic of one invocation of `service`; `None` if the
+    /// suite's file does not state it, so that it comes from the cost profile.
     pub fn app_time(self, service: &str) -> Option<Time> {
         let app_us = self.workload().ok()?.service(service)?.app_us?;
         Some(Time::from_ns_f64(app_us * 1e3))
     }
 
-    /// Returns the share of this suite's sequences of accelerators that have a conditional, as the
-    /// AccelFlow paper reports it (section III, Q2), from 0 to 1. `None` if it reports none.
+    /// Returns the share of this suite's sequences of accelerators that have a branch, from 0 to 1,
+    /// as the AccelFlow paper reports it (section III, Q2); `None` if the paper reports no share.
     pub fn printed_branching_share(self) -> Option<f64> {
         let printed = self.workload().ok()?.printed.as_ref()?;
         Some(printed.branching_share)
     }
 
-    /// Returns the arrival rate of `service` relative to the mean over the suite's services.
-    /// `shares` is the name of a set of rates in the suite's file.
+    /// Returns the arrival rate of `service` divided by the mean rate of the suite's services.
+    /// `shares` is the name of a set of rates, as [`Workload::rate_names`] lists them.
     ///
     /// # Errors
-    /// [`Refusal`] if the suite does not have the service or the set of shares.
+    /// [`Refusal`] if the suite does not have the service or the set of rates.
     pub fn rate_share(self, service: &str, shares: &str) -> Result<f64, Refusal> {
         let workload = self.workload().ok();
         let found = workload.and_then(|workload| {

@@ -13,15 +13,16 @@ use crate::error::AccelError;
 use crate::job::{Job, Packed};
 use crate::limits::Limits;
 
-/// The default Zstandard level: 1, the fastest of the positive levels. An assumption: messages of
-/// a few KB are compressed once and read once, so speed matters more than the last percent.
+/// The default Zstandard level: 1, the fastest of the positive levels. An assumption: messages of a
+/// few KB are compressed once and read once, so speed matters more than the last percent of
+/// compression.
 pub const DEFAULT_LEVEL: i32 = 1;
 
-/// The gzip level: the fastest, for the same reason.
+/// The gzip level: the fastest, for the same reason as [`DEFAULT_LEVEL`].
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator. Compresses the payload with the codec of a gRPC call if there is
-/// one, otherwise with its own codec, and sets `job.packed`.
+/// The compression accelerator. Compresses the payload of a job and sets `job.packed`. Uses the
+/// codec of the job's gRPC call if there is one, otherwise the codec given to [`Cmp::new`].
 pub struct Cmp {
     codec: Codec,
     level: i32,
@@ -32,8 +33,8 @@ pub struct Cmp {
 }
 
 impl Cmp {
-    /// Creates the compression accelerator, with its own `codec` and limits on messages. `level`
-    /// applies only to Zstandard.
+    /// Creates the compression accelerator, with its default `codec` and limits on messages.
+    /// `level` applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.
@@ -56,7 +57,7 @@ impl Cmp {
         })
     }
 
-    /// Compresses `data`.
+    /// Compresses `data` with the codec given to [`Cmp::new`].
     ///
     /// # Errors
     /// `too_large` for `data` beyond [`Limits::max_message_bytes`]; `corrupt_data` for an error of

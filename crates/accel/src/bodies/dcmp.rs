@@ -17,12 +17,12 @@ const MAX_WINDOW_LOG: u32 = 24;
 /// The step size of inflation for frames that do not state their content size.
 const STEP: usize = 128 * 1024;
 
-/// The decompression accelerator. Decompresses the payload (format `str`) with the codec in
-/// `job.packed`, sets the format named there, and clears `job.packed`.
+/// The decompression accelerator. Decompresses the payload of a job (format `str`) with the codec
+/// in `job.packed`. Sets the payload's format to the one in `job.packed`, and clears `job.packed`.
 ///
-/// If the payload is still a JSON envelope, first extracts its data. T5, T6, T10 and T12 need this:
-/// of the paper's traces that decompress, only T1 has a transformation before Dcmp (Table II,
-/// Listing 1).
+/// If the payload is still a JSON envelope, first extracts the envelope's data. T5, T6, T10 and T12
+/// need this: of the paper's traces that decompress, only T1 has a transformation before Dcmp
+/// (Table II, Listing 1).
 pub struct Dcmp {
     /// The decompression context. `None` until it is needed, and after [`Accelerator::forget`].
     zstd: Option<DCtx<'static>>,
@@ -49,10 +49,11 @@ impl Dcmp {
         })
     }
 
-    /// Decompresses `data`, which must be exactly one frame or block.
+    /// Decompresses `data`, which must be exactly one Zstandard frame, Snappy block or gzip member.
     ///
     /// # Errors
-    /// `truncated`, `trailing_bytes`, `corrupt_data`, `zip_bomb`, `too_large`.
+    /// `truncated`, `trailing_bytes`, `corrupt_data`, `zip_bomb`, `too_large`; `bad_frame` for a
+    /// Zstandard frame with a wrong magic number.
     pub fn decompress(&mut self, codec: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         self.limits
             .check_size("bytes of the data to decompress", data.len())?;

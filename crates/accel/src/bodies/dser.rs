@@ -1,5 +1,5 @@
 //! Dser: converts a message's wire form into application data, and extracts the facts that branches
-//! read.
+//! of traces test.
 
 use std::sync::Arc;
 
@@ -23,8 +23,9 @@ use crate::protocols::thrift::{
 use crate::record::Record;
 use crate::role::Role;
 
-/// The deserialization accelerator. Reads the message that `job.call` describes. RPC or the caller
-/// sets `job.call`. Sets facts, the values that branches of the trace test.
+/// The deserialization accelerator. Converts the message that `job.call` describes into application
+/// data, and sets facts: the values that branches of the trace test. RPC or the caller sets
+/// `job.call`.
 ///
 /// - Thrift: converts one struct to JSON. The arguments of functions that take records become a
 ///   [`Record`] instead, unless they are compressed. The facts are the struct's integers, enums and
@@ -33,7 +34,9 @@ use crate::role::Role;
 /// - gRPC: converts one message to JSON. The request of a method that takes records becomes a
 ///   [`Record`] instead, if its type has no special JSON form. The facts are the message's
 ///   integers, enums and bools, `compressed` and `exception`.
-/// - Storage: converts a response (or, for a store, a request) to JSON. The facts are its numbers.
+/// - Storage: converts a response (or, for a store, a request) to JSON. The facts are the message's
+///   integers, and `hit`, `found`, `compressed`, `c_compressed` and `exception`, which are 0 if
+///   absent.
 /// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
 ///   `method` of a request.
 #[derive(Debug)]
@@ -45,7 +48,8 @@ pub struct Dser {
 }
 
 impl Dser {
-    /// Creates the deserialization accelerator for the functions of `schema`.
+    /// Creates the deserialization accelerator for the functions of the Thrift interface `schema`,
+    /// and for gRPC, storage and HTTP messages.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Dser {
         Dser {
             schema,
@@ -66,7 +70,7 @@ impl Dser {
     }
 
     /// Sets whether Thrift records come with the byte offsets of their containers and structs, so
-    /// that an application can skip those that it does not read.
+    /// that an application can skip the containers and structs that it does not read.
     #[must_use]
     pub fn with_split_schema(self, split_schema: bool) -> Dser {
         Dser {

@@ -12,12 +12,17 @@ use crate::limits::Limits;
 use crate::protocols::grpc;
 use crate::protocols::thrift::{Schema, read_message};
 
-/// The RPC accelerator. For Thrift, `job.direction` states whether the message is received or sent.
-/// For gRPC, the call states it.
+/// The RPC accelerator: removes the header of a received message, or adds the header of a message
+/// to send. For gRPC, `job.call` states whether the message is received or sent; otherwise
+/// `job.direction` does.
 ///
-/// For a received Thrift message it strips frame and header, finds the method and describes the
-/// message in `job.call`. It sets the numbers `message_type` and `seqid` and the texts `service`
-/// and `method` as facts. For a sent message it writes frame and header from `job.call`.
+/// - Received Thrift message: strips frame and header, finds the method and describes the message
+///   in `job.call`. Sets the numbers `message_type` and `seqid` and the texts `service` and
+///   `method` as facts.
+/// - Thrift message to send: writes frame and header from `job.call`.
+/// - Received gRPC message: strips the prefix, finds the method and sets `job.packed`. Sets the
+///   numbers `compressed` and `exception` (0) and the texts `service` and `method` as facts.
+/// - gRPC message to send: writes the prefix.
 #[derive(Debug)]
 pub struct Rpc {
     schema: Arc<Schema>,
@@ -25,7 +30,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    /// Creates the RPC accelerator, which finds the methods of messages in `schema`.
+    /// Creates the RPC accelerator, which finds the methods of Thrift messages in `schema`.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Rpc {
         Rpc { schema, limits }
     }

@@ -16,16 +16,16 @@ use crate::protocols::storage::{self, StorageCall};
 use crate::protocols::thrift::{Schema, ThriftCall, encode_struct, write_envelope};
 use crate::record::Record;
 
-/// The serialization accelerator. Reads `job.call`, `job.packed`, `job.envelope`; sets
-/// `job.direction` to `Send`.
+/// The serialization accelerator. Converts a job's application data into the message that
+/// `job.call` describes, and sets `job.direction` to `Send`.
 ///
 /// - Thrift: converts the JSON of the arguments or the result into one struct, and a compressed
 ///   payload into the compression envelope. A record that is already the message's body is left
 ///   unchanged.
 /// - gRPC: converts the JSON of the request or the response into one message. A record of that
 ///   message is left unchanged.
-/// - Storage: writes a request. After a response, it writes the request that follows from it
-///   ([`crate::storage`]).
+/// - Storage: writes a request. If `job.call` is a response, writes the request that follows from
+///   the response ([`crate::storage`]).
 /// - HTTP: writes head and body.
 #[derive(Debug)]
 pub struct Ser {
@@ -34,7 +34,8 @@ pub struct Ser {
 }
 
 impl Ser {
-    /// Creates the serialization accelerator for the functions of `schema`.
+    /// Creates the serialization accelerator for the functions of the Thrift interface `schema`,
+    /// and for gRPC, storage and HTTP messages.
     pub fn new(schema: Arc<Schema>, limits: Limits) -> Ser {
         Ser { schema, limits }
     }

@@ -1,9 +1,10 @@
-//! Realistic messages of SocialNetwork's eight services and of the calls they make.
+//! Realistic messages of SocialNetwork's eight services and of the calls that the services make.
 //!
 //! Contents follow DeathStarBench's load generator (commit 6ecb0970, wrk2/*.lua) and initial data:
 //! 962 users (the socfb-Reed98 graph), posts of 256 random letters with 1 to 6 mentions, 1 to 6
-//! links and 1 to 5 media. A message depends only on (seed, index). The request of a method, its
-//! response and the messages of nested calls have consistent contents for the same pair.
+//! links and 1 to 5 media. A message depends only on its method, the seed and the index of the
+//! request. The request of a method, its response and the messages of nested calls have consistent
+//! contents for the same seed and index.
 
 mod post;
 mod random;
@@ -19,17 +20,18 @@ use random::Draw;
 
 pub use sizes::{MESSAGE_SIZES, MessageSize};
 
-/// One of the eight services of SocialNetwork (AccelFlow, section VI), with the messages that it
-/// exchanges.
+/// One of the eight services of SocialNetwork (AccelFlow, section VI), and the methods and
+/// documents of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceMessages {
     /// The service's name in the paper.
     pub name: &'static str,
     /// The method of the service that clients call.
     pub method: &'static str,
-    /// The methods of other services that it calls.
+    /// The methods that the service calls, of other services of SocialNetwork.
     pub nested: &'static [&'static str],
-    /// The collection that it reads or writes in cache and database, if any.
+    /// The collection that the service reads or writes in the cache and the database; `None` if
+    /// there is none.
     pub collection: Option<&'static str>,
 }
 
@@ -93,7 +95,7 @@ pub const SERVICES: [ServiceMessages; 8] = [
     },
 ];
 
-/// The methods of SocialNetwork for which [`request`] and [`response`] make messages.
+/// The names of the methods of SocialNetwork for which [`request`] and [`response`] make messages.
 pub const METHODS: [&str; 17] = [
     "ComposePost",
     "ComposeText",
@@ -137,8 +139,8 @@ fn compose(seed: u64, index: u64) -> Compose {
 }
 
 /// Returns the arguments of a realistic request to SocialNetwork's `method`, as a JSON object with
-/// fields in the order of the interface. The contents follow from `seed` and `index`, the number of
-/// the request.
+/// fields in the order of the interface. The contents depend only on `seed` and `index`, the index
+/// of the request.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].
@@ -217,8 +219,8 @@ fn user_request(
 }
 
 /// Returns a realistic successful result of SocialNetwork's `method`, as a JSON object: the
-/// response to the [`request`] with the same `seed` and `index`. It is `{}` for a method that
-/// returns nothing.
+/// response to the [`request`] with the same `seed` and `index`. The object is `{}` for a method
+/// that returns nothing.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].
@@ -249,7 +251,8 @@ pub fn response(method: &str, seed: u64, index: u64) -> Result<Value, AccelError
     Ok(json!({ "success": success }))
 }
 
-/// Returns SocialNetwork's declared exception, a `ServiceException`, as the JSON of a result.
+/// Returns the JSON of a result that is SocialNetwork's declared exception, a `ServiceException`
+/// with this code and message.
 pub fn service_exception(code: i32, message: &str) -> Value {
     json!({"se": {"errorCode": code, "message": message}})
 }

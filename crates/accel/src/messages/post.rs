@@ -1,4 +1,4 @@
-//! One composed post: the source of the messages that compose, store and read it.
+//! One post of SocialNetwork: the source of the messages that compose, store and read the post.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Deterministic draws for one message.
+//! Deterministic random numbers for the contents of one message.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014). Each (seed, index, purpose) starts its own stream, so
 /// that a message does not depend on earlier draws.

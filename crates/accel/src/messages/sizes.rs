@@ -8,7 +8,7 @@ use crate::role::Role;
 pub struct MessageSize {
     /// The method whose messages were measured.
     pub method: &'static str,
-    /// Whether these are requests or responses.
+    /// Whether the measured messages are requests or responses.
     pub role: Role,
     /// The smallest size in the sample, in bytes.
     pub min_bytes: usize,
@@ -35,10 +35,10 @@ const fn size(
     }
 }
 
-/// Sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's load
-/// generator scripts (commit 6ecb0970, wrk2). Their `carrier`, the map of tracing headers, has one
-/// `uber-trace-id`. They were serialized with thriftpy2's binary protocol in framed transport.
-/// Messages outside the range of the sample are possible.
+/// The sizes of SocialNetwork's messages, from samples with the field values of DeathStarBench's
+/// load generator scripts (commit 6ecb0970, wrk2). The `carrier` of each message, the map of
+/// tracing headers, has one `uber-trace-id`. The messages were serialized with thriftpy2's binary
+/// protocol in framed transport. Messages can be smaller or larger than those in the samples.
 pub const MESSAGE_SIZES: [MessageSize; 25] = [
     size("ComposePost", Role::Request, [537, 782, 1_013, 1_028]),
     size("ComposePost", Role::Response, [28, 28, 28, 28]),

@@ -1,24 +1,24 @@
-//! The AccTable: accelerators by name, and the routes through them.
+//! The AccTable: the platform's accelerators by name, and the routes that lead through them.
 
 use super::request::AdmissionRequest;
 use super::route::RouteEntry;
 use crate::{Platform, PlatformError};
 
-/// A row of ARCUS's AccTable: the name of an accelerator, and the numbers of its instances.
+/// A row of ARCUS's AccTable: an accelerator's name, and the indices of all its instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccEntry {
     /// The accelerator's name in admission requests.
     pub name: String,
-    /// The platform's accelerators of this name, as indices of `Platform::accelerators`; empty for
-    /// the storage.
+    /// The platform's accelerators of this name, as indices of [`Platform::accelerators`]; empty
+    /// for the storage.
     pub instances: Vec<usize>,
 }
 
-/// The accelerator name for a flow that uses only the SSDs, and no accelerator.
+/// The name that a flow gives instead of an accelerator's name if it uses only the storage (the SSDs).
 pub const STORAGE: &str = "storage";
 
-/// The entries for every accelerator of the platform by name. Accelerators of the same name are
-/// instances of one entry. The platform's storage is in the table as [`STORAGE`].
+/// The AccTable of a platform: one entry for each accelerator name, whose instances are all
+/// accelerators of this name, and [`STORAGE`] if the platform has storage.
 pub(super) fn entries(platform: &Platform) -> Vec<AccEntry> {
     let mut found: Vec<AccEntry> = Vec::new();
     for (number, part) in platform.accelerators.iter().enumerate() {
@@ -39,7 +39,8 @@ pub(super) fn entries(platform: &Platform) -> Vec<AccEntry> {
     found
 }
 
-/// All routes that a request allows: paths, accelerators and their instances, DMA engines.
+/// All routes that a request allows, for each of its paths, accelerators, their instances and the
+/// DMA engines.
 pub(super) fn routes(
     table: &[AccEntry],
     engines: usize,
@@ -75,7 +76,7 @@ pub(super) fn routes(
     Ok(routes)
 }
 
-/// The instances of one name, each as the beginning of a route.
+/// The instances of the accelerator `name`, each as the beginning of a route.
 fn instances(
     table: &[AccEntry],
     request: &AdmissionRequest,

@@ -1,43 +1,47 @@
-//! Combinations of flows that may run together, and whether all their SLOs fit.
+//! Combinations of flows that may run together, and whether the platform can give all of them their
+//! SLOs.
 
 use super::profile::{ProfileTable, Tag};
 use super::route::Traffic;
 use crate::PlatformError;
 
-/// A flow on one of its possible routes, to be combined with other flows.
+/// A flow on one of its possible routes, for combinations with other flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// The flow's number. A combination has at most one candidate of each flow.
+    /// The flow's identifier, chosen by the caller. A combination has at most one candidate of each
+    /// flow.
     pub flow: usize,
-    /// What the flow sends at its SLO: one entry for each size of message or segment.
+    /// The traffic that the flow sends at its SLO: one element for each size of message or segment.
     pub traffic: Vec<Traffic>,
-    /// The largest load at which the flow's service class is admitted, as a share of the capacity.
+    /// The largest load of the platform at which the flow is admitted, as a share of the platform's
+    /// capacity: 1 is the full capacity.
     pub share: f64,
 }
 
 /// Several flows, each on one of its routes, that share the platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
-    /// The combined candidates, as indices of the list given to [`combinations`].
+    /// The candidates in this combination, as indices of the list given to [`combinations`].
     pub members: Vec<usize>,
-    /// What all flows of the combination send together at their SLOs.
+    /// The traffic that all flows of the combination send together at their SLOs.
     pub traffic: Vec<Traffic>,
-    /// The sum of its flows' SLOs, in gigabits per second.
+    /// The sum of the SLOs of the combination's flows, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The total rate that the platform delivers when its flows send in the proportions of their
-    /// SLOs, in gigabits per second.
+    /// The total rate that the platform delivers if the combination's flows send in the proportions
+    /// of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The combination's tag: SLO-Friendly if all its flows get their SLOs.
+    /// The combination's tag: [`Tag::SloFriendly`] if all its flows get their SLOs.
     pub tag: Tag,
 }
 
-/// The largest number of combinations, including the empty one.
+/// The largest number of combinations that are tagged, plus one for the empty combination.
 const MOST_COMBINATIONS: usize = 2_000;
 
-/// Tags every combination of up to `most` of the candidates, those of one flow excluded.
+/// Returns every combination of 1 to `most` candidates, each with its capacity and tag. Two
+/// candidates of the same flow are never combined.
 ///
 /// # Errors
-/// [`PlatformError::OutOfRange`] for more than 2,000 combinations, and the errors of
+/// [`PlatformError::OutOfRange`] for 2,000 or more combinations, and the errors of
 /// [`crate::Platform::check`].
 pub fn combinations(
     profiles: &mut ProfileTable,

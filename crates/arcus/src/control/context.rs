@@ -1,5 +1,5 @@
-//! Contexts: the mixes of flows that share a platform, by route, size and share of the traffic.
-//! Capacities are profiled by context.
+//! Contexts: mixes of flows that share a platform, each flow with its route, message size and share
+//! of the traffic. The platform's capacity is profiled for each context.
 
 use accelflow_units::Bytes;
 
@@ -7,27 +7,27 @@ use super::route::{RouteEntry, Traffic};
 use super::thresholds::LEAST_PERMILLE;
 use crate::{Arrivals, Flow, Path};
 
-/// One flow of a [`Context`]: its route, its size and its share of the traffic.
+/// One flow of a [`Context`]: its route, its message size and its share of the traffic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pattern {
     /// The route of the flow's messages.
     pub route: RouteEntry,
-    /// The size of each message or, if messages are cut, of each segment.
+    /// The size of each message or, if the flow's messages are cut into segments, of each segment.
     pub size: Bytes,
-    /// The flow's share of all bytes that the context's flows send, in thousandths. At least 10,
-    /// since smaller shares take long to simulate and have little effect.
+    /// The flow's share of all bytes that the context's flows send, in thousandths.
+    /// [`Context::new`] raises shares to at least 10, since smaller shares take long to simulate
+    /// and have little effect.
     pub permille: u32,
 }
 
-/// A mix of flows that share the platform (section 4.3). The capacity of the platform depends on
-/// it.
+/// A mix of flows that share the platform (section 4.3), on which the platform's capacity depends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Context {
     patterns: Vec<Pattern>,
 }
 
 impl Context {
-    /// Creates the context of `flows`, with shares in proportion to their rates.
+    /// Creates the context of `flows`, with shares in proportion to the flows' rates.
     pub fn new(flows: &[Traffic]) -> Context {
         let total: f64 = flows.iter().map(|flow| flow.gbit_per_s).sum();
         let pattern = |flow: &Traffic| Pattern {
@@ -38,14 +38,14 @@ impl Context {
         Context::of(flows.iter().map(pattern).collect())
     }
 
-    /// Creates a context of these flows.
+    /// Creates the context of these flows, whatever their order.
     pub fn of(mut patterns: Vec<Pattern>) -> Context {
         patterns.sort();
         Context { patterns }
     }
 
-    /// All contexts of up to `most` of the patterns at the points of the grid; `None` if they are
-    /// more than `limit`. The patterns are in the order of [`corners`].
+    /// All contexts of up to `most` of the patterns, with the shares of every grid point; `None` if
+    /// there are more than `limit` contexts. The patterns are in the order of [`corners`].
     pub(super) fn all(
         patterns: &[(RouteEntry, Bytes)],
         most: usize,
@@ -96,22 +96,23 @@ impl Context {
         self.patterns.iter().enumerate().map(flow).collect()
     }
 
-    /// The flows of the context, sorted.
+    /// The flows of the context, sorted by route, size and share.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }
 }
 
-/// The capacity of a platform in one [`Context`].
+/// The capacity of a platform for the flows of one [`Context`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// The total rate of all flows in gigabits per second. The flows always have messages to send,
-    /// and share the platform in the proportions of the context.
+    /// The total rate of the context's flows, in gigabits per second, if every flow always has
+    /// messages to send and they share the platform in the context's proportions.
     pub gbit_per_s: f64,
 }
 
-/// The running sums of shares on the grid, in thousandths: every twentieth, and finer near the
-/// ends, where a small part of the traffic may cost as much as all the rest.
+/// The running sums of the shares on the grid, in thousandths. They are every twentieth of the
+/// whole, and finer near the ends, where a small part of the traffic may cost as much as all other
+/// traffic.
 const GRID: [u32; 27] = [
     0, 10, 20, 30, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800,
     850, 900, 950, 970, 980, 990, 1000,

@@ -1,28 +1,30 @@
-//! The check of a rate that is promised in a percentage of periods, and the margin that keeps it.
+//! The check of a rate that is promised in a percentage of periods, and the extra rate that keeps
+//! this promise.
 
 use accelflow_units::{Bytes, Time};
 
 use super::request::Availability;
 use super::thresholds::{CATCH_UP, MARGIN_STEP, TOLERANCE};
 
-/// A flow's progress in the present period of its promise, and the margin above the SLO to which it
-/// is shaped.
+/// A flow's progress in the present period of its promise, and the margin above the SLO to which
+/// the flow is shaped.
 ///
 /// Results of a period vary by the number of messages in flight at its ends, even if tokens pass at
-/// exactly the promised rate. A flow shaped to its SLO would thus miss it in more periods than the
-/// promise allows. The margin rises by a step with each missed period, and falls with each kept one
-/// by the small part of a step that holds the missed share at half of what the promise allows.
+/// exactly the promised rate. A flow shaped to its SLO would thus miss the SLO in more periods than
+/// the promise allows. The margin rises by a step with each missed period. It falls with each kept
+/// period by a small part of a step, so that the missed share settles at half of what the promise
+/// allows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
     elapsed: Time,
     bytes: f64,
-    /// Whether the flow had something to send at some look in this period.
+    /// Whether the flow had something to send at some call of [`Kept::count`] in this period.
     waited: bool,
     margin: f64,
 }
 
 impl Kept {
-    /// Adds what passed since the last look, at the SLO of `gbit_per_s` in messages of at most
+    /// Adds what passed since the last call, for an SLO of `gbit_per_s` and messages of at most
     /// `message`. At the end of a period, returns whether the period was missed, by the rule of the
     /// flow's verdict: a message under way at the period's end is not late yet. A period in which
     /// the sender never had a message waiting is not counted, since such a sender limits itself.
@@ -55,7 +57,7 @@ impl Kept {
         Some(missed)
     }
 
-    /// The factor of the SLO to which the flow is shaped.
+    /// The multiple of the SLO to which the flow is shaped.
     pub(super) fn factor(&self) -> f64 {
         1.0 + self.margin
     }

@@ -1,4 +1,5 @@
-//! Admission, capacity planning and path selection; the table of flows.
+//! The control plane's [`Manager`]: it admits flows, plans their rates and routes, and has the
+//! table of flows.
 
 use super::acc_table::{AccEntry, entries, routes};
 use super::oversubscribed::{allocation, at_least_a_trickle};
@@ -11,30 +12,32 @@ use super::shaping::{Shaping, output, shapings};
 use super::status::{FlowStatus, parts, promised};
 use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
-/// Another route that a flow could take, tagged together with the promises to all flows.
+/// A route that a registered flow could take instead of its present route, with the effect on all
+/// promises.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
-    /// The other route.
+    /// The route that the flow could take.
     pub route: RouteEntry,
-    /// The tag: SLO-Friendly if all promises can be kept with the flow on this route.
+    /// [`Tag::SloFriendly`] if the platform can keep the promises to all flows with this flow on
+    /// the route.
     pub tag: Tag,
     /// The largest rate that could be promised to the flow on this route, in gigabits per second.
     pub left_gbit_per_s: f64,
 }
 
-/// The control plane of one server: admits flows, plans the registers of their shapers and chooses
-/// their routes.
+/// The control plane of one server: admits flows, plans the registers of their traffic shapers and
+/// chooses their routes.
 #[derive(Clone, Debug)]
 pub struct Manager {
     profiles: ProfileTable,
     accelerators: Vec<AccEntry>,
     flows: Vec<FlowStatus>,
-    /// By flow: its other routes, classified since the last flow came, left or moved.
+    /// By flow: the flow's other routes, tagged since the last flow came, left or moved.
     classified: Vec<Option<Vec<Alternative>>>,
     /// The factor of over-subscription: promises may add up to this many times the capacity.
     oversubscription: f64,
-    /// The fraction of their rates on their own accelerators that opportunistic flows get, given
-    /// the resources that all flows share.
+    /// The fraction of an opportunistic flow's share of its own accelerators that also fits on the
+    /// resources that all flows share.
     rest: f64,
     /// Whether results of accelerators are shaped before they are written to the storage.
     shapes_results: bool,
@@ -42,7 +45,7 @@ pub struct Manager {
 
 impl Manager {
     /// Creates a control plane without flows. Its AccTable has every accelerator of the platform by
-    /// name, and [`super::STORAGE`] for the platform's storage. Every DMA engine reaches each
+    /// name, and [`super::STORAGE`] if the platform has storage. Every DMA engine reaches each
     /// accelerator.
     pub fn new(platform: Platform) -> Manager {
         Manager {
@@ -56,8 +59,8 @@ impl Manager {
         }
     }
 
-    /// Omits the second shaper, which flows through accelerators to the storage have
-    /// ([`FlowStatus::results`]), to measure its effect.
+    /// Turns off the second shaper of flows from accelerators to the storage
+    /// ([`FlowStatus::results`]), to measure the second shaper's effect.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -66,17 +69,18 @@ impl Manager {
         }
     }
 
-    /// Uses existing profiles, which must be of an equal platform.
+    /// Replaces the profile table by an existing one, which must be of an equal platform.
     #[must_use]
     pub fn with_profiles(self, profiles: ProfileTable) -> Manager {
         Manager { profiles, ..self }
     }
 
-    /// Allows promised rates that add up to `factor` times the capacity, from 1 to 100. If flows
-    /// use more than the capacity, those of the lowest priority get less than promised.
+    /// Allows over-subscription: promised rates may add up to `factor` times the capacity, from 1
+    /// to 100. If flows then use more than the capacity, those with the highest
+    /// [`AdmissionRequest::priority`] number get less than promised.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for another factor.
+    /// [`PlatformError::OutOfRange`] for a factor outside 1 to 100.
     pub fn oversubscribed(self, factor: f64) -> Result<Manager, PlatformError> {
         let good = factor.is_finite() && (1.0..=100.0).contains(&factor);
         PlatformError::unless(good, "oversubscription", factor, "from 1 to 100")?;
@@ -87,16 +91,17 @@ impl Manager {
     }
 
     /// The factor of over-subscription: promised rates may add up to this multiple of the capacity.
+    /// 1 means no over-subscription.
     pub fn oversubscription(&self) -> f64 {
         self.oversubscription
     }
 
-    /// The accelerators of the platform by name, which are ARCUS's AccTable.
+    /// ARCUS's AccTable: the accelerators of the platform by name.
     pub fn accelerators(&self) -> &[AccEntry] {
         &self.accelerators
     }
 
-    /// The registered flows in order of registration, which are ARCUS's PerFlowStatusTable.
+    /// ARCUS's PerFlowStatusTable: the registered flows, in order of registration.
     pub fn flows(&self) -> &[FlowStatus] {
         &self.flows
     }
@@ -105,23 +110,30 @@ impl Manager {
         &mut self.flows
     }
 
-    /// The capacities of the contexts known so far, which are ARCUS's ProfileTable.
+    /// ARCUS's ProfileTable: the capacities of the contexts that have been profiled so far.
     pub fn profiles(&mut self) -> &mut ProfileTable {
         &mut self.profiles
     }
 
-    /// Admits a flow and plans its registers, or rejects it (Algorithm 1, lines 7 to 10). It avoids
-    /// routes on which promises would be broken ([`Tag::SloViolating`]); of the others it chooses
-    /// the one with the most remaining capacity. On each route messages are cut to the smallest
-    /// segments that cost no accelerator more than 3 % of its rate. If no route is then
-    /// SLO-Friendly, messages stay whole: the accelerators then lose none of their rate. The routes
-    /// of all flows get new tags.
+    /// Admits a flow and plans the registers of its shaper, or rejects the flow (Algorithm 1, lines
+    /// 7 to 10).
+    ///
+    /// Among the flow's routes on which all promises can be kept, the one with the most remaining
+    /// capacity is chosen. On each route, messages are cut to the smallest segments that cost no
+    /// accelerator more than 3 % of its rate. If no route is [`Tag::SloFriendly`] with cut
+    /// messages, the routes are tried with whole messages, which cost the accelerators nothing.
+    /// After an admission, the alternative routes of all flows are tagged anew when they are
+    /// needed.
+    ///
+    /// An opportunistic flow is not rejected for lack of capacity.
     ///
     /// # Errors
     /// [`PlatformError::NotAdmitted`], with the remaining capacity, for an SLO that does not fit;
-    /// [`PlatformError::DuplicateFlow`] for a name that is registered already; and
-    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::OutOfRange`] and others for an
-    /// invalid request.
+    /// [`PlatformError::DuplicateFlow`] for a name that is registered already. For an invalid
+    /// request: [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`],
+    /// [`PlatformError::NeedsSlo`], [`PlatformError::SameUnit`], [`PlatformError::OutOfRange`] or,
+    /// for a bucket that is too large, [`PlatformError::Shaping`]. Further, the errors of
+    /// [`Platform::check`].
     pub fn register(&mut self, request: AdmissionRequest) -> Result<&FlowStatus, PlatformError> {
         request.check()?;
         if self
@@ -144,10 +156,12 @@ impl Manager {
         Ok(&self.flows[self.flows.len() - 1])
     }
 
-    /// Removes the flow of this name, frees its share of the capacity and returns its row.
+    /// Removes the flow called `name`, frees its share of the capacity and returns its row of the
+    /// table of flows.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownFlow`] if no flow of this name is registered.
+    /// [`PlatformError::UnknownFlow`] if no flow of this name is registered, and the errors of
+    /// [`Platform::check`].
     pub fn release(&mut self, name: &str) -> Result<FlowStatus, PlatformError> {
         let found = self.flows.iter().position(|flow| flow.request.name == name);
         let unknown = || PlatformError::UnknownFlow(name.to_owned());
@@ -158,11 +172,12 @@ impl Manager {
         Ok(released)
     }
 
-    /// Returns the largest SLO with which this flow could be admitted on any of its routes, in
-    /// gigabits per second. It does not depend on the SLO in the request.
+    /// Returns the largest SLO with which the flow of `request` could be admitted on any of its
+    /// routes, in gigabits per second. The result does not depend on the SLO in the request.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`], and the errors of [`Platform::check`].
+    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors
+    /// of [`Platform::check`].
     pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
         let (cut, whole) = self.shapings(request)?;
         let mut best: f64 = 0.0;
@@ -203,7 +218,7 @@ impl Manager {
         })
     }
 
-    /// The candidates for a shaping, with messages cut and whole.
+    /// The candidate shapings of a flow, first with messages cut, then with whole messages.
     fn shapings(
         &self,
         request: &AdmissionRequest,
@@ -217,7 +232,7 @@ impl Manager {
         routes(&self.accelerators, engines, request)
     }
 
-    /// The route with the most capacity left for one more opportunistic flow.
+    /// The shaping on the route with the most capacity left for one more opportunistic flow.
     fn roomiest(&mut self, request: &AdmissionRequest) -> Result<Shaping, PlatformError> {
         let (cut, _) = self.shapings(request)?;
         let mut best: Option<(Shaping, f64)> = None;
@@ -238,7 +253,7 @@ impl Manager {
             })
     }
 
-    /// The candidate with the most room, and its room in gigabits per second.
+    /// The candidate that leaves the largest possible promise, and this promise in gigabits per second.
     fn most_left(
         &mut self,
         request: &AdmissionRequest,
@@ -273,7 +288,8 @@ impl Manager {
         beside.room(&mut self.profiles)
     }
 
-    /// The room of an admitted flow, as it is shaped now.
+    /// The largest possible promise to a registered flow with its present shaping, in gigabits per
+    /// second.
     pub(super) fn room_of(&mut self, number: usize) -> Result<f64, PlatformError> {
         let status = &self.flows[number];
         let shaping = Shaping {
@@ -283,8 +299,9 @@ impl Manager {
         self.room(&status.request.clone(), &shaping)
     }
 
-    /// Returns the other routes that the request of flow `number` allows, each tagged together with
-    /// the present promises. The list is kept until a flow comes, leaves or moves.
+    /// Returns the other routes that the request of a registered flow allows, each tagged together
+    /// with the present promises to all flows. `number` is the flow's index in [`Manager::flows`].
+    /// The routes are tagged once, and again after a flow came, left or moved.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -318,9 +335,9 @@ impl Manager {
         self.classified = vec![None; self.flows.len()];
     }
 
-    /// Finds another route for flow `number` (Algorithm 1, line 18): of its SLO-Friendly
-    /// [`alternatives`](Manager::alternatives), the one with the most remaining capacity. `None` if
-    /// no alternative is SLO-Friendly.
+    /// Finds another route for a registered flow (Algorithm 1, line 18): the SLO-Friendly one of
+    /// its [`alternatives`](Manager::alternatives) with the most remaining capacity. `number` is
+    /// the flow's index in [`Manager::flows`]. `None` if no alternative is SLO-Friendly.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -338,19 +355,20 @@ impl Manager {
         Ok(best.map(|best| best.route.clone()))
     }
 
-    /// Returns the input of a simulation under ARCUS: the registered flows with the arrivals that
-    /// `arrivals` gives each, and the mechanism with their registers.
+    /// Returns the input of a simulation under ARCUS: the registered flows, and the mechanism with
+    /// their registers. `arrivals` gives each flow's arrival process.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
         let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();
         (flows, Mechanism::arcus(shaping))
     }
 
-    /// Returns what a flow would send at its SLO on each of its possible routes, with messages cut
-    /// to segments. Empty for a request without an SLO.
+    /// Returns each possible route of a flow, with the traffic that the flow would send there at
+    /// its SLO, its messages cut to segments. Empty for a request without a rate.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
+    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors
+    /// of [`Manager::register`] for an invalid request.
     pub fn candidates(
         &self,
         request: &AdmissionRequest,
@@ -368,11 +386,12 @@ impl Manager {
         Ok(cut.into_iter().map(candidate).collect())
     }
 
-    /// Returns the pairs of route and size that the profiles need for a request: each possible
-    /// route with each size of its messages and of the segments that they are cut to.
+    /// Returns the pairs of a route and a size whose profiles a request needs. Each possible route
+    /// is paired with each size of the flow's messages and of the segments that they are cut to.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`], and the errors of an invalid request.
+    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors
+    /// of [`Manager::register`] for an invalid request.
     pub fn patterns(
         &self,
         request: &AdmissionRequest,
@@ -431,9 +450,9 @@ impl Manager {
         self.flows[number].reshape(gbit_per_s)
     }
 
-    /// Plans the opportunistic flows of a route: they share in equal parts the capacity that the
-    /// promised flows leave when these use all of theirs. The runtime gives them more while the
-    /// others use less.
+    /// Plans the opportunistic flows of a route. They share in equal parts the capacity that flows
+    /// with promises leave if all promises are used in full. The runtime gives them more while the
+    /// other flows use less.
     fn share_rest(&mut self, route: &RouteEntry) -> Result<(), PlatformError> {
         let before = self.rest;
         self.rest = 1.0;
@@ -451,7 +470,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Shapes these opportunistic flows of a route to their parts.
+    /// Shapes these opportunistic flows of a route to their parts of the remaining capacity.
     fn divide(&mut self, numbers: &[usize], route: &RouteEntry) -> Result<(), PlatformError> {
         if numbers.is_empty() {
             return Ok(());
@@ -484,9 +503,10 @@ impl Manager {
         rest::alone(&mut self.profiles, &self.flows[number])
     }
 
-    /// Predicts from the profiles the rate of each flow if all flows use their promises in full, in
-    /// gigabits per second, by flow number. A rate below the promise, which only over-subscription
-    /// allows, is a predicted violation.
+    /// Predicts from the profiles the rate of each registered flow if all flows use their promises
+    /// in full. Rates are in gigabits per second, in the order of [`Manager::flows`]; those of
+    /// opportunistic flows are 0. A rate below the promise, which only over-subscription allows, is
+    /// a predicted violation.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -496,10 +516,11 @@ impl Manager {
         self.allocation(&promises)
     }
 
-    /// Divides the capacity among flows that demand these rates. Demands and results are in
-    /// gigabits per second, by flow number. Priorities are served one after the other; flows of one
-    /// priority get equal fractions of their demands. A flow's rate is reduced only if a resource
-    /// that it uses is short.
+    /// Divides the capacity among the registered flows if they demand the rates `demands`. Demands
+    /// and results are in gigabits per second, in the order of [`Manager::flows`]. Flows with lower
+    /// [`AdmissionRequest::priority`] numbers are served first; flows of equal priority get equal
+    /// fractions of their demands. A flow gets less than its demand only if a resource that it uses
+    /// is short.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -507,8 +528,8 @@ impl Manager {
         allocation(&mut self.profiles, &self.flows, demands)
     }
 
-    /// With over-subscription, shapes all flows with promises to the rates that they get if all use
-    /// their promises in full.
+    /// With over-subscription, shapes each flow with a promise to the rate that it gets if all
+    /// flows use their promises in full.
     fn allocate(&mut self) -> Result<(), PlatformError> {
         if self.oversubscription <= 1.0 {
             return Ok(());

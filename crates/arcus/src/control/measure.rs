@@ -1,4 +1,4 @@
-//! The simulation of a context.
+//! The measurement of a context's capacity by simulation.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! ARCUS's control plane (section 4.3): it profiles the platform, admits flows, plans the registers
-//! of their shapers and adjusts them while flows run.
+//! of their traffic shapers and adjusts the registers while flows run.
 
 mod acc_table;
 mod combination;

@@ -6,9 +6,9 @@ use super::status::FlowStatus;
 use super::thresholds::{KNOWN, PRIORITY_HALVINGS, TRICKLE};
 use crate::PlatformError;
 
-/// The rates that flows with these demands get, in gigabits per second, by flow number. Priorities
-/// are served one after the other; flows of one priority get equal parts of their demands. A flow's
-/// rate is reduced only if a resource that it uses is short.
+/// The rates that flows with these demands get, in gigabits per second, by flow index. Flows with
+/// lower priority numbers are served first; flows of equal priority get equal parts of their
+/// demands. A flow's rate is reduced only if a resource that it uses is short.
 pub(super) fn allocation(
     profiles: &mut ProfileTable,
     flows: &[FlowStatus],

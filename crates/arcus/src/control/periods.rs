@@ -1,4 +1,4 @@
-//! The bytes that a promised rate owes a flow in an interval, given the messages that the flow
+//! The bytes that a flow should get in an interval by its promised rate, given the messages that it
 //! sent.
 
 use accelflow_units::{Bytes, Time};
@@ -37,9 +37,9 @@ impl<'a> Owed<'a> {
         }
     }
 
-    /// The bytes owed from `from` to `to`: those that a server of the promised rate would complete
-    /// of the messages that wait at `from` and of those that arrive, less the latency of a message.
-    /// A flow that always has something to send is owed the full rate.
+    /// The bytes due from `from` to `to`. A server of the promised rate would complete so many
+    /// bytes of the messages that wait at `from` or arrive later, less the latency of a message. A
+    /// flow that always has something to send is due the full rate.
     pub(super) fn bytes(&self, from: Time, to: Time) -> f64 {
         let by = |time: Time| time.as_ns_f64() * self.bytes_per_ns;
         let came = &self.flow.came;

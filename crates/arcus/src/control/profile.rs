@@ -1,5 +1,5 @@
-//! The profile table: the capacity of each context, the paper's Capacity(t, X, N), and the tags of
-//! contexts.
+//! The profile table: the capacity of each context (the paper's Capacity(t, X, N)), and tags that
+//! say whether promises fit a context.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,23 @@ use super::route::{RouteEntry, Traffic, add};
 use super::thresholds::CONTEXT_PATTERNS;
 use crate::{Platform, PlatformError};
 
-/// The tag of a context (a mix of traffic): whether the platform can keep all promises to its flows
+/// The tag of a mix of traffic: whether the platform can keep the promises to all its flows
 /// (section 4.3, 1 bit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// The load is at most what the control plane admits, so all promised rates fit.
+    /// All promised rates fit: the load is at most the limit up to which the control plane admits
+    /// flows.
     SloFriendly,
-    /// The load is above what the control plane admits, so admission and path selection avoid this
-    /// mix of traffic.
+    /// Some promised rate does not fit: the load is above the limit up to which the control plane
+    /// admits flows. Admission and path selection avoid such a mix.
     SloViolating,
 }
 
 impl Tag {
-    /// Both tags.
+    /// Both tags: SLO-Friendly and SLO-Violating.
     pub const ALL: [Tag; 2] = [Tag::SloFriendly, Tag::SloViolating];
 
-    /// The name in reports and files.
+    /// The tag's name in reports and files.
     pub const fn name(self) -> &'static str {
         match self {
             Tag::SloFriendly => "SLO-Friendly",
@@ -42,21 +43,24 @@ impl Tag {
     }
 }
 
-/// Which mixes of traffic [`ProfileTable::sweep`] profiles: all combinations of these pairs of
-/// route and size.
+/// The mixes of traffic that [`ProfileTable::sweep`] profiles: all combinations of some pairs of a
+/// route and a message size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// The pairs of a route and a size of its messages or segments.
+    /// The pairs that are combined, each of a route and a size of the messages or segments on this
+    /// route.
     pub patterns: Vec<(RouteEntry, Bytes)>,
-    /// The largest number of these pairs that share the platform in one context.
+    /// The largest number of pairs of route and size that are combined in one context; above 4 it
+    /// counts as 4.
     pub most: usize,
 }
 
 /// Traffic in a form that can be compared: route, size, and rate in kilobits per second.
 type TagKey = Vec<(RouteEntry, Bytes, u64)>;
 
-/// The table of capacities of one platform, by context. Capacities are found by simulation, in
-/// advance or when they are needed. It also has the tags of traffic that was classified in advance.
+/// The capacities of one platform, by context. A capacity is found by simulation, in advance or
+/// when it is first needed. The table also has tags of mixes of traffic that were classified in
+/// advance.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
@@ -67,7 +71,7 @@ pub struct ProfileTable {
 }
 
 impl ProfileTable {
-    /// The largest number of contexts that one sweep may profile.
+    /// The largest number of contexts that one [`ProfileTable::sweep`] may profile.
     pub const MOST_CONTEXTS: usize = 20_000;
 
     /// Creates an empty table for `platform`.
@@ -81,9 +85,9 @@ impl ProfileTable {
         }
     }
 
-    /// Sets the sizes that profiles distinguish. A message or segment whose size is between two of
-    /// them counts as the one with the lower rate, so that tenants with other sizes need no
-    /// simulation.
+    /// Sets the message sizes that profiles distinguish. A message or segment between two of these
+    /// sizes counts as the one with the lower rate. Tenants with other sizes then need no
+    /// simulation of their own.
     #[must_use]
     pub fn of_sizes(self, mut sizes: Vec<Bytes>) -> ProfileTable {
         sizes.sort_unstable();
@@ -91,35 +95,37 @@ impl ProfileTable {
         ProfileTable { sizes, ..self }
     }
 
-    /// The platform whose capacities the table has.
+    /// The platform whose capacities the table contains.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
 
-    /// The profiled contexts with their capacities.
+    /// The contexts in the table, each with its capacity.
     pub fn entries(&self) -> impl Iterator<Item = (&Context, &Capacity)> {
         self.entries.iter()
     }
 
-    /// The number of contexts that this table has simulated; inserted ones do not count.
+    /// The number of contexts that this table has simulated; contexts added by
+    /// [`ProfileTable::insert`] do not count.
     pub fn simulated(&self) -> u64 {
         self.simulated
     }
 
-    /// Adds the capacity of a context that was simulated before on an equal platform.
+    /// Adds the capacity of a context, which was measured before on an equal platform.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }
 
-    /// Adds the tag of traffic that was classified before. Admission and path selection then use
-    /// this tag and not the capacity.
+    /// Adds the tag of a mix of traffic that was classified before. For traffic of equal routes,
+    /// sizes and rates, admission and path selection then use this tag and not the capacity.
     pub fn insert_tag(&mut self, flows: &[Traffic], tag: Tag) {
         self.tags.insert(key(flows), tag);
     }
 
-    /// Profiles in advance, on `threads` threads, every context of up to `sweep.most` pairs of
-    /// route and size, for a grid of their shares of the traffic: the paper's offline profiling.
-    /// For traffic of these pairs, [`ProfileTable::capacity_of`] then simulates nothing.
+    /// Profiles contexts in advance on `threads` threads: the paper's offline profiling. The
+    /// contexts are all combinations of 1 to `sweep.most` pairs of route and size, but of at most
+    /// four, on a grid of shares of the traffic. [`ProfileTable::capacity_of`] then needs no
+    /// simulation for traffic that is such a combination.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_CONTEXTS`] contexts, and
@@ -176,7 +182,7 @@ impl ProfileTable {
         Ok(())
     }
 
-    /// Returns the capacity of a context from the table, or else simulates it now.
+    /// Returns the capacity of a context from the table, or simulates the context if it is not there.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -190,8 +196,8 @@ impl ProfileTable {
         Ok(measured)
     }
 
-    /// Simulates a context without shaping, where flows take turns message by message. Returns the
-    /// rate of each of its flows, in gigabits per second.
+    /// Simulates a context without shaping, so that flows take turns message by message. Returns
+    /// the rate of each flow in gigabits per second, in the order of [`Context::patterns`].
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -200,10 +206,12 @@ impl ProfileTable {
     }
 
     /// Returns the total rate that the platform delivers if flows send in the proportions of
-    /// `flows`, in gigabits per second. It is interpolated between contexts on a grid of shares
-    /// (linearly in the time for a bit), so a finite table serves all shares. Where the bottleneck
-    /// changes between two contexts, the true capacity is higher. Traffic of more than four pairs
-    /// of route and size is simulated, not interpolated.
+    /// `flows`, in gigabits per second. At least one of the flows must have a rate above 0.
+    ///
+    /// The capacity is interpolated between contexts on a grid of shares (linearly in the time per
+    /// bit), so a finite table serves all shares. Where the bottleneck changes between two
+    /// contexts, the true capacity is higher. Traffic of more than four pairs of route and size is
+    /// simulated, not interpolated.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -239,8 +247,9 @@ impl ProfileTable {
         Ok(1.0 / time)
     }
 
-    /// Returns the rate of this traffic over the platform's capacity for it; 0 without traffic.
-    /// Above 1, the platform cannot deliver it.
+    /// Returns the load of the platform under this traffic: the rate of the traffic over the
+    /// platform's capacity for it. The load is 0 without traffic; above 1, the platform cannot
+    /// deliver the traffic.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -252,8 +261,9 @@ impl ProfileTable {
         }
     }
 
-    /// Tags traffic as SLO-Friendly if its [`load`](ProfileTable::load) is at most `most`, and
-    /// otherwise as SLO-Violating. A tag that was inserted for equal traffic has precedence.
+    /// Tags traffic as [`Tag::SloFriendly`] if its [`load`](ProfileTable::load) is at most `most`,
+    /// and otherwise as [`Tag::SloViolating`]. A tag that [`ProfileTable::insert_tag`] added for
+    /// equal traffic has precedence.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -264,8 +274,8 @@ impl ProfileTable {
         Ok(Tag::of(self.load(flows)? <= most))
     }
 
-    /// The traffic in the order of the grid: by its capacity alone, the lowest first, since the
-    /// dearest traffic has the smallest shares, and the grid is finest there.
+    /// The traffic in the order of the grid: by its capacity alone, the lowest first. The traffic
+    /// with the lowest capacity has the smallest shares, and the grid is finest there.
     fn in_order(&mut self, flows: Vec<Traffic>) -> Result<Vec<Traffic>, PlatformError> {
         let mut keyed = Vec::with_capacity(flows.len());
         for flow in flows {
@@ -278,7 +288,7 @@ impl ProfileTable {
         Ok(keyed.into_iter().map(|keyed| keyed.1).collect())
     }
 
-    /// The rate of units of this size alone on a route, in gigabits per second.
+    /// The rate of messages or segments of this size alone on a route, in gigabits per second.
     fn alone(&mut self, route: &RouteEntry, size: Bytes) -> Result<f64, PlatformError> {
         let pattern = Pattern {
             route: route.clone(),
@@ -288,7 +298,7 @@ impl ProfileTable {
         Ok(self.capacity(&Context::of(vec![pattern]))?.gbit_per_s)
     }
 
-    /// The size as which a flow's units are profiled.
+    /// The size with which a flow's messages or segments are profiled.
     fn counted_as(&mut self, flow: &Traffic) -> Result<Bytes, PlatformError> {
         let place = match self.sizes.binary_search(&flow.size) {
             Ok(_) => return Ok(flow.size),

@@ -1,4 +1,4 @@
-//! Calculates the registers of a flow's shaper from the promised rate.
+//! Calculation of a traffic shaper's registers from the rate that is promised to its flow.
 
 use accelflow_shaping::{Clock, Registers, Unit};
 use accelflow_units::Bytes;
@@ -6,17 +6,17 @@ use accelflow_units::Bytes;
 use super::thresholds::{LONGEST_CYCLES, RATE_ERROR, SHORTEST_CYCLES};
 use crate::PlatformError;
 
-/// A promised rate.
+/// A rate that is promised to a flow, in bits or in messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
-    /// Gigabits per second.
+    /// A rate in gigabits per second.
     GbitPerS(f64),
-    /// Messages per second.
+    /// A rate in messages per second.
     OperationsPerS(f64),
 }
 
 impl Rate {
-    /// The unit of the shaper's tokens for this rate: bytes or messages.
+    /// The unit of the tokens of a shaper that keeps this rate: bytes or messages.
     pub const fn unit(self) -> Unit {
         match self {
             Rate::GbitPerS(_) => Unit::Bytes,
@@ -24,7 +24,7 @@ impl Rate {
         }
     }
 
-    /// The rate in tokens per second, where a token is a byte or a message.
+    /// The rate in tokens per second. A token is a byte or a message, as [`Rate::unit`] says.
     pub fn tokens_per_s(self) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate * 1e9 / 8.0,
@@ -32,12 +32,12 @@ impl Rate {
         }
     }
 
-    /// The rate in gigabits per second, if all messages have `size`.
+    /// The rate in gigabits per second if all messages have `size`.
     pub fn gbit_per_s(self, size: Bytes) -> f64 {
         self.gbit_per_s_of(size.get() as f64)
     }
 
-    /// The rate in gigabits per second, if messages have `mean_bytes` bytes on average.
+    /// The rate in gigabits per second if messages have `mean_bytes` bytes on average.
     pub fn gbit_per_s_of(self, mean_bytes: f64) -> f64 {
         match self {
             Rate::GbitPerS(rate) => rate,
@@ -46,23 +46,25 @@ impl Rate {
     }
 }
 
-/// Calculates the registers of a shaper that passes `rate` in messages or segments of at most
-/// `largest` bytes, at `clock`. The refill interval is the shortest whose rate is within 1e-4 of
-/// `rate`, or else the nearest. The bucket is the smallest that never loses a token: a refill plus
-/// the largest cost minus one.
+/// Calculates the registers of a shaper at `clock` that passes messages or segments of at most
+/// `largest` bytes at `rate`. The refill interval is the shortest from 64 to 65,536 cycles that
+/// gives the rate to within 1e-4, or else the interval that comes nearest. For a rate below one
+/// token in 65,536 cycles, the interval is the time of one token. The bucket is the smallest that
+/// never loses a token: a refill, plus the tokens of one largest message or segment, minus one.
 ///
 /// # Errors
-/// [`PlatformError::OutOfRange`] for a rate that is too low or too high for the registers.
+/// [`PlatformError::OutOfRange`] for a rate that is too low or too high for the registers, and
+/// [`PlatformError::Shaping`] for a bucket that is too large for them.
 pub fn registers_for(rate: Rate, largest: Bytes, clock: Clock) -> Result<Registers, PlatformError> {
     registers_for_bursts(rate, largest, 1, clock)
 }
 
-/// Calculates registers as [`registers_for`] does, but with a larger bucket: after a pause it has
-/// the tokens of `burst` messages of the largest size, which then pass at once.
+/// Calculates registers like [`registers_for`], but with a bucket for bursts. After a pause, the
+/// bucket has the tokens of `burst` messages or segments of the largest size, which then pass at
+/// once.
 ///
 /// # Errors
-/// As [`registers_for`], and [`PlatformError::Shaping`] for a bucket that is too large for the
-/// registers.
+/// The errors of [`registers_for`].
 pub fn registers_for_bursts(
     rate: Rate,
     largest: Bytes,

@@ -1,4 +1,4 @@
-//! Requests to admit a flow: what it sends, and what the server promises it.
+//! Requests to admit a flow: what the flow sends, and what the server promises the flow.
 
 use accelflow_shaping::Unit;
 use accelflow_units::{Bytes, Time};
@@ -6,36 +6,37 @@ use accelflow_units::{Bytes, Time};
 use super::Rate;
 use crate::{Path, PlatformError, Sizes};
 
-/// The service class of a flow, which says how firmly its SLO is promised (section 6).
+/// The service class of a flow: how firmly the server promises the flow's SLO (section 6).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceClass {
-    /// The SLO is always kept. Such flows may use only [`ServiceClass::RESERVED_SHARE`] of the
-    /// capacity; the rest is headroom for effects outside the profile.
+    /// The SLO is always kept. Promises to reserved flows may use only
+    /// [`ServiceClass::RESERVED_SHARE`] of the capacity; the rest is headroom for effects that
+    /// profiles do not cover.
     Reserved,
-    /// The SLO is almost always kept while the flow is registered. Such flows may fill the
-    /// capacity.
+    /// The SLO is almost always kept while the flow is registered. Promises to on-demand flows may
+    /// use the whole capacity.
     OnDemand,
-    /// The SLO is always kept, and the flow may get `factor` times its rate for `allowance` in each
-    /// `window`, if capacity remains.
+    /// The SLO is always kept. In bursts, the flow may get up to `factor` times its promised rate
+    /// for `allowance` in each `window`, if capacity remains. Promises may use the whole capacity.
     ManagedBurst {
-        /// The factor on the promised rate during a burst, from 1 to 100.
+        /// The largest rate during a burst, as a multiple of the promised rate; from 1 to 100.
         factor: f64,
-        /// The total time of bursts in each window; at most `window`.
+        /// The total time of bursts in each window, from 0 to `window`.
         allowance: Time,
-        /// The length of a window, above 0.
+        /// The length of the window in which bursts may last for `allowance`; above 0.
         window: Time,
     },
-    /// Nothing is promised: the flow gets the capacity that others leave. It needs no SLO; a given
-    /// SLO is ignored.
+    /// Nothing is promised: the flow gets the capacity that other flows leave. The flow needs no
+    /// SLO; a given SLO is ignored.
     Opportunistic,
 }
 
 impl ServiceClass {
-    /// The share of the capacity that may be promised to reserved flows. The headroom is assumed to
-    /// be that between the paper's promises of 30 Gbit/s and 32 Gbit/s in Table 1.
+    /// The share of the capacity that promises to reserved flows may use. Its value is an
+    /// assumption: the ratio of 30 Gbit/s to 32 Gbit/s, both from the paper's Table 1.
     pub const RESERVED_SHARE: f64 = 30.0 / 32.0;
 
-    /// The name in files and reports.
+    /// The service class's name in files and reports.
     pub const fn name(self) -> &'static str {
         match self {
             ServiceClass::Reserved => "reserved",
@@ -45,7 +46,7 @@ impl ServiceClass {
         }
     }
 
-    /// The share of a capacity into which a flow of this class is admitted.
+    /// The load up to which a flow of this class is admitted, as a share of the capacity.
     pub(crate) fn admitted_share(self) -> f64 {
         match self {
             ServiceClass::Reserved | ServiceClass::Opportunistic => ServiceClass::RESERVED_SHARE,
@@ -70,37 +71,40 @@ impl ServiceClass {
     }
 }
 
-/// A rate promised in a percentage of periods: the flow gets it in `percent` of all periods of this
-/// length.
+/// The promise of a rate in a percentage of periods: the flow gets its rate in `percent` of all
+/// periods of length `period`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Availability {
-    /// The percentage of periods, from 50 to below 100.
+    /// The percentage of periods in which the flow gets its rate, from 50 to below 100.
     pub percent: f64,
-    /// The length of a period.
+    /// The length of each period; above 0.
     pub period: Time,
 }
 
-/// A promised percentile of message latencies.
+/// The promise of a percentile of message latencies. Verdicts check it; admission and shaping do
+/// not take it into account.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
-    /// The percentile, from 50 to below 100.
+    /// The percentage of messages that keep the latency `most`, from 50 to below 100.
     pub percent: f64,
-    /// The latency that `percent` of all messages must not exceed.
+    /// The latency that `percent` of all messages must not exceed; above 0.
     pub most: Time,
 }
 
-/// A request to admit a flow.
+/// A request to admit a flow: the messages that it sends, the routes that it may take, and its
+/// promises.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdmissionRequest {
-    /// The flow's name, which no other registered flow may have.
+    /// The flow's name, which must differ from the names of all registered flows.
     pub name: String,
-    /// The number of the VM whose messages these are.
+    /// The identifier of the VM that sends the flow's messages.
     pub vm: usize,
-    /// The accelerator, by the name of an entry of the AccTable.
+    /// The accelerator that the flow asks for, by its name in the AccTable; [`super::STORAGE`] for
+    /// a flow that uses only the storage.
     pub accelerator: String,
-    /// Other accelerators that may serve the flow instead of `accelerator`, by name.
+    /// The names of other accelerators that may serve the flow instead of `accelerator`.
     pub instead: Vec<String>,
-    /// Further accelerators that its messages pass after `accelerator`, in order.
+    /// The names of further accelerators that the flow's messages pass after `accelerator`, in order.
     pub then: Vec<String>,
     /// The path of the flow's messages between host, network, accelerators and storage.
     pub path: Path,
@@ -108,28 +112,31 @@ pub struct AdmissionRequest {
     pub other_paths: Vec<Path>,
     /// The sizes of the flow's messages.
     pub sizes: Sizes,
-    /// The rate that the flow asks for; optional only for opportunistic flows.
+    /// The SLO: the rate that the flow asks for. `None` is allowed only for opportunistic flows.
     pub slo: Option<Rate>,
-    /// A second rate, in messages if `slo` is in bits, and in bits if it is in messages. Both limit
-    /// the flow, and the smaller one is promised.
+    /// A second rate that the flow asks for, in the other unit than `slo`: messages instead of
+    /// bits, or bits instead of messages. Both rates limit the flow, and the smaller one is
+    /// promised.
     pub also: Option<Rate>,
     /// The service class, which says how firmly the rate is promised.
     pub class: ServiceClass,
-    /// The share of periods in which the rate is promised. `None` promises the mean rate over the
-    /// whole run.
+    /// The percentage of periods in which the flow gets the promised rate. `None` promises the mean
+    /// rate over the whole run instead.
     pub availability: Option<Availability>,
-    /// The promised percentile of message latencies; `None` promises none.
+    /// The promised percentile of message latencies; `None` without such a promise.
     pub latency: Option<LatencySlo>,
-    /// The flow's priority if promises exceed the capacity: 0 keeps its rate longest.
+    /// The flow's priority if over-subscription promises more than the capacity: flows of priority
+    /// 0 keep their rates longest.
     pub priority: u8,
-    /// The number of messages that may pass at once after a pause, from 1 to 65,536: the token
-    /// bucket has room for so many of the largest, and a refill. With 1, a message that is cut into
-    /// segments passes segment by segment.
+    /// The number of messages that may pass at once after a pause, from 1 to 65,536. The token
+    /// bucket has space for so many messages of the largest size and a refill. With 1, a message
+    /// that is cut into segments passes segment by segment.
     pub burst: u32,
 }
 
 impl AdmissionRequest {
-    /// Creates a request of VM 0 for an on-demand flow whose messages all have `size`.
+    /// Creates a request of VM 0 for an on-demand flow with the rate `slo`, whose messages all have
+    /// `size`.
     pub fn new(name: &str, accelerator: &str, path: Path, size: Bytes, slo: Rate) -> Self {
         AdmissionRequest {
             name: name.to_owned(),
@@ -150,7 +157,8 @@ impl AdmissionRequest {
         }
     }
 
-    /// The requested rate, in gigabits per second; `None` without an SLO.
+    /// The requested rate in gigabits per second: the smaller one of `slo` and `also`. `None` if
+    /// the request has neither.
     pub fn asked_gbit_per_s(&self) -> Option<f64> {
         let mean = self.sizes.mean();
         let slo = self.slo.map(|rate| rate.gbit_per_s_of(mean));
@@ -162,7 +170,8 @@ impl AdmissionRequest {
         }
     }
 
-    /// The unit of the tokens for `slo`: bytes or messages.
+    /// The unit of the tokens of the flow's shaper: messages if the flow is promised messages per
+    /// second in `slo`, otherwise bytes.
     pub fn unit(&self) -> Unit {
         match self.slo {
             Some(rate) if self.class != ServiceClass::Opportunistic => rate.unit(),

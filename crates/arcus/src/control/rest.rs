@@ -109,7 +109,8 @@ pub(super) fn unused(
 }
 
 /// The rate of an opportunistic flow if the share `free` of its route is left, in gigabits per
-/// second: all of them get equal parts, of which `rest` fits on the resources that all flows share.
+/// second. All opportunistic flows of the route get equal parts of `free`. The fraction `rest` of a
+/// part fits on the resources that all flows share.
 pub(super) fn part(
     profiles: &mut ProfileTable,
     flows: &[FlowStatus],
@@ -122,7 +123,7 @@ pub(super) fn part(
     Ok(part.max(TRICKLE) * alone(profiles, &flows[number])?)
 }
 
-/// The numbers of the opportunistic flows of a route.
+/// The indices of the opportunistic flows of a route.
 pub(super) fn opportunistic_on(flows: &[FlowStatus], route: &RouteEntry) -> Vec<usize> {
     let is_rest = |status: &FlowStatus| {
         status.route.meets(route) && status.request.class == ServiceClass::Opportunistic

@@ -1,4 +1,4 @@
-//! The capacity that remains for a promise in addition to all other promises.
+//! The largest rate that can be promised in addition to all other promises.
 
 use super::profile::{ProfileTable, Tag};
 use super::route::Traffic;
@@ -59,9 +59,9 @@ impl Beside {
         self.others.iter().cloned().chain(own).collect()
     }
 
-    /// The load up to which the newcomer is admitted: its share of the capacity. If others load a
-    /// resource beyond this share that the newcomer does not use, it is their load; `None` if the
-    /// newcomer uses that resource.
+    /// The load up to which the newcomer is admitted: its share of the capacity. If other flows
+    /// load a resource beyond this share and the newcomer does not use this resource, the limit is
+    /// their load. `None` if the newcomer uses that resource.
     fn limit(&self, profiles: &mut ProfileTable) -> Result<Option<f64>, PlatformError> {
         let without = profiles.load(&self.others)?;
         if without <= self.share {

@@ -4,20 +4,21 @@ use accelflow_units::Bytes;
 
 use crate::Path;
 
-/// A route of a flow: its path, the accelerators on it, and the DMA engine that moves its data.
+/// A route of a flow: its path, the accelerators on the path, and the DMA engine that moves the data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteEntry {
-    /// The accelerators' numbers on the platform, in the order in which messages pass them; empty
-    /// for a route to the storage only.
+    /// The accelerators on the route, as indices of `Platform::accelerators`, in the order in which
+    /// messages pass them. Empty for a route to the storage only.
     pub accelerators: Vec<usize>,
-    /// The number of the DMA engine, from 0.
+    /// The index of the DMA engine, from 0.
     pub engine: usize,
-    /// The path between host, network, accelerators and storage.
+    /// The path of the messages between host, network, accelerators and storage.
     pub path: Path,
 }
 
 impl RouteEntry {
-    /// Creates a route on `path` with engine 0 through one accelerator, or none.
+    /// Creates a route on `path` with DMA engine 0, through the accelerator with this index, or
+    /// through none.
     pub fn new(accelerator: impl Into<Option<usize>>, path: Path) -> RouteEntry {
         RouteEntry {
             accelerators: accelerator.into().into_iter().collect(),
@@ -26,12 +27,12 @@ impl RouteEntry {
         }
     }
 
-    /// The number of the first accelerator; `None` for a route to the storage only.
+    /// The index of the first accelerator on the route; `None` for a route to the storage only.
     pub fn accelerator(&self) -> Option<usize> {
         self.accelerators.first().copied()
     }
 
-    /// Whether two routes have an accelerator in common, or both go only to the storage.
+    /// Returns whether the two routes have an accelerator in common, or both go only to the storage.
     pub fn meets(&self, other: &RouteEntry) -> bool {
         match (self.accelerators.is_empty(), other.accelerators.is_empty()) {
             (true, true) => true,
@@ -43,14 +44,15 @@ impl RouteEntry {
     }
 }
 
-/// What a flow sends on a route in messages or segments of one size.
+/// The traffic of a flow on one route, in messages or segments of one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
     /// The route that the messages or segments take.
     pub route: RouteEntry,
     /// The size of each message or, if messages are cut, of each segment.
     pub size: Bytes,
-    /// The rate in gigabits per second. Where only proportions count, any multiple of it.
+    /// The rate of the traffic in gigabits per second. Where only proportions between flows count,
+    /// any common multiple of the rates serves.
     pub gbit_per_s: f64,
 }
 

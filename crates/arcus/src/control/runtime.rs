@@ -1,4 +1,4 @@
-//! Algorithm 1: adjustment while flows run, come and go.
+//! Algorithm 1: adjusts registers and routes while flows run, come and go.
 
 use accelflow_units::Time;
 
@@ -10,83 +10,84 @@ use super::status::FlowStatus;
 use super::thresholds::{CATCH_UP, MARGIN_WORTH, SMOOTHING, TOLERANCE, WORTH};
 use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 
-/// A command to the [`Runtime`]: adds or removes a flow during the run.
+/// A command to the [`Runtime`]: adds or removes a flow during a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Asks to admit a flow whose messages have these arrivals.
+    /// Asks to admit a flow whose messages arrive by the given process.
     Register(Box<AdmissionRequest>, Arrivals),
-    /// Removes the flow of this name. Its share of the capacity is freed; messages that it has sent
-    /// are still served.
+    /// Removes the flow with this name and frees its share of the capacity. Messages that the flow
+    /// has already sent are still served.
     Release(String),
 }
 
-/// The outcome of a [`Command`].
+/// The outcome of a [`Command`] to the [`Runtime`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum CommandOutcome {
-    /// The flow was admitted, and has this row in the table of flows at that time. On the platform
-    /// it has the next free flow number.
+    /// The flow was admitted. The value is the flow's row in the table of flows at that time. On
+    /// the platform the flow has the next free index.
     Admitted(Box<FlowStatus>),
-    /// The flow with this number on the platform was removed.
+    /// The flow was removed. The value is the flow's index on the platform.
     Released(usize),
-    /// The command was refused: the capacity does not suffice, or no flow has this name.
+    /// The command was refused, for example because the capacity does not suffice, or no flow has
+    /// the name.
     Refused(PlatformError),
 }
 
-/// A [`Command`] that was carried out or refused, with its time and outcome.
+/// A [`Command`] that the [`Runtime`] carried out or refused, with the time and the outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The simulated time at which the command was carried out.
+    /// The simulated time at which the command was carried out or refused.
     pub at: Time,
-    /// The name of the flow that was to be added or removed.
+    /// The name of the flow that the command adds or removes.
     pub name: String,
-    /// What happened to the flow.
+    /// The outcome of the command: flow admitted, flow removed, or command refused.
     pub outcome: CommandOutcome,
 }
 
 /// The runtime's state of a flow.
 #[derive(Clone, Debug)]
 struct RuntimeState {
-    /// The flow's number on the platform.
+    /// The flow's index on the platform.
     flow: usize,
-    /// Whether its first period, in which its messages are still in transit, has not ended yet.
+    /// Whether the flow's first period has not ended yet, in which its messages are still in transit.
     new: bool,
-    /// The start of its current window of bursts, and the burst time used in it.
+    /// The start of the flow's current window of bursts, and the burst time used in this window.
     burst: (Time, Time),
     violations: u64,
     predicted: u64,
-    /// The smoothed change of its measured rate per period, in gigabits per second.
+    /// The smoothed change of the flow's measured rate per period, in gigabits per second.
     slope: f64,
-    /// Its rate in the last period, in gigabits per second.
+    /// The flow's rate in the last period, in gigabits per second.
     now: f64,
-    /// Whether messages waited at the beginning of that period.
+    /// Whether messages waited at the beginning of the last period.
     waited: bool,
-    /// The periods of its promise, if its rate is promised in a percentage of them.
+    /// The progress in the periods of the promise, if the rate is promised in a percentage of periods.
     kept: Kept,
 }
 
-/// ARCUS's Algorithm 1 on one server: watches the rates of flows, adjusts their registers and moves
-/// flows whose SLO is violated.
+/// ARCUS's Algorithm 1 on one server, called once per control period: it measures the rates of
+/// flows, adjusts their registers and moves flows whose SLO is violated to other routes.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     manager: Manager,
-    /// In the order of the manager's flows.
+    /// The states of the flows, in the order of the manager's flows.
     states: Vec<RuntimeState>,
     commands: Vec<(Time, Command)>,
     decisions: Vec<Decision>,
     changes: Vec<(Time, Action)>,
     violations: u64,
-    /// Number of periods that violations are predicted ahead; 0 turns prediction off.
+    /// The number of control periods that violations are predicted ahead; 0 turns prediction off.
     ahead: u32,
     predicted: u64,
     moves: u64,
-    /// With over-subscription: the last demands of all flows, in gigabits per second, and their
-    /// allocation.
+    /// The last demands of all flows with over-subscription, in gigabits per second; `allocated`
+    /// has the rates that they get.
     demands: Vec<f64>,
     allocated: Vec<f64>,
 }
 
 impl Runtime {
-    /// Creates the runtime of a control plane. The flows registered there run from the start.
+    /// Creates the runtime of a control plane. The flows registered in `manager` run from the start.
     pub fn new(manager: Manager) -> Runtime {
         let states = (0..manager.flows().len()).map(RuntimeState::new).collect();
         Runtime {
@@ -104,9 +105,9 @@ impl Runtime {
         }
     }
 
-    /// Adds a command, executed at the first control period that begins at or after `time`.
-    /// Commands of one period are executed in the order of their times, and those of the same time
-    /// in the order of addition.
+    /// Adds a command, which is executed at the first end of a control period at or after `time`.
+    /// Commands that fall to the same end are executed in the order of their times, and those of
+    /// the same time in the order of addition.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
         let place = self.commands.partition_point(|command| command.0 <= time);
@@ -114,8 +115,9 @@ impl Runtime {
         self
     }
 
-    /// Lets the runtime act on predictions (section 4.3, scenario 3): it treats a flow as violated if
-    /// the flow's measured rate, extrapolated along its trend, is below the SLO `periods` later.
+    /// Lets the runtime act on predictions (section 4.3, scenario 3). It treats a flow as violated
+    /// if the flow's measured rate, extrapolated along its trend by `periods` control periods, is
+    /// below the SLO by more than 1 %. 0 turns predictions off.
     #[must_use]
     pub fn predicting(self, periods: u32) -> Runtime {
         Runtime {
@@ -124,26 +126,25 @@ impl Runtime {
         }
     }
 
-    /// The control plane with the registered flows.
+    /// The control plane, with the registered flows.
     pub fn manager(&self) -> &Manager {
         &self.manager
     }
 
-    /// The number of periods in which a flow had messages to send and got less than its SLO, summed
-    /// over flows. The periods are control periods or, where a rate is promised in a percentage of
-    /// periods, those.
+    /// The number of periods in which a flow had messages waiting and got less than its SLO by more
+    /// than 1 %, summed over all flows. Periods are control periods; for a flow whose rate is
+    /// promised in a percentage of periods, they are the periods of this promise.
     pub fn violations(&self) -> u64 {
         self.violations
     }
 
-    /// The number of control periods in which a flow got its SLO, but was predicted to miss it,
-    /// summed over flows.
-    /// summed over all flows.
+    /// The number of control periods in which a flow kept its SLO, but was predicted to miss it
+    /// later, summed over all flows.
     pub fn predicted_violations(&self) -> u64 {
         self.predicted
     }
 
-    /// The number of times that a flow was moved to another route.
+    /// The number of times that the runtime moved a flow to another route.
     pub fn moves(&self) -> u64 {
         self.moves
     }
@@ -153,14 +154,14 @@ impl Runtime {
         self.manager.profiles().simulated()
     }
 
-    /// The number of periods in which the flow `name` had messages to send and got less than its
-    /// SLO ([`Runtime::violations`]); `None` if no flow of this name is registered.
+    /// The number of periods in which the flow `name` violated its SLO, counted like
+    /// [`Runtime::violations`]; `None` if no flow of this name is registered.
     pub fn violations_of(&self, name: &str) -> Option<u64> {
         Some(self.state(name)?.violations)
     }
 
-    /// The number of control periods in which the flow `name` got its promised rate, but was
-    /// predicted to miss it; `None` if no flow of this name is registered.
+    /// The number of control periods in which the flow `name` kept its SLO, but was predicted to
+    /// miss it later; `None` if no flow of this name is registered.
     pub fn predicted_violations_of(&self, name: &str) -> Option<u64> {
         Some(self.state(name)?.predicted)
     }
@@ -171,20 +172,21 @@ impl Runtime {
         self.states.get(place)
     }
 
-    /// The commands carried out so far, with their outcomes, in order.
+    /// The commands carried out or refused so far, with their outcomes, in order of execution.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
     }
 
-    /// Returns a controller that adds and removes the same flows at the same times, but never
-    /// adjusts them: for a comparison without Algorithm 1.
+    /// Returns a controller that adds and removes the same flows at the same times as this runtime
+    /// has done so far, but never adjusts them: for a comparison without Algorithm 1.
     pub fn timetable(&self) -> Timetable {
         Timetable {
             changes: self.changes.clone(),
         }
     }
 
-    /// Carries out the commands that are due; the platform has `flows` flows so far.
+    /// Carries out the commands that are due. `flows` is the number of flows that the platform has
+    /// had so far.
     fn obey(&mut self, now: Time, mut flows: usize) -> Vec<Action> {
         let due = self.commands.partition_point(|command| command.0 <= now);
         let commands: Vec<(Time, Command)> = self.commands.drain(..due).collect();
@@ -249,8 +251,8 @@ impl Runtime {
         Ok((CommandOutcome::Released(flow), actions))
     }
 
-    /// New registers of the flows whose rates depend on the other flows: opportunistic ones, which
-    /// share the rest, and with over-subscription all.
+    /// New registers of the flows whose rates depend on the other flows: of opportunistic flows,
+    /// which share the remaining capacity, and with over-subscription of all flows.
     fn replanned(&self, but: Option<usize>) -> Vec<Action> {
         let over = self.manager.oversubscription() > 1.0;
         let all = self.manager.flows().iter().zip(&self.states);
@@ -261,8 +263,8 @@ impl Runtime {
             .collect()
     }
 
-    /// The rate to shape the flow to, in gigabits a second. The rest of its route is computed only
-    /// where it matters.
+    /// The rate to shape the flow to, in gigabits per second. The unused share of the flow's route
+    /// is computed only where it matters.
     fn target(
         &mut self,
         flow: usize,
@@ -313,7 +315,7 @@ impl Runtime {
         })
     }
 
-    /// The rate of the flow that corresponds to that share, in gigabits per second.
+    /// The flow's rate on the unused share of its route, in gigabits per second.
     fn spare(&mut self, flow: usize) -> Result<f64, PlatformError> {
         let spare = self.unused(flow)? * self.manager.alone_of(flow)?;
         // Flows on other accelerators also limit it, through the resources that all flows share.
@@ -326,9 +328,10 @@ impl Runtime {
         Ok(spare.min((room - promise).max(0.0)))
     }
 
-    /// With over-subscription, updates the allocation for the flows' present demands: their
-    /// promises while they have something to send, otherwise the rates that they use, in quarters
-    /// of their promises. It is updated before any flow gets less than the profiles predict.
+    /// With over-subscription, updates the allocation for the flows' present demands. A flow
+    /// demands its promise while it has something to send, otherwise the rate that it uses, in
+    /// quarters of its promise. The update comes before any flow gets less than the profiles
+    /// predict.
     fn allocate(&mut self, counters: &[Counters]) {
         if self.manager.oversubscription() <= 1.0 {
             return;
@@ -459,10 +462,10 @@ impl Runtime {
 struct Checked {
     /// Whether messages wait to pass.
     waiting: bool,
-    /// Whether something must change.
+    /// Whether the flow's registers or route must change.
     late: bool,
-    /// The rate to expect without a change, in gigabits per second; not positive if the trend ends
-    /// at nothing.
+    /// The rate to expect without a change, in gigabits per second; 0 or below if the trend leads
+    /// to no rate.
     expected: f64,
 }
 
@@ -517,7 +520,8 @@ impl RuntimeState {
     }
 }
 
-/// A control plane that adds and removes flows at given times, and does nothing else.
+/// A control plane that adds and removes flows at given times and adjusts nothing
+/// ([`Runtime::timetable`]).
 #[derive(Clone, Debug)]
 pub struct Timetable {
     changes: Vec<(Time, Action)>,

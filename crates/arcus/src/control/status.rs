@@ -1,4 +1,4 @@
-//! Rows of ARCUS's PerFlowStatusTable.
+//! The rows of ARCUS's PerFlowStatusTable, one for each registered flow.
 
 use accelflow_shaping::{Clock, FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::Bytes;
@@ -10,29 +10,33 @@ use super::route::{RouteEntry, Traffic, add, cut};
 use super::thresholds::{RESULTS_ABOVE, TOLERANCE};
 use crate::{Arrivals, Flow, Path, PlatformError, Sizes};
 
-/// The state of a registered flow: its row of ARCUS's PerFlowStatusTable.
+/// The state of a registered flow, which is one row of ARCUS's PerFlowStatusTable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowStatus {
-    /// The admission request of the flow.
+    /// The request by which the flow was admitted.
     pub request: AdmissionRequest,
     /// The route of the flow at present.
     pub route: RouteEntry,
-    /// The largest segment that the flow's messages are cut to.
+    /// The size of the segments that the flow's messages are cut to. Messages that are not larger
+    /// stay whole.
     pub segment: Bytes,
-    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::slo`].
+    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::slo`]. For an
+    /// opportunistic flow, they are for the rate that other flows leave.
     pub registers: Registers,
-    /// The registers for the rate in [`AdmissionRequest::also`]; `None` without it.
+    /// The registers of the flow's shaper for the rate in [`AdmissionRequest::also`]; `None`
+    /// without such a rate.
     pub also: Option<Registers>,
-    /// The registers of the second shaper, whose tokens are bytes of results, if the route leads
-    /// through accelerators to the storage (section 4.1, "PatternC"). It passes one result at a
-    /// time, and as many messages per second as the first shaper.
+    /// The registers of the flow's second shaper, which limits the bytes that accelerators write to
+    /// the storage (section 4.1, "PatternC"). It passes one result at a time, at the first shaper's
+    /// rate of messages. `None` without a second shaper, as on all routes that do not lead from
+    /// accelerators to the storage.
     pub results: Option<Registers>,
     /// The accelerators' output; `None` without a second shaper.
     pub(super) output: Option<Output>,
-    /// The rate that the registers allow, in gigabits per second.
+    /// The rate that the registers of the flow's shaper allow, in gigabits per second.
     pub shaped_gbit_per_s: f64,
-    /// The flow's measured rate in the last control periods, in gigabits per second; `None` before
-    /// the first measurement.
+    /// The flow's measured rate in gigabits per second, smoothed over the last control periods;
+    /// `None` before the first measurement.
     pub measured_gbit_per_s: Option<f64>,
 }
 
@@ -80,18 +84,19 @@ impl FlowStatus {
         Ok(())
     }
 
-    /// The promised rate, in gigabits per second; `None` for an opportunistic flow.
+    /// The rate that is promised to the flow, in gigabits per second; `None` for an opportunistic flow.
     pub fn slo_gbit_per_s(&self) -> Option<f64> {
         let promised = self.request.class != ServiceClass::Opportunistic;
         promised.then(|| self.request.asked_gbit_per_s()).flatten()
     }
 
-    /// Its traffic in a profile at `gbit_per_s`.
+    /// The flow's traffic in a profile, at the rate `gbit_per_s`.
     pub(super) fn traffic(&self, gbit_per_s: f64) -> Vec<Traffic> {
         parts(&self.request.sizes, &self.route, self.segment, gbit_per_s)
     }
 
-    /// Returns the input of a simulation: the flow with `arrivals`, and the settings of its shaper.
+    /// Returns the input for a simulation of this flow: the flow with the arrival process
+    /// `arrivals`, and the settings of the flow's shaper.
     pub fn deployed(&self, arrivals: Arrivals) -> (Flow, FlowConfig) {
         let request = &self.request;
         let largest = request.sizes.largest();
@@ -119,20 +124,21 @@ impl FlowStatus {
         (flow, shaping)
     }
 
-    /// The rate limits of the flow, one or two: the unit of the tokens, and the registers.
+    /// The one or two rate limits of the flow's shaper, each with the unit of its tokens and its
+    /// registers.
     pub fn limits(&self) -> impl Iterator<Item = (Unit, Registers)> {
         let unit = self.request.unit();
         let also = self.also.map(|registers| (unit.other(), registers));
         std::iter::once((unit, self.registers)).chain(also)
     }
 
-    /// The promised rate, in gigabits per second; 0 for an opportunistic flow.
+    /// The rate that is promised to the flow, in gigabits per second; 0 for an opportunistic flow.
     pub fn counted_gbit_per_s(&self) -> f64 {
         self.slo_gbit_per_s().unwrap_or(0.0)
     }
 }
 
-/// The promised traffic of all flows, without the one of the name `but`.
+/// The promised traffic of all flows except the one called `but`.
 pub(super) fn promised(flows: &[FlowStatus], but: &str) -> Vec<Traffic> {
     let mut found = Vec::new();
     for flow in flows {
@@ -146,8 +152,8 @@ pub(super) fn promised(flows: &[FlowStatus], but: &str) -> Vec<Traffic> {
     found
 }
 
-/// The traffic of messages of these sizes on a route, cut to segments: each size by its part of the
-/// bytes, of which the last segment of a message has its own size.
+/// The traffic of messages of these sizes on a route, cut to segments. Each size has its part of
+/// the bytes; the last segment of a message has its own size.
 pub(super) fn parts(
     sizes: &Sizes,
     route: &RouteEntry,
@@ -176,7 +182,7 @@ pub(super) fn parts(
 /// The output of a route's accelerators for the messages of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Output {
-    /// Its mean per message, in bytes.
+    /// The mean output per message, in bytes.
     pub(super) mean: f64,
     /// The largest output for a segment.
     pub(super) largest: Bytes,
@@ -207,9 +213,9 @@ fn pieces(sizes: &Sizes, segment: Bytes) -> f64 {
     }
 }
 
-/// The messages that may pass at once after a pause. A flow whose rate is promised in periods keeps
-/// the tokens of the allowed shortfall of a period, so that it loses none of its rate while its queue
-/// is empty for a moment.
+/// The number of messages that may pass at once after a pause. A flow whose rate is promised in
+/// periods keeps the tokens of the allowed shortfall of a period, so that it loses none of its rate
+/// while its queue is empty for a moment.
 fn burst(request: &AdmissionRequest) -> u32 {
     let kept = request.availability.zip(request.asked_gbit_per_s());
     let kept = kept.map_or(0.0, |(promised, gbit_per_s)| {
@@ -229,8 +235,8 @@ fn burst_segments(request: &AdmissionRequest, segment: Bytes) -> u32 {
     }
 }
 
-/// Registers of both limits for `gbit_per_s`. Both limits are scaled by the same factor:
-/// `gbit_per_s` over the promise, which is the smaller of the two. Operations count segments. An
+/// The registers of both rate limits for `gbit_per_s`. Both limits are scaled by the same factor:
+/// `gbit_per_s` over the promise, which is the smaller limit. Operations count segments. An
 /// opportunistic flow has one limit, in bytes.
 fn registers_of(
     request: &AdmissionRequest,

@@ -1,4 +1,4 @@
-//! The control plane's own constants; [`crate::parameters::PARAMETERS`] gives their sources.
+//! The constants of the control plane; [`crate::parameters::PARAMETERS`] gives their sources.
 
 use accelflow_units::{Bytes, Time};
 

@@ -8,18 +8,18 @@ use super::status::FlowStatus;
 use super::thresholds::{BEYOND, TOLERANCE};
 use crate::RunResult;
 
-/// The verdict on one flow: whether the run kept what was promised to it.
+/// The verdict on one flow: whether a run kept the promises to the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// The run kept every promise to the flow. A mean rate may be lower by 1 %, and by at most 1 %
-    /// more for messages that are not yet counted.
+    /// Every promise to the flow was kept. A promised mean rate counts as kept up to 1 % below it,
+    /// and up to 1 % further for messages that are not yet complete.
     Kept,
     /// Undecided: the flow was present too briefly for a verdict.
     TooShort,
-    /// The run broke a promise to the flow: on its rate (beyond the tolerance), on the share of
-    /// periods, or on its latency.
+    /// A promise to the flow was broken: on its mean rate (beyond the tolerance), on the share of
+    /// periods in which it gets its rate, or on its latency.
     Below,
 }
 
@@ -35,32 +35,34 @@ impl Verdict {
     }
 }
 
-/// The number of periods in which a flow was present, and in which it missed its promised rate.
+/// Two numbers of periods: those in which a flow was present, and those in which the flow missed
+/// its promised rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Periods {
     /// The number of whole periods in which the flow was present.
     pub all: u64,
-    /// The number of these in which the flow got less than promised although it had more to send.
+    /// The number of whole periods in which the flow got less than its promised rate although it
+    /// had more to send. A shortfall of up to 1 % plus one message is allowed.
     pub missed: u64,
 }
 
 impl Periods {
-    /// The percentage of periods in which the flow got its rate; 0 without periods.
+    /// The percentage of periods in which the flow got its promised rate; 0 without periods.
     pub fn kept_percent(self) -> f64 {
         100.0 * (self.all - self.missed) as f64 / self.all.max(1) as f64
     }
 }
 
 impl FlowStatus {
-    /// Returns the verdict on all promises to this flow, the worst of those on rate and latency.
-    /// `number` is the flow's index in `run`. A flow that sends less than its SLO need only get
-    /// what it sends.
+    /// Returns the verdict on all promises to this flow: the worse one of the verdicts on rate and
+    /// latency. `number` is the flow's index in `run`. A flow that sends less than its SLO need
+    /// only get what it sends.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))
     }
 
-    /// Returns the verdict on the promised rate. `number` is the flow's index in `run`.
+    /// Returns the verdict on the rate promised to this flow. `number` is the flow's index in `run`.
     pub fn rate_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(slo) = self.slo_gbit_per_s() else {
             return Verdict::NoPromise;
@@ -109,7 +111,7 @@ impl FlowStatus {
         }
     }
 
-    /// Counts the periods in which the flow missed its promised rate. `number` is the flow's index
+    /// Counts the periods in which this flow missed its promised rate. `number` is the flow's index
     /// in `run`. `None` unless the rate is promised in a percentage of periods.
     pub fn periods(&self, run: &RunResult, number: usize) -> Option<Periods> {
         let (slo, availability) = (self.slo_gbit_per_s()?, self.request.availability?);
@@ -134,8 +136,8 @@ impl FlowStatus {
         Some(found)
     }
 
-    /// Returns the verdict on the promised percentile of latencies. `number` is the flow's index in
-    /// `run`.
+    /// Returns the verdict on the percentile of latencies promised to this flow. `number` is the
+    /// flow's index in `run`.
     pub fn latency_verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let Some(LatencySlo { percent, most }) = self.request.latency else {
             return Verdict::NoPromise;
@@ -152,11 +154,13 @@ impl FlowStatus {
         }
     }
 
-    /// Returns the time for which a flow must be present for a verdict on rate and latency; `None`
-    /// if nothing is promised. `number` is the flow's index in `run`. For a mean rate it is a
-    /// hundred times the time of a message at the SLO plus, for a flow added during the run, its
-    /// shortest latency. For promised percentages it is the time of as many periods and messages as
-    /// they need.
+    /// Returns the time for which this flow must be present for a verdict on its rate and latency;
+    /// `None` if nothing is promised. `number` is the flow's index in `run`.
+    ///
+    /// For a mean rate, the time is a hundred times that of one message at the SLO; for a flow
+    /// added during the run, the flow's shortest latency is added to the message's time. For a
+    /// promised percentage of periods or messages, it is the time of as many periods or messages as
+    /// the percentage needs.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s();
         let rate = slo.map(|slo| match self.request.availability {
@@ -173,8 +177,9 @@ impl FlowStatus {
         Some(Time::from_ns_f64((needed * (1.0 - 1e-9)).ceil()))
     }
 
-    /// The time of a flow's messages that a run does not count: a message that is not done at the
-    /// end and, for a flow that was added during the run, the latency of its first messages.
+    /// The time of a flow's messages that a run does not count, in nanoseconds. It is the time of a
+    /// message that is not done at the end and, for a flow that was added during the run, the
+    /// latency of its first messages.
     fn unseen_ns(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
         let message = self.request.sizes.largest().get() as f64 * 8.0 / slo;
         let flow = &run.flows[number];

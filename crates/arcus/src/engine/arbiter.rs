@@ -1,4 +1,5 @@
-//! The arbiter: chooses the flow whose message passes next, and checks that there is room for it.
+//! The arbiter: chooses the flow whose message passes next, and checks that the message has buffer
+//! space.
 
 use accelflow_units::{Bytes, Time};
 
@@ -7,8 +8,9 @@ use super::state::{Head, Job, Ready, Room, Route};
 use crate::{Mechanism, Order, Path, PlatformError};
 
 impl Run<'_> {
-    /// Dispatches messages while there is room. A flow in turn that lacks room reserves that room
-    /// against the flows after it. Otherwise small messages could overtake large ones for ever.
+    /// Dispatches messages while there is buffer space. A flow in turn that lacks space reserves
+    /// this space against the flows after it. Otherwise small messages could overtake large ones
+    /// for ever.
     pub(super) fn dispatch(&mut self, now: Time) -> Result<(), PlatformError> {
         while let Some(flow) = self.choose() {
             let burst = self.platform.dma.burst;
@@ -59,8 +61,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the flow whose message passes next: of those first in turn for their room, and whose
-    /// room suffices, the first in turn.
+    /// Returns the flow whose message passes next. For each resource, only the flow that is first
+    /// in turn may pass; of these flows, the first in turn whose message has space is chosen.
     fn choose(&mut self) -> Option<usize> {
         let mut heads = std::mem::take(&mut self.heads);
         heads.clear();
@@ -114,7 +116,7 @@ impl Run<'_> {
         }
     }
 
-    /// Accounts for a dispatch in the order of the flows to come.
+    /// Updates the order of the flows after a dispatch of `size` bytes of `flow`.
     fn charge(&mut self, flow: usize, size: Bytes) {
         let count = self.flows.len();
         self.turn = (flow + 1) % count;
@@ -162,7 +164,7 @@ impl Run<'_> {
     }
 }
 
-/// The part of a message's rest that passes at once.
+/// The part of a message's remaining bytes that passes at once.
 fn piece(path: Path, left: Bytes, burst: Bytes) -> Bytes {
     match path.uses_storage() {
         true => left,

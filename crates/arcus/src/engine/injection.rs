@@ -1,5 +1,5 @@
-//! The way of a result through the second shaper, which decides when results of accelerators become
-//! commands of the storage.
+//! The path of a result through the second shaper, which decides when results of accelerators
+//! become commands to the storage.
 
 use accelflow_shaping::{Message, Registers};
 use accelflow_units::Time;
@@ -10,8 +10,9 @@ use crate::PlatformError;
 use crate::hardware::Packet;
 
 impl Run<'_> {
-    /// Queues a result for the storage, if its flow has a second shaper. Returns whether it has. The
-    /// result waits in the interface's queue of its flow, so it frees its room at the way out.
+    /// Queues a result for the storage if its flow has a second shaper, and returns whether it has
+    /// one. The result waits in its flow's queue at the interface, so it frees its space in the
+    /// output buffer.
     pub(super) fn inject(&mut self, now: Time, job: u32) -> Result<bool, PlatformError> {
         let state = *self.jobs.get(job);
         let Some(injection) = &mut self.injection else {

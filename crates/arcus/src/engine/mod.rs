@@ -20,7 +20,10 @@ pub use settings::Settings;
 /// Simulates `flows` on `platform`, shared by `mechanism`, without a control plane.
 ///
 /// # Errors
-/// The errors of [`Platform::check`], and for a mechanism that does not fit the flows.
+/// The errors of [`Platform::check`]. [`PlatformError::OutOfRange`] for settings or a mechanism
+/// with a value outside its range. [`PlatformError::FlowCount`] for a mechanism with settings for
+/// more or fewer flows. [`PlatformError::Shaping`] for settings or messages that the traffic shaper
+/// refuses.
 pub fn simulate(
     platform: &Platform,
     flows: &[Flow],
@@ -31,11 +34,12 @@ pub fn simulate(
     Run::new(platform, flows, mechanism, settings)?.finish(None)
 }
 
-/// Simulates `flows` on `platform`, shared by `mechanism`, and calls `controller` once per control
-/// period.
+/// Simulates `flows` on `platform`, shared by `mechanism`, and calls `controller` at the end of
+/// each control period ([`Settings::control_period`]).
 ///
 /// # Errors
-/// The errors of [`simulate`], and for registers of the controller that the shaper refuses.
+/// The errors of [`simulate`], also for the flows, registers and routes that the controller sets.
+/// [`PlatformError::UnknownPart`] for an [`Action`] on a flow that does not exist.
 pub fn simulate_with(
     platform: &Platform,
     flows: &[Flow],

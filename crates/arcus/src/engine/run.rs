@@ -1,4 +1,4 @@
-//! A run: its state and its main loop.
+//! A simulation run: its state and its main loop.
 
 use accelflow_kernel::{Calendar, Priority, Stream};
 use accelflow_shaping::{FlowConfig, Shaper};
@@ -14,7 +14,7 @@ use crate::{
     Arrivals, Completion, Flow, FlowResult, Mechanism, Platform, PlatformError, RunResult,
 };
 
-/// A run on `platform`: its queues, its messages in flight, and its measurements.
+/// A simulation run on `platform`: its queues, its messages in flight, and its measurements.
 pub(super) struct Run<'a> {
     pub(super) platform: &'a Platform,
     pub(super) mechanism: &'a Mechanism,
@@ -28,9 +28,9 @@ pub(super) struct Run<'a> {
     pub(super) units: Vec<Station>,
     /// The random stream of compute times.
     pub(super) compute: Stream,
-    /// By engine: bytes requested from the host that no accelerator has taken.
+    /// The bytes requested from the host that no accelerator has taken, by DMA engine.
     pub(super) reading: Vec<Bytes>,
-    /// By engine: bytes of results that have not left.
+    /// The bytes of results that have not left the device, by DMA engine.
     pub(super) leaving: Vec<Bytes>,
     pub(super) port_in: Vec<Time>,
     pub(super) port_out: Vec<Time>,
@@ -38,7 +38,7 @@ pub(super) struct Run<'a> {
     pub(super) commands: u32,
     pub(super) shaper: Option<Shaper>,
     pub(super) grant_at: Time,
-    /// The second shaper, of results for the storage.
+    /// The second shaper, which limits results that are written to the storage.
     pub(super) injection: Option<SecondShaper>,
     pub(super) software: Option<SoftwareShaper>,
     pub(super) turn: usize,
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Runs to the end.
+    /// Simulates to the end of the run.
     pub(super) fn finish(
         mut self,
         mut controller: Option<&mut dyn Controller>,
@@ -253,7 +253,7 @@ fn shaper_of(mechanism: &Mechanism) -> Result<Option<Shaper>, PlatformError> {
     Ok(Some(shaper))
 }
 
-/// `config` without a queue limit in the shaper: the flow's own limit holds.
+/// Returns `config` without a queue limit in the shaper, since the flow's own limit holds.
 pub(super) fn unlimited(config: FlowConfig) -> FlowConfig {
     FlowConfig {
         queue_limit: usize::MAX,

@@ -10,7 +10,7 @@ use crate::{Mechanism, PlatformError};
 #[derive(Clone, Debug)]
 pub(super) struct SecondShaper {
     pub(super) shaper: Shaper,
-    /// By flow of the run, its number in the shaper.
+    /// The flow's identifier in the second shaper, by flow index of the run.
     pub(super) flows: Vec<Option<FlowId>>,
     /// The time of the next scheduled poll.
     pub(super) poll_at: Time,

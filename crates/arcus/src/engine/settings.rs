@@ -1,25 +1,25 @@
-//! Settings of a simulation run: its length and its seed.
+//! The settings of a simulation run: its length, its seed and its control period.
 
 use accelflow_units::Time;
 
 use crate::PlatformError;
 
-/// The length and the seed of a simulation run.
+/// The settings of a simulation run: its length, its seed and its control period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The simulated time before measurement begins.
+    /// The simulated time before the measurement begins.
     pub warmup: Time,
-    /// The simulated time that is measured, after the warm-up.
+    /// The simulated time that is measured, after the warm-up; above 0.
     pub duration: Time,
-    /// The seed of random numbers. Equal seeds give bit-identical runs.
+    /// The seed of all random numbers of the run. Equal seeds give bit-identical runs.
     pub seed: u64,
-    /// The simulated time between two calls of the controller.
+    /// The simulated time between two calls of the [`Controller`](crate::Controller); above 0.
     pub control_period: Time,
 }
 
 impl Settings {
-    /// Creates settings that measure for `duration` after a warm-up of a tenth of it. Seed 1; the
-    /// controller runs every 100 us.
+    /// Creates settings that measure for `duration` after a warm-up of a tenth of `duration`, with
+    /// seed 1 and a control period of 100 us.
     pub fn lasting(duration: Time) -> Settings {
         Settings {
             warmup: duration / 10,
@@ -29,7 +29,7 @@ impl Settings {
         }
     }
 
-    /// Sets the seed of random numbers.
+    /// Sets the seed of all random numbers of the run.
     #[must_use]
     pub fn seeded(self, seed: u64) -> Settings {
         Settings { seed, ..self }

@@ -1,6 +1,6 @@
-//! Storage of values by number.
+//! A store of values that are found by their number.
 
-/// Values by number; the number of a removed value is used again.
+/// A store of values by number. The number of a removed value is used again.
 #[derive(Clone, Debug)]
 pub(super) struct Slab<T> {
     values: Vec<T>,

@@ -94,8 +94,8 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a closed loop's next message has no room in PANIC's buffer, nor behind the messages on
-    /// their way there.
+    /// Whether a closed loop's next message has no space in PANIC's buffer, where messages on their
+    /// way there count as present.
     fn holds_back(&self, flow: usize) -> bool {
         let Mechanism::Panic { buffer, .. } = self.mechanism else {
             return false;
@@ -147,7 +147,8 @@ impl Run<'_> {
         self.top_up(now, flow)
     }
 
-    /// Keeps a backlog, as far as queue and port allow.
+    /// Refills a flow's backlog, as far as queue and port allow, and sends messages that were held
+    /// back.
     pub(super) fn top_up(&mut self, now: Time, flow: usize) -> Result<(), PlatformError> {
         let port = self.incoming_port(flow).is_some();
         while self.flows[flow].present
@@ -202,7 +203,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether there is no room for the next message of a flow.
+    /// Whether the queue or buffer has no space for the next message of a flow.
     fn is_full(&self, flow: usize) -> bool {
         let FlowState { spec, queued, .. } = &self.flows[flow];
         match self.mechanism {

@@ -243,7 +243,7 @@ impl Run<'_> {
         }
     }
 
-    /// Releases the room that a job was dispatched into.
+    /// Frees the buffer space into which a job was dispatched.
     fn give_back(&mut self, job: &Job) {
         let Route {
             accelerators,

@@ -10,7 +10,7 @@ use super::controller::Counters;
 use crate::hardware::{Operation, Packet};
 use crate::{Flow, FlowResult, Path};
 
-/// An event. Numbers are of flows, jobs, messages, accelerators and devices.
+/// An event of a run. Its numbers are those of flows, jobs, messages, accelerators and SSDs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// The next message, or burst, of a flow arrives.
@@ -63,9 +63,9 @@ pub(super) struct InFlight {
     pub(super) arrived: Time,
     pub(super) size: Bytes,
     pub(super) sequence: u64,
-    /// Jobs of it that are not done.
+    /// The number of the message's jobs that are not done.
     pub(super) jobs: u32,
-    /// Whether all of it has been dispatched.
+    /// Whether the whole message has been dispatched.
     pub(super) whole: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Ready {
     pub(super) left: Bytes,
     /// The size that the accelerator's rate depends on.
     pub(super) basis: Bytes,
-    /// Whether it is the last of its message.
+    /// Whether the unit is the last of its message.
     pub(super) last: bool,
     pub(super) sequence: u64,
 }
@@ -123,14 +123,14 @@ pub(super) struct FlowState {
     pub(super) queued: usize,
     /// Messages of this flow in the port.
     pub(super) in_port: usize,
-    /// When messages were sent that wait in the network for room in the device's buffer.
+    /// The times when messages were sent that wait in the network for space in the device's buffer.
     pub(super) held_back: VecDeque<Time>,
     /// The flow whose messages this flow's messages answer.
     pub(super) asker: Option<usize>,
     /// Messages that the host's software holds.
     pub(super) held: VecDeque<u32>,
     pub(super) ready: VecDeque<Ready>,
-    /// Virtual finish time of weighted fair order.
+    /// The flow's virtual finish time in weighted fair order.
     pub(super) finish: f64,
     pub(super) counters: Counters,
     pub(super) result: FlowResult,
@@ -171,9 +171,9 @@ impl FlowState {
 pub(super) struct Station {
     pub(super) queue: Queue,
     pub(super) busy: bool,
-    /// Bytes dispatched to it directly that have not started.
+    /// Bytes dispatched directly to the accelerator whose processing has not started.
     pub(super) reserved: Bytes,
-    /// By flow, the virtual finish times of weighted fair order, and the present virtual time.
+    /// The virtual finish times in weighted fair order, by flow.
     pub(super) finish: Vec<f64>,
     pub(super) virtual_time: f64,
 }
@@ -228,7 +228,7 @@ impl Queue {
     }
 }
 
-/// The first flow in turn of those that need the same room.
+/// The flow that is first in turn among the flows that need the same resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) rank: (u64, u64),
@@ -238,13 +238,13 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Its place in turn; the lowest is first.
+    /// The flow's place in turn; the lowest is first.
     pub(super) fn place(&self) -> ((u64, u64), usize) {
         (self.rank, self.flow)
     }
 }
 
-/// The resource in which a message needs room before it may pass.
+/// The resource in which a message needs space before it may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     /// The window of reads of an engine.

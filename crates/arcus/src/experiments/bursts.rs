@@ -1,4 +1,4 @@
-//! Fig. 9: bursts of tiny messages next to a stream that initially sends too much.
+//! Fig. 9: bursts of 64-byte messages beside a stream that at first sends more than it was promised.
 
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
@@ -11,26 +11,26 @@ use crate::{
     Arrivals, Mechanism, Order, Path, Platform, PlatformError, RunResult, Settings, Sizes,
 };
 
-/// The slices of time that the figure's curves are over.
+/// The length of the time slices for which the figure's curves have points.
 const SLICE: Time = Time::from_us(10);
-/// Number of slices: the figure's axis.
+/// The number of time slices on the figure's axis.
 const SLICES: usize = 50;
-/// Episodes of one seed, each starting on an idle platform: a slice of one episode has about 50 of
-/// the tiny messages, too few for a 99th percentile.
+/// The number of episodes of one seed, each of which starts on an idle platform. A slice of one
+/// episode has about 50 of the 64-byte messages, too few for a 99th percentile.
 const EPISODES: u64 = 50;
 /// The time when VM2 begins to send less than it was promised.
 const CALMER: Time = Time::from_us(200);
-/// Part of the figure's time.
+/// A part of the figure's time.
 struct Phase {
-    /// Its name in keys.
+    /// The phase's name in keys of results.
     key: &'static str,
-    /// Its name on pages.
+    /// The phase's name in reports.
     name: &'static str,
     slices: std::ops::Range<usize>,
 }
 
-/// The time before that change, and the time in which, according to the paper, both systems are
-/// alike.
+/// The phase before VM2 sends less, and the phase in which, according to the paper, both systems
+/// are alike.
 const PHASES: [Phase; 2] = [
     Phase {
         key: "burst",
@@ -198,7 +198,7 @@ fn phase_rows(course: &Course, phase: &Phase) -> Vec<Row> {
     ]
 }
 
-/// The ratio of VM1's tail without shaping to its tail with it.
+/// The ratios of VM1's tail latency without shaping to its tail latency with ARCUS.
 fn ratio_rows(panic: &Course, arcus: &Course) -> Vec<Row> {
     let row = |key: &str, what: &str, ours| {
         let key = format!("arcus.fig9.{key}_p99_over_arcus");

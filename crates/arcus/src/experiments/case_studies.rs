@@ -1,4 +1,4 @@
-//! Table 1 and Fig. 3.
+//! Table 1 and Fig. 3: what two tenants get without traffic shaping.
 
 use accelflow_units::{Bytes, Time};
 
@@ -6,7 +6,7 @@ use super::report::{Report, Row, Series};
 use crate::parameters::{MESSAGES_PER_S_AT_FULL_LOAD, PANIC_BUFFER, ipsec, synthetic};
 use crate::{Arrivals, Flow, Mechanism, Order, Path, Platform, PlatformError, Settings, simulate};
 
-/// Loads of VM2.
+/// The loads of VM2, as shares of the full load.
 const LOADS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// The four patterns of messages, and the two pairs of paths.
@@ -112,7 +112,8 @@ fn pattern_rows(patterns: &[Vec<(f64, [f64; 2])>]) -> Vec<Row> {
     rows
 }
 
-/// The load at which VM1 and VM2 get the same, interpolated; `None` if one is always ahead.
+/// The load at which VM1 and VM2 get the same rate, interpolated; `None` if one of them is always
+/// ahead.
 fn fair(points: &[(f64, [f64; 2])]) -> Option<f64> {
     points.windows(2).find_map(|pair| {
         let [a, b] = [share(&pair[0]) - 0.5, share(&pair[1]) - 0.5];

@@ -1,5 +1,5 @@
-//! Section 5.3.1: synthetic accelerators whose compute times follow several laws; and flows of one VM, and
-//! of several on different paths (section 5.3).
+//! Section 5.3.1: synthetic accelerators with several distributions of compute times. Section 5.3:
+//! flows of one VM, and flows of several VMs on different paths.
 
 use accelflow_units::{Bytes, Time};
 

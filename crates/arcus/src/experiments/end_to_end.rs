@@ -1,4 +1,4 @@
-//! Fig. 11 and Table 4.
+//! Fig. 11, key-value stores and a RAID-0, and Table 4, RocksDB.
 
 use accelflow_units::{Bytes, Time};
 
@@ -12,7 +12,7 @@ use crate::parameters::{
 };
 use crate::{Arrivals, Path, Platform, PlatformError, Settings, Sizes};
 
-/// Both panels. Under ARCUS every user is admitted and runs through the whole protocol.
+/// Both panels of Fig. 11. Under ARCUS, every user is admitted and runs through the whole protocol.
 pub(super) fn fig11(seed: u64) -> Result<Report, PlatformError> {
     let mut rows = key_value::panel(seed)?;
     rows.extend(raid::panel(seed)?);
@@ -24,7 +24,7 @@ pub(super) fn fig11(seed: u64) -> Result<Report, PlatformError> {
 
 /// The runtime's period.
 const PERIOD: Time = Time::from_us(10_000);
-/// Bytes that a thread compresses at once.
+/// The number of bytes that a thread compresses at once.
 const BLOCK: Bytes = Bytes::from_kib(64);
 
 /// Table 4, through admission: one call compresses a block and computes its checksum. The cost of a

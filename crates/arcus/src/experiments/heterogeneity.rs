@@ -63,7 +63,7 @@ fn curves() -> Vec<Series> {
         .to_vec()
 }
 
-/// Numbers of flows of panel (b), and their names in keys.
+/// The numbers of flows in panel (b).
 const COUNTS: [u32; 6] = [1, 2, 4, 8, 12, 16];
 const NAMES: [&str; 6] = [
     "one_flow",

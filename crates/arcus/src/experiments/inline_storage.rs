@@ -1,6 +1,6 @@
-//! The inline mode with storage (section 4.1, "Inline mode (P2P)"): what the second shaper, of the
-//! accelerator's results, is worth to a neighbour on the same SSD. The paper describes it and
-//! reports no measurement of it.
+//! The inline mode with storage (section 4.1, "Inline mode (P2P)"). The experiment measures how
+//! much the second shaper, which limits an accelerator's results, helps a neighbour on the same
+//! SSD. The paper describes the second shaper and reports no measurement of it.
 
 use accelflow_units::{Bytes, Time};
 
@@ -15,9 +15,10 @@ use crate::{
 /// The promises to the reader and to the writer, in operations a second: a third of the SSD each.
 const READS_PER_S: f64 = 300e3;
 const WRITES_PER_S: f64 = 5e3;
-/// Messages of a burst of the writer. It may send a burst at once: its first shaper has the tokens.
+/// The number of messages in each burst of the writer. A burst may pass at once, since the writer's
+/// first shaper has the tokens.
 const BURST: u32 = 128;
-/// The load of the writer, of its promise.
+/// The load of the writer, as a share of its promise.
 const LOAD: f64 = 0.2;
 /// The runtime's period: ten writes.
 const PERIOD: Time = Time::from_us(2_000);

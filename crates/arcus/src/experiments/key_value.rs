@@ -21,7 +21,7 @@ const KEY: u64 = MICA_KEY_BYTES;
 /// (row `p99_over_own_mean`), so this must be the average of an idle system, as in the prior work
 /// that the paper cites for the criterion.
 const MOST_OVER_IDLE: f64 = 10.0;
-/// The most clients of a user, each with one request in flight.
+/// The largest number of clients of a user, each with one request in flight.
 const MOST_CLIENTS: u32 = 512;
 /// The search ends when the last good number of clients and the first bad one differ by at most one,
 /// or by this part of the former.
@@ -169,7 +169,7 @@ fn highest(
     }
 }
 
-/// The run with so many clients, which is made once.
+/// The run with the given number of clients, which is made only once.
 fn known<'r>(
     runs: &'r mut Vec<(u32, RunResult)>,
     clients: u32,

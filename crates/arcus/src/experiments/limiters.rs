@@ -1,4 +1,5 @@
-//! Section 4.2: the algorithms that a rate limiter could use; and Table 2 by its method.
+//! Section 4.2: the algorithms that a rate limiter could use. Table 2: registers found by the
+//! paper's method.
 
 use accelflow_kernel::{Samples, Stream};
 use accelflow_shaping::algorithms::{Algorithm, Limiter};

@@ -1,8 +1,9 @@
-//! The experiments of the ARCUS paper, and some on parts that it does not measure. Each result has a
-//! key, which joins it to the paper's figure if there is one.
+//! The experiments of the ARCUS paper, and further experiments on parts of ARCUS that the paper
+//! does not measure. Each result has a key, by which it is joined to the paper's number, if there
+//! is one.
 //!
-//! All use the same values of [`crate::parameters`]. An experiment defines only its load: the
-//! flows, their paths, and the mechanism.
+//! All experiments use the values of [`crate::parameters`]. An experiment defines only its load:
+//! the flows, their paths, and the mechanism.
 
 mod bursts;
 mod case_studies;
@@ -24,7 +25,7 @@ pub use report::{PaperExperiment, Report, Row, Series};
 
 use crate::PlatformError;
 
-/// All experiments on ARCUS that this crate can run.
+/// All experiments on ARCUS that this crate can run, each with its name, title and function.
 pub const EXPERIMENTS: [PaperExperiment; 15] = [
     PaperExperiment {
         name: "fig3",
@@ -118,16 +119,16 @@ pub const EXPERIMENTS: [PaperExperiment; 15] = [
     },
 ];
 
-/// Runs the experiment `name` once with `seed`; `None` for an unknown name.
+/// Runs the experiment `name` once, with random numbers from `seed`; `None` for an unknown name.
 pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
     let found = find(name)?;
     Some((found.run)(seed).map(|report| named(found, seed, 1, report)))
 }
 
-/// Runs the experiment `name` with `replications` successive seeds from `seed` on, on `threads`
-/// threads. Returns means and half their 95 % confidence intervals. By default there are as many
-/// replications as the experiment states. Numbers that are missing in some run are left out. `None`
-/// for an unknown name.
+/// Runs the experiment `name` with `replications` successive seeds, the first of which is `seed`,
+/// on `threads` threads. The report has means, and half the widths of their 95 % confidence
+/// intervals. `replications` defaults to [`PaperExperiment::replications`]. Numbers that are
+/// missing in some run are left out. Returns `None` for an unknown name.
 pub fn replicate(
     name: &str,
     seed: u64,

@@ -1,6 +1,6 @@
-//! What it is worth to act before an SLO is missed (section 4.3, scenario 3): neighbours that send
-//! smaller messages than they declared overload an accelerator, and the runtime moves a flow to
-//! another one, when it misses its SLO or when its rate falls towards that.
+//! The effect of acting before an SLO is missed (section 4.3, scenario 3). Neighbours that send
+//! smaller messages than they declared overload an accelerator. The runtime moves a flow to another
+//! accelerator, either when the flow misses its SLO or when its rate falls towards the SLO.
 
 use accelflow_units::{Bytes, Time};
 

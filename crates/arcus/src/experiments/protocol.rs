@@ -14,11 +14,11 @@ use crate::{
 pub(super) struct Tenant {
     pub(super) request: AdmissionRequest,
     pub(super) arrivals: Arrivals,
-    /// The Ethernet port that its messages arrive on, if any.
+    /// The Ethernet port on which the flow's messages arrive; `None` without one.
     port: Option<usize>,
-    /// Its weight under PANIC.
+    /// The flow's weight under PANIC.
     weight: f64,
-    /// The answers to its messages, if there are any.
+    /// The host's answers to the flow's messages; `None` without answers.
     answers: Option<Answers>,
 }
 
@@ -147,7 +147,7 @@ pub(super) struct Admitted {
 }
 
 impl Admitted {
-    /// Admits all tenants in order; a tenant without room is an error.
+    /// Admits all tenants in order. A tenant that does not fit is an error.
     pub(super) fn new(platform: &Platform, tenants: &[Tenant]) -> Result<Admitted, PlatformError> {
         Admitted::by(Manager::new(platform.clone()), platform, tenants)
     }
@@ -253,7 +253,7 @@ impl Admitted {
         simulate(&self.platform, &self.flows, mechanism, settings)
     }
 
-    /// The largest relative deviation of a flow's rate from its SLO.
+    /// The largest relative deviation of any flow's rate from its SLO.
     pub(super) fn deviation(&self, result: &RunResult) -> f64 {
         let each = self.manager.flows().iter().enumerate();
         let deviation = each.map(|(number, status)| {

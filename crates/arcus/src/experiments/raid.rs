@@ -1,4 +1,4 @@
-//! Fig. 11(b): a user who reads and one who writes, of a RAID-0 of four SSDs.
+//! Fig. 11(b): a reader and a writer share a RAID-0 of four SSDs.
 
 use accelflow_units::{Bytes, Time};
 
@@ -17,7 +17,7 @@ const USERS: [(&str, f64, u64); 2] = [("reads", 2e6, 1_024), ("writes", 25e3, 4_
 /// took no time, over its promise. Clients without think time would be held back only by the SSDs'
 /// buffers, and some writes would wait for a whole wave of programs.
 const MOST_LOAD: f64 = 4.0;
-/// The criterion of section 5.4.
+/// The criterion of section 5.4: the largest 99th percentile of latencies.
 const MOST: Time = Time::from_us(2_000);
 /// The runtime's period: 50 writes.
 const PERIOD: Time = Time::from_us(2_000);

@@ -8,8 +8,8 @@ use accelflow_kernel::ConfidenceInterval;
 use super::report::{PaperExperiment, Report, Row, Series};
 use crate::PlatformError;
 
-/// Runs an experiment with the seeds from `seed` on, on so many threads. Each number is the mean over the
-/// replications with half its 95 % interval, whatever the number of threads.
+/// Runs an experiment with `replications` seeds from `seed` on, on `threads` threads. Each number
+/// is the mean over the replications with half its 95 % interval, whatever the number of threads.
 pub(super) fn replicate(
     experiment: &PaperExperiment,
     seed: u64,

@@ -13,14 +13,14 @@ use crate::{
 
 /// The promises to the users, in operations a second.
 const SLOS: [f64; 2] = [300e3, 200e3];
-/// Requests of a sample of throughput.
+/// The number of requests in each sample of throughput.
 const SAMPLE: usize = 500;
 const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 99.0];
 
 /// The runtime's period: a few in each sample.
 const PERIOD: Time = Time::from_us(250);
 
-/// Runs by the name of the mechanism.
+/// The runs, each with the name of its mechanism.
 type Runs = Vec<(&'static str, RunResult)>;
 
 /// The runs of both users under each mechanism. Under ARCUS both request admission and are promised
@@ -76,7 +76,7 @@ fn percentile(sorted: &[f64], percent: f64) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// CDFs of throughput.
+/// Fig. 6: CDFs of the throughput of both users.
 pub(super) fn fig6(seed: u64) -> Result<Report, PlatformError> {
     let (mut rows, mut series) = (Vec::new(), Vec::new());
     let mut spreads = Vec::new();
@@ -154,7 +154,7 @@ fn spread_rows(spreads: &[f64]) -> Vec<Row> {
     ]
 }
 
-/// Percentiles of the deviation of VM1.
+/// Table 3: percentiles of the deviation of VM1's throughput from its SLO.
 pub(super) fn table3(seed: u64) -> Result<Report, PlatformError> {
     let mut rows = Vec::new();
     let mut most_of_software = 0.0_f64;
@@ -183,7 +183,7 @@ pub(super) fn table3(seed: u64) -> Result<Report, PlatformError> {
 /// The percentiles of section 5.2, and their names in keys.
 const TAILS: [(f64, &str); 3] = [(95.0, "p95"), (99.0, "p99"), (99.9, "p999")];
 
-/// Tail latencies of the first user.
+/// Section 5.2: tail latencies of the first user.
 pub(super) fn tail(seed: u64) -> Result<Report, PlatformError> {
     let mut rows = Vec::new();
     for (name, result) in runs(seed)?.1 {

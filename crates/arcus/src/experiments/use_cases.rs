@@ -1,4 +1,4 @@
-//! Fig. 8.
+//! Fig. 8 (use cases 1 and 2): messages of 4 KB beside messages of 1 to 512 KB.
 
 use accelflow_units::{Bytes, Time};
 

@@ -7,29 +7,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::PlatformError;
 
-/// How long a message keeps an accelerator busy, as a function of the message's size.
+/// The time for which a message keeps an accelerator busy, as a function of the message's size.
 ///
 /// The ARCUS paper (section 5.3.1, Fig. 7(a)) shows three types of curve, but prints no values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Curve {
-    /// A fixed time per message plus a time per byte. The rate rises steeply with the size at first
-    /// and then more slowly: the figure's logarithmic type.
+    /// A fixed time per message plus a time per byte. The rate rises steeply with the message size
+    /// at first and then more slowly: the paper's logarithmic type.
     Saturating {
         /// The fixed time per message.
         setup: Time,
-        /// The rate of the time per byte, which very large messages approach.
+        /// The rate that very large messages approach: the inverse of the time per byte.
         peak: Bandwidth,
     },
-    /// The time of the message's size rounded up to whole blocks. Below one block the rate doubles
-    /// with the size: the figure's exponential type (its size axis is logarithmic).
+    /// The time of the message's size rounded up to whole blocks. Below one block, the rate doubles
+    /// when the size doubles: the paper's exponential type (the size axis of its figure is
+    /// logarithmic).
     Blocks {
         /// The size of a block.
         block: Bytes,
         /// The rate for messages of whole blocks.
         peak: Bandwidth,
     },
-    /// Measured pairs of a message size and its time: constant below the first, linear between them,
-    /// proportional to the size beyond the last. The figure's ad hoc type.
+    /// Measured pairs of a message size and its busy time, in the order of growing sizes. The time
+    /// is constant below the first size, linear between two sizes, and proportional to the size
+    /// beyond the last: the paper's ad hoc type.
     Points(Vec<(Bytes, Time)>),
 }
 
@@ -46,7 +48,7 @@ impl Curve {
         }
     }
 
-    /// The rate of back-to-back messages of `size`, in gigabits per second.
+    /// The accelerator's rate for back-to-back messages of `size`, in gigabits per second.
     pub fn gbit_per_s(&self, size: Bytes) -> f64 {
         size.get() as f64 * 8.0 / self.busy(size).as_ns_f64()
     }
@@ -98,27 +100,27 @@ fn between(points: &[(Bytes, Time)], size: Bytes) -> Time {
     }
 }
 
-/// The probability distribution of compute times of equal messages (section 5.3.1: "Bi-modal,
-/// Poison, and Uniform", without values; those here are assumed). The mean is that of the
-/// [`Curve`].
+/// The probability distribution of an accelerator's compute times for messages of equal size. Its
+/// mean is the time of the [`Curve`]. The paper names bi-modal, Poisson and uniform distributions
+/// without values (section 5.3.1); the values here are assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Law {
-    /// All times are equal.
+    /// All compute times are equal to the mean.
     #[default]
     Constant,
-    /// The times are uniform from zero to twice the mean.
+    /// Compute times are uniformly distributed from zero to twice the mean.
     Uniform,
-    /// The times are a Poisson-distributed number of cycles of 4 ns.
+    /// Compute times are a Poisson-distributed number of cycles of 4 ns.
     Poisson,
-    /// Nine of ten messages take half the mean, and the tenth takes 5.5 times the mean.
+    /// Nine of ten messages take half the mean time, and the tenth takes 5.5 times the mean.
     #[serde(rename = "bi-modal")]
     Bimodal,
 }
 
 impl Law {
-    /// The four distributions.
+    /// All four distributions.
     pub const ALL: [Law; 4] = [Law::Constant, Law::Uniform, Law::Poisson, Law::Bimodal];
 
     /// The distribution's name in files and reports.
@@ -131,7 +133,7 @@ impl Law {
         }
     }
 
-    /// A time of this mean.
+    /// Draws a random time from the distribution with this mean.
     pub(crate) fn draw(self, mean: Time, stream: &mut Stream) -> Time {
         match self {
             Law::Constant => mean,
@@ -142,10 +144,10 @@ impl Law {
     }
 }
 
-/// A cycle of the prototype's 250 MHz.
+/// One cycle of the prototype's clock of 250 MHz.
 const CYCLE: Time = Time::from_ns(4);
 
-/// A Poisson number: how many exponential times of mean 1 fit into `mean`.
+/// Draws a Poisson-distributed number: how many exponential times of mean 1 fit into `mean`.
 fn poisson(mean: f64, stream: &mut Stream) -> u64 {
     let mut left = mean;
     let mut count = 0;
@@ -158,13 +160,14 @@ fn poisson(mean: f64, stream: &mut Stream) -> u64 {
     }
 }
 
-/// The size of an accelerator's output (section 2: R is the ratio of output to input bandwidth).
+/// The size of an accelerator's output for a given input (section 2: R is the ratio of output to
+/// input bandwidth).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Egress {
-    /// R times the input, rounded up: 1 for a cipher, below 1 for compression, above for
-    /// decompression.
+    /// The output is this multiple (R) of the input, rounded up to whole bytes: 1 for a cipher,
+    /// below 1 for compression, above 1 for decompression.
     Ratio(f64),
-    /// A fixed size for every message, such as a digest.
+    /// The output of every message has this size, such as a digest.
     Fixed(Bytes),
 }
 
@@ -178,31 +181,32 @@ impl Egress {
     }
 }
 
-/// An accelerator behind the shared interface, which serves one message after another.
+/// An accelerator of the device, which serves one message after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accelerator {
     /// The accelerator's name in the control plane's tables.
     pub name: String,
-    /// How long a message keeps the accelerator busy, by its size.
+    /// The time for which a message keeps the accelerator busy, by message size.
     pub curve: Curve,
-    /// How these times vary among messages of equal size.
+    /// The distribution of the busy times of messages of equal size.
     pub law: Law,
     /// The size of the output for an input, as a ratio or as a fixed size.
     pub egress: Egress,
-    /// The size of the result that is returned to a calling host, if it differs from the output on
-    /// an inline path; `None` if it does not. For example, an accelerator that checks a payload
-    /// returns only the verdict.
+    /// The size of the output on [`Path::FunctionCall`](crate::Path::FunctionCall), if it differs
+    /// from `egress`; `None` if it does not. For example, an accelerator that checks a payload
+    /// returns only the verdict to a calling host.
     pub call_egress: Option<Egress>,
-    /// The latency of the pipeline behind the first stage, added to every message. It does not
-    /// lower the rate.
+    /// The latency of the accelerator's pipeline, which is added to the busy time of every message.
+    /// It does not lower the rate.
     pub latency: Time,
-    /// The capacity of the accelerator's input buffer, for bytes that were granted to it and wait
-    /// to be processed.
+    /// The capacity of the accelerator's input buffer; above 0. Bytes that wait to be processed
+    /// occupy it.
     pub input: Bytes,
 }
 
 impl Accelerator {
-    /// Creates an accelerator whose output is as large as its input, without pipeline latency.
+    /// Creates an accelerator whose output is as large as its input, with constant busy times, no
+    /// pipeline latency and an input buffer of 4,096 bytes.
     pub fn new(name: &str, curve: Curve) -> Accelerator {
         Accelerator {
             name: name.to_owned(),
@@ -215,10 +219,10 @@ impl Accelerator {
         }
     }
 
-    /// Checks that every value is allowed.
+    /// Checks that every parameter of the accelerator is allowed.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
+    /// [`PlatformError::OutOfRange`] for the first parameter that is outside its range.
     pub fn check(&self) -> Result<(), PlatformError> {
         self.curve.check()?;
         for egress in [Some(self.egress), self.call_egress].into_iter().flatten() {

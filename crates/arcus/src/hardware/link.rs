@@ -1,5 +1,5 @@
-//! One direction of a PCIe link in simulated time: packets, turns between senders, and flow-control
-//! credits.
+//! One direction of a PCIe link in simulated time: its packets, turns between senders, and
+//! flow-control credits.
 
 use std::collections::VecDeque;
 
@@ -7,25 +7,25 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::pcie::{Packet, PcieConfig};
 
-/// Data or requests that wait to cross the link in packets.
+/// Data or a read request that waits to cross the PCIe link in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// A number by which the caller knows the transfer again.
+    /// The caller's identifier of the transfer.
     pub tag: u32,
-    /// The kind of packets that the transfer consists of.
+    /// The kind of packets that make up the transfer.
     pub packet: Packet,
     /// The payload bytes still to send; for a read request, the bytes still to request.
     pub left: Bytes,
 }
 
-/// A packet that crosses the link.
+/// A packet that is crossing the PCIe link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The tag of the transfer that the packet belongs to.
+    /// The caller's identifier of the transfer to which the packet belongs.
     pub tag: u32,
     /// The kind of the packet.
     pub packet: Packet,
-    /// The packet's payload; for a read request, the bytes that it requests.
+    /// The size of the packet's payload; for a read request, the number of bytes that it requests.
     pub size: Bytes,
     /// Whether the packet is the last one of its transfer.
     pub last: bool,
@@ -33,9 +33,9 @@ pub struct Sent {
     pub wire: Time,
 }
 
-/// One direction of a PCIe link. Sources (the DMA engines) take turns packet by packet; the packets
-/// of one source go in order. A packet that lacks the receiver's credits blocks only its own
-/// source.
+/// One direction of a PCIe link in simulated time. Sources (the queues of the DMA engines) take
+/// turns packet by packet; the packets of one source go in order. A packet for which the receiver's
+/// credits do not suffice blocks only its own source.
 #[derive(Clone, Debug)]
 pub struct Direction {
     sources: Vec<VecDeque<Transfer>>,
@@ -51,7 +51,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Creates an idle direction of a link that `sources` DMA engines share.
+    /// Creates an idle direction of a PCIe link that `sources` queues of packets share.
     pub fn new(config: &PcieConfig, sources: usize) -> Direction {
         Direction {
             sources: vec![VecDeque::new(); sources],
@@ -67,13 +67,13 @@ impl Direction {
         }
     }
 
-    /// Queues a transfer behind the earlier ones of its source.
+    /// Queues a transfer behind the earlier transfers of the source with index `source`.
     pub fn push(&mut self, source: usize, transfer: Transfer) {
         self.sources[source].push_back(transfer);
     }
 
-    /// Puts the next packet on the wire; `None` if the wire is busy, or no packet with credits
-    /// waits. The wire stays busy until [`Direction::release`].
+    /// Puts the next packet on the wire and returns it. `None` if the wire is busy, or if the
+    /// credits suffice for no waiting packet. The wire stays busy until [`Direction::release`].
     pub fn start(&mut self) -> Option<Sent> {
         if self.busy {
             return None;
@@ -110,12 +110,13 @@ impl Direction {
         })
     }
 
-    /// Frees the wire after the packet has left it.
+    /// Frees the wire, after the packet of [`Direction::start`] has left it.
     pub fn release(&mut self) {
         self.busy = false;
     }
 
-    /// Returns the flow-control credits that a received packet of `size` payload bytes had taken.
+    /// Gives back the flow-control credits of a packet with `size` payload bytes that the receiver
+    /// has processed.
     pub fn return_credits(&mut self, packet: Packet, size: Bytes) {
         match packet {
             Packet::Write => {

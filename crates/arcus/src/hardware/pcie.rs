@@ -1,27 +1,27 @@
-//! A PCIe link and its bandwidth without framing.
+//! The parameters of a PCIe link, its packets and its bandwidth.
 
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::PlatformError;
 use crate::rate::bandwidth;
 
-/// A generation of PCIe: the transfer rate of a lane and its line code.
+/// A generation of PCIe, which defines the transfer rate of a lane and the line code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
-    /// 2.5 GT/s, 8b/10b.
+    /// PCIe 1: 2.5 GT/s with line code 8b/10b.
     Gen1,
-    /// 5 GT/s, 8b/10b.
+    /// PCIe 2: 5 GT/s with line code 8b/10b.
     Gen2,
-    /// 8 GT/s, 128b/130b.
+    /// PCIe 3: 8 GT/s with line code 128b/130b.
     Gen3,
-    /// 16 GT/s, 128b/130b.
+    /// PCIe 4: 16 GT/s with line code 128b/130b.
     Gen4,
-    /// 32 GT/s, 128b/130b.
+    /// PCIe 5: 32 GT/s with line code 128b/130b.
     Gen5,
 }
 
 impl Generation {
-    /// The five generations, in order.
+    /// All five generations of PCIe, the oldest first.
     pub const ALL: [Generation; 5] = [
         Generation::Gen1,
         Generation::Gen2,
@@ -30,7 +30,7 @@ impl Generation {
         Generation::Gen5,
     ];
 
-    /// The data rate of a lane in bits per second, after the line code.
+    /// The data rate of one lane in bits per second, without the overhead of the line code.
     pub const fn bits_per_s(self) -> u64 {
         match self {
             Generation::Gen1 => 2_000_000_000,
@@ -42,21 +42,21 @@ impl Generation {
     }
 }
 
-/// A kind of PCIe transaction packet.
+/// A kind of PCIe transaction-layer packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Packet {
-    /// A memory write, with header and payload; it is posted, so the receiver does not answer.
+    /// A memory write with header and payload. It is posted: the receiver sends no answer.
     Write,
-    /// A memory read request, with a header only; it is non-posted, so a completion answers it.
+    /// A memory read request, which has only a header. It is non-posted: a completion answers it.
     ReadRequest,
-    /// The answer to a read request, with header and payload.
+    /// A completion: the answer to a read request, with header and payload.
     Completion,
 }
 
 impl Packet {
-    /// The bytes of a packet on the wire in addition to its payload: 2 of framing, 6 of the data
-    /// link layer, and a header of 16 bytes (64-bit address) or, for completions, 12 (PCIe base
-    /// specification 3.0).
+    /// The bytes of a packet on the wire in addition to its payload (PCIe base specification 3.0):
+    /// 2 of framing, 6 of the data link layer, and a header of 16 bytes (64-bit address) or, for
+    /// completions, 12.
     pub const fn overhead(self) -> Bytes {
         match self {
             Packet::Write | Packet::ReadRequest => Bytes(24),
@@ -69,9 +69,9 @@ impl Packet {
 /// prototype, as far as the paper states them; [`crate::parameters::PARAMETERS`] has the sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PcieConfig {
-    /// The PCIe generation, which gives the rate of a lane.
+    /// The PCIe generation, which defines the rate of a lane.
     pub generation: Generation,
-    /// The number of lanes: 1, 2, 4, 8 or 16.
+    /// The number of lanes of the link: 1, 2, 4, 8 or 16.
     pub lanes: u8,
     /// The share of the link's bandwidth used by acknowledgements and credit updates, from 0 to
     /// below 1.
@@ -79,21 +79,24 @@ pub struct PcieConfig {
     /// The largest payload of a write or a completion packet: a power of two from 64 to 4,096
     /// bytes.
     pub max_payload: Bytes,
-    /// The most bytes that one read request asks for: a power of two from 64 to 4,096.
+    /// The largest number of bytes that one read request asks for: a power of two from 64 to 4,096
+    /// bytes.
     pub max_read_request: Bytes,
     /// The time from the end of a packet at the sender to its arrival at the receiver.
     pub propagation: Time,
     /// The time from a read request's arrival at the root complex until its data is sent back.
     pub read_latency: Time,
     /// The time from a packet's arrival at the root complex until its credits are back at the
-    /// device. At that time a write is also visible to the host.
+    /// device. At that time, written data is also visible to the host.
     pub drain_latency: Time,
-    /// The flow-control credits of the root complex for write packets: how many it can hold.
+    /// The flow-control credits for write packets: the number of such packets that the root complex
+    /// can hold; above 0.
     pub posted_headers: u32,
-    /// The flow-control credits of the root complex for the payload of writes: how many bytes it
-    /// can hold.
+    /// The flow-control credits for the payload of writes: the number of bytes that the root
+    /// complex can hold, at least `max_payload`.
     pub posted_data: Bytes,
-    /// The flow-control credits of the root complex for read requests: how many it can hold.
+    /// The flow-control credits for read requests: the number of requests that the root complex can
+    /// hold; above 0.
     pub non_posted_headers: u32,
 }
 
@@ -116,11 +119,11 @@ impl Default for PcieConfig {
 }
 
 impl PcieConfig {
-    /// Checks that every value is allowed.
+    /// Checks that every parameter of the link is allowed.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`], with the field's name, for the first value that is not
-    /// allowed.
+    /// [`PlatformError::OutOfRange`], with the parameter's name, for the first parameter that is
+    /// outside its range.
     pub fn check(&self) -> Result<(), PlatformError> {
         let power = |name, size: Bytes| {
             let good = size.get().is_power_of_two() && (64..=4096).contains(&size.get());
@@ -151,15 +154,17 @@ impl PcieConfig {
         )
     }
 
-    /// The rate of one direction for packets, payload and overhead together, after line code and
-    /// link layer.
+    /// The rate of one direction of the link, which the payload and overhead of packets share. The
+    /// line code and the link layer's own traffic are already deducted.
     pub fn bandwidth(&self) -> Bandwidth {
         let bits = self.generation.bits_per_s() * u64::from(self.lanes);
         let bytes = bits as f64 / 8.0 * (1.0 - self.link_layer_share);
         bandwidth(bytes)
     }
 
-    /// The bytes on the wire for `size` payload bytes in packets of one kind.
+    /// The bytes on the wire, including packet overhead, for the transfer of `size` bytes in
+    /// packets of one kind. Read requests have no payload; their `size` is the number of bytes that
+    /// they request.
     pub fn wire_bytes(&self, packet: Packet, size: Bytes) -> Bytes {
         let packets = match packet {
             Packet::ReadRequest => size.get().div_ceil(self.max_read_request.get()),
@@ -172,8 +177,9 @@ impl PcieConfig {
         Bytes(packets * packet.overhead().get() + payload)
     }
 
-    /// Payload bytes per second of back-to-back writes of `size` bytes. It is the smaller of the
-    /// bandwidth without framing and the rate that the root complex's credits allow.
+    /// The rate of back-to-back writes of `size` bytes, in payload bytes per second. It is the
+    /// smaller of the link's rate for such packets and the rate that the root complex's credits
+    /// allow.
     pub fn write_bytes_per_s(&self, size: Bytes) -> f64 {
         let framed = self.bandwidth().as_bytes_per_s() as f64 * size.get() as f64
             / self.wire_bytes(Packet::Write, size).get() as f64;

@@ -1,4 +1,4 @@
-//! Shaping in the host's software, by a thread that is interrupted by other work.
+//! Traffic shaping in the host's software, by a thread that other work interrupts.
 
 use accelflow_kernel::Stream;
 use accelflow_shaping::Unit;
@@ -6,40 +6,41 @@ use accelflow_units::{Bytes, Time};
 
 use crate::PlatformError;
 
-/// The rate limit of a flow whose messages are released by a software shaper.
+/// The rate limit of one flow whose messages a software shaper releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareRate {
-    /// The unit of the rate: bytes or messages.
+    /// The unit in which the rate is given: bytes or messages.
     pub unit: Unit,
-    /// The rate, in units per second.
+    /// The rate in bytes or messages per second, as `unit` says; above 0.
     pub per_s: f64,
 }
 
-/// The parameters of the shaping thread. [`SoftwareConfig::REFLEX`] and
-/// [`SoftwareConfig::FIRECRACKER`] approximate the paper's two baselines; neither is reproduced in
-/// detail.
+/// The parameters of the thread that shapes traffic in the host's software.
+/// [`SoftwareConfig::REFLEX`] and [`SoftwareConfig::FIRECRACKER`] approximate the paper's two
+/// baselines; neither is reproduced in detail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SoftwareConfig {
-    /// The system's name in reports.
+    /// The name of the shaping system in reports.
     pub name: &'static str,
-    /// The time between two rounds of the thread over all flows, while it is not interrupted.
+    /// The time between two rounds of the thread over all flows, while it is not interrupted; above 0.
     pub period: Time,
-    /// The size of a token bucket, as the time in which it fills. Tokens beyond it are lost if an
-    /// interrupted thread does not collect them in time.
+    /// The size of each flow's token bucket, given as the time in which the bucket fills; at least
+    /// `period`. Tokens beyond it are lost if an interrupted thread does not collect them in time.
     pub bucket: Time,
-    /// The processor time of the thread for each message that it releases.
+    /// The processor time that the thread takes for each message that it releases.
     pub per_message: Time,
     /// The time from a message's release by the thread until the device knows of the message.
     pub latency: Time,
-    /// The mean time between two interruptions of the thread by the VMs' work.
+    /// The mean time between two interruptions of the thread by the VMs' work; above 0.
     pub interrupted_every: Time,
-    /// The mean length of an interruption; lengths are uniform from zero to twice this.
+    /// The mean length of an interruption. Lengths are uniformly distributed from zero to twice the
+    /// mean.
     pub interrupted_for: Time,
 }
 
 impl SoftwareConfig {
-    /// The parameters of a polling thread with a small bucket, like ReFlex. It does not make up for
-    /// lost time.
+    /// The parameters of a polling thread with a small bucket, like ReFlex. The thread does not
+    /// make up for time that it loses to interruptions.
     pub const REFLEX: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_reflex",
         period: Time::from_us(10),
@@ -49,18 +50,18 @@ impl SoftwareConfig {
         interrupted_every: Time::from_us(500),
         interrupted_for: Time::from_us(70),
     };
-    /// The parameters of a thread on a timer with a deep bucket, like Firecracker. It makes up for
-    /// lost time with a burst.
+    /// The parameters of a thread on a timer with a deep bucket, like Firecracker. After an
+    /// interruption, the thread makes up for the lost time with a burst.
     pub const FIRECRACKER: SoftwareConfig = SoftwareConfig {
         name: "Host_TS_firecracker",
         bucket: Time::from_us(100_000),
         ..SoftwareConfig::REFLEX
     };
 
-    /// Checks that every value is allowed.
+    /// Checks that every parameter of the thread is allowed.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
+    /// [`PlatformError::OutOfRange`] for the first parameter that is outside its range.
     pub fn check(&self) -> Result<(), PlatformError> {
         let period = self.period.as_us_f64();
         PlatformError::unless(
@@ -87,7 +88,7 @@ impl SoftwareConfig {
     }
 }
 
-/// The buckets and the thread's clock.
+/// The token buckets of a software shaper, and its thread's clock.
 #[derive(Clone, Debug)]
 pub(crate) struct SoftwareShaper {
     config: SoftwareConfig,
@@ -112,7 +113,7 @@ impl SoftwareShaper {
         &self.config
     }
 
-    /// Adds the tokens since the last round.
+    /// Adds the tokens of the time since the last round.
     pub(crate) fn collect(&mut self, now: Time) {
         let elapsed = now.saturating_sub(self.collected).as_s_f64();
         self.collected = now;

@@ -9,34 +9,37 @@ use crate::PlatformError;
 use crate::rate::bandwidth;
 
 /// The parameters of an array of identical SSDs. Each SSD has parallel units (flash dies), and a
-/// unit runs one operation at a time. A write is acknowledged once it is in the SSD's buffer, and
-/// is programmed into flash later. The programming, and the garbage collection that it causes,
-/// block reads of that unit for much longer than a read takes.
+/// unit runs one operation at a time.
+///
+/// A write is acknowledged once it is in the SSD's buffer, and is programmed into flash later. The
+/// programming, and the garbage collection that it causes, block reads of the same unit for much
+/// longer than a read takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
-    /// The number of SSDs. Operations are spread over them at random, like random addresses.
+    /// The number of SSDs in the array. Operations are spread over the SSDs at random, like random
+    /// addresses.
     pub devices: u32,
-    /// The number of parallel units (flash dies) of one SSD.
+    /// The number of parallel units (flash dies) of each SSD.
     pub units: u32,
-    /// The median time for which a read occupies a unit.
+    /// The median time for which a read occupies a unit; times are log-normally distributed.
     pub read_median: Time,
-    /// The standard deviation of the natural logarithm of that time, from 0 to 3.
+    /// The standard deviation of the natural logarithm of a read's time, from 0 to 3.
     pub read_sigma: f64,
-    /// The time from a write to its acknowledgement, if the buffer is not full.
+    /// The time from a write to its acknowledgement, if the SSD's buffer is not full.
     pub write_ack: Time,
     /// The time for which programming a buffered write occupies a unit.
     pub write_busy: Time,
-    /// The capacity of one SSD's write buffer, in writes.
+    /// The capacity of each SSD's write buffer, in writes.
     pub write_buffer: u32,
-    /// The largest number of concurrent commands of the array.
+    /// The largest number of commands that the array processes at the same time.
     pub queue_depth: u32,
-    /// The data rate of one SSD's own link.
+    /// The data rate of each SSD's own link.
     pub bandwidth: Bandwidth,
 }
 
 impl StorageConfig {
-    /// The paper's SSD (section 5.4: Samsung 983 DCT) in an array of `devices`. Its parameters are
-    /// inferred from the paper's results; [`crate::parameters`] has the sources.
+    /// The parameters of an array of `devices` SSDs like the paper's (section 5.4: Samsung 983
+    /// DCT). They are inferred from the paper's results; [`crate::parameters`] has the sources.
     pub fn paper(devices: u32) -> StorageConfig {
         StorageConfig {
             devices,
@@ -51,10 +54,10 @@ impl StorageConfig {
         }
     }
 
-    /// Checks that every value is allowed.
+    /// Checks that every parameter of the array is allowed.
     ///
     /// # Errors
-    /// [`PlatformError::OutOfRange`] for the first value that is not allowed.
+    /// [`PlatformError::OutOfRange`] for the first parameter that is outside its range.
     pub fn check(&self) -> Result<(), PlatformError> {
         let counts = [
             ("storage.devices", self.devices),
@@ -83,23 +86,23 @@ impl StorageConfig {
     }
 }
 
-/// An operation of a unit of an SSD.
+/// An operation that occupies a unit (flash die) of an SSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A read, with the number by which the caller knows it again.
+    /// A read, with the caller's identifier of it.
     Read(u32),
-    /// The programming of a buffered write into flash, after its acknowledgement.
+    /// The programming of a buffered write into flash, after the acknowledgement of the write.
     Program,
 }
 
-/// An operation that a unit of an SSD has begun.
+/// An operation that a unit (flash die) of an SSD has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// The number of the SSD.
+    /// The index of the SSD in the array.
     pub device: usize,
-    /// The operation that begins.
+    /// The operation that the unit has begun.
     pub operation: Operation,
-    /// The time when the operation ends and the unit is free again.
+    /// The simulated time when the operation ends and the unit is free again.
     pub done: Time,
 }
 
@@ -112,8 +115,7 @@ struct Device {
     link_free: Time,
 }
 
-/// An array of SSDs in simulated time: the operations that wait, the busy units and the write
-/// buffers.
+/// The state of an array of SSDs in simulated time: waiting operations, busy units and write buffers.
 #[derive(Clone, Debug)]
 pub struct Storage {
     config: StorageConfig,
@@ -122,7 +124,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// Creates an array without work, with `stream` as its source of random numbers.
+    /// Creates an array of idle SSDs, with `stream` as its source of random numbers.
     pub fn new(config: StorageConfig, stream: Stream) -> Storage {
         let devices = vec![Device::default(); config.devices as usize];
         Storage {
@@ -132,19 +134,20 @@ impl Storage {
         }
     }
 
-    /// Picks the SSD of the next operation, at random.
+    /// Picks the SSD of the next operation at random, and returns its index.
     pub fn pick(&mut self) -> usize {
         self.stream.below(u64::from(self.config.devices)) as usize
     }
 
-    /// Queues a read at SSD `device`; [`Storage::begin`] starts it. `tag` is the number by which
-    /// the caller knows it again.
+    /// Queues a read at the SSD with index `device`; [`Storage::begin`] starts it. `tag` is the
+    /// caller's identifier of the read.
     pub fn read(&mut self, device: usize, tag: u32) {
         self.devices[device].waiting.push_back(Operation::Read(tag));
     }
 
-    /// Adds a write to the buffer of SSD `device`. Returns the time of its acknowledgement, or
-    /// `None` if the buffer is full and the write waits.
+    /// Adds a write to the buffer of the SSD with index `device`, and returns the time when the
+    /// write is acknowledged. `None` if the buffer is full, so that the write waits. `tag` is the
+    /// caller's identifier of the write; [`Storage::end`] returns it for a write that waited.
     pub fn write(&mut self, device: usize, tag: u32, now: Time) -> Option<Time> {
         let ssd = &mut self.devices[device];
         if ssd.buffered >= self.config.write_buffer {
@@ -156,8 +159,8 @@ impl Storage {
         Some(now + self.config.write_ack)
     }
 
-    /// Starts the next operation of SSD `device` on a free unit; `None` if all units are busy or no
-    /// operation waits.
+    /// Starts the next operation of the SSD with index `device` on a free unit; `None` if all units
+    /// are busy or no operation waits.
     pub fn begin(&mut self, device: usize, now: Time) -> Option<Begun> {
         let ssd = &mut self.devices[device];
         if ssd.busy >= self.config.units {
@@ -182,8 +185,9 @@ impl Storage {
         })
     }
 
-    /// Ends an operation and frees its unit. If it was a program operation, the buffer has space
-    /// again: returns the tag and acknowledgement time of a write that waited for it.
+    /// Ends an operation of the SSD with index `device` and frees its unit. After the programming
+    /// of a write, the SSD's buffer has space for a write that waited: returns the tag and
+    /// acknowledgement time of this write, if there is one.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
         let ssd = &mut self.devices[device];
         ssd.busy -= 1;
@@ -196,8 +200,8 @@ impl Storage {
             .map(|acknowledged| (tag, acknowledged))
     }
 
-    /// Sends `size` bytes over the link of SSD `device`, behind earlier transfers. Returns the time
-    /// when they have crossed it.
+    /// Sends `size` bytes over the link of the SSD with index `device`, behind earlier transfers.
+    /// Returns the time when the bytes have crossed the link.
     pub fn send(&mut self, device: usize, size: Bytes, now: Time) -> Time {
         let ssd = &mut self.devices[device];
         ssd.link_free = ssd.link_free.max(now) + self.config.bandwidth.transfer(size);

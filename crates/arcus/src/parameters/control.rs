@@ -1,4 +1,4 @@
-//! The numbers of the control plane, and where they come from.
+//! The parameters of the control plane, and their sources.
 
 use accelflow_parameters::{Provenance, Row};
 

@@ -1,45 +1,46 @@
-//! The inputs of experiments that the paper does not print.
+//! The inputs of ARCUS's experiments that the paper does not print, and their sources.
 
 use accelflow_parameters::{Provenance, Row};
 
 use super::table::fixed;
 use crate::Platform;
 
-/// The message rate at a load of 1 in Table 1, per second: one message per cycle of the on-board
-/// generator.
+/// The number of messages per second at a load of 1 in Table 1: one message per cycle of the
+/// on-board traffic generator.
 pub const MESSAGES_PER_S_AT_FULL_LOAD: f64 = 250e6;
-/// The requests that each of the two users of Fig. 6 keeps in flight, in proportion to their rates.
+/// The number of requests that each of the two users of Fig. 6 keeps in flight, in proportion to
+/// their rates.
 pub const SSD_CLIENTS: [u32; 2] = [21, 14];
-/// The number of messages of a burst of the 64-byte flow of Fig. 9.
+/// The number of messages in each burst of the 64-byte flow of Fig. 9.
 pub const TINY_BURST: u32 = 4;
 /// The mean time between the bursts of the 64-byte flow of Fig. 9, in nanoseconds.
 pub const TINY_EVERY_NS: u64 = 819;
-/// The rates of the 1500-byte flow of Fig. 9 at first and from 200 us on, in gigabits per second.
+/// The rates of the 1500-byte flow of Fig. 9, in gigabits per second: before and after 200 us.
 pub const STREAM_GBIT_PER_S: [f64; 2] = [48.0, 28.0];
-/// The size of a key of MICA in Fig. 11(a), in bytes.
+/// The size of a key of the key-value store MICA in Fig. 11(a), in bytes.
 pub const MICA_KEY_BYTES: u64 = 16;
-/// The size of the answer to a SET in Fig. 11(a), in bytes.
+/// The size of the answer to a SET request in Fig. 11(a), in bytes.
 pub const MICA_ACK_BYTES: u64 = 16;
-/// The time of the host from a request to its answer in Fig. 11(a), in nanoseconds.
+/// The time that the host takes from a request to its answer in Fig. 11(a), in nanoseconds.
 pub const MICA_SERVICE_NS: u64 = 500;
-/// The SLO of each user of Fig. 11(a), as a share of the largest rate that both can be promised as
-/// reserved flows.
+/// The SLO of each user of Fig. 11(a), as a share of the largest rate that can be promised to both
+/// users as reserved flows.
 pub const MICA_SLO_SHARE: f64 = 0.9;
-/// The operations that the reader and the writer of Fig. 11(b) keep in flight.
+/// The number of operations that the reader and the writer of Fig. 11(b) keep in flight.
 pub const RAID_CLIENTS: [u32; 2] = [512, 40];
 /// The number of background threads of RocksDB in Table 4.
 pub const ROCKSDB_THREADS: u32 = 16;
-/// The throughput in megabytes per second and the busy cores of RocksDB without accelerators (Table
-/// 4, with Ext4).
+/// The throughput in megabytes per second and the number of busy cores of RocksDB without
+/// accelerators (Table 4, with Ext4).
 pub const ROCKSDB_EXT4: (f64, f64) = (161.7, 5.23);
-/// The throughput in megabytes per second and the busy cores of RocksDB with accelerators (Table
-/// 4).
+/// The throughput in megabytes per second and the number of busy cores of RocksDB with accelerators
+/// (Table 4).
 pub const ROCKSDB_OFFLOADED: (f64, f64) = (231.2, 2.15);
-/// The cores that ARCUS's own software uses beside RocksDB (section 5.4).
+/// The number of cores that ARCUS's own software uses beside RocksDB (section 5.4).
 pub const ROCKSDB_RUNTIME_CORES: f64 = 0.175;
 
-/// The core time of RocksDB for a megabyte with accelerators, in core-seconds, without that of
-/// ARCUS's own software.
+/// The core time that RocksDB with accelerators needs for a megabyte, in core-seconds, without the
+/// time of ARCUS's own software.
 pub fn rocksdb_core_s_per_mb() -> f64 {
     let (throughput, cores) = ROCKSDB_OFFLOADED;
     (cores - ROCKSDB_RUNTIME_CORES) / throughput

@@ -19,7 +19,8 @@ pub use loads::{
     SSD_CLIENTS, STREAM_GBIT_PER_S, TINY_BURST, TINY_EVERY_NS, rocksdb_core_s_per_mb,
 };
 
-/// Every number of the platform and of the control plane, and the inputs of experiments that the
-/// paper does not print. They are those of the prototype's host; a simulation of another platform
-/// changes [`Platform`], not this table.
+/// The table of ARCUS's parameters, each with its value and source: those of the platform, of the
+/// control plane, and of the experiments' inputs that the paper does not print. Values of the
+/// platform are those of the prototype's host; a simulation of another platform changes
+/// [`Platform`], not this table.
 pub const PARAMETERS: Table<Platform> = Table::new(&[table::ROWS, control::ROWS, loads::ROWS]);

@@ -29,7 +29,8 @@ fn busy_ns(accelerator: &Accelerator, size: u64) -> f64 {
     accelerator.curve.busy(Bytes(size)).as_ns_f64()
 }
 
-/// The rate that the curve of the accelerator approaches; NaN for a curve without one.
+/// The rate that the accelerator's curve approaches, in gigabits per second; NaN for a curve of
+/// measured points.
 fn peak_gbit_per_s(accelerator: &Accelerator) -> f64 {
     match accelerator.curve {
         Curve::Saturating { peak, .. } | Curve::Blocks { peak, .. } => gbit_per_s(peak),
@@ -37,7 +38,7 @@ fn peak_gbit_per_s(accelerator: &Accelerator) -> f64 {
     }
 }
 
-/// The size of the accelerator's result for a caller, if it is the same for every message.
+/// The size of the accelerator's result for a calling host if it is fixed; otherwise 0.
 fn call_egress(accelerator: &Accelerator) -> Bytes {
     match accelerator.call_egress {
         Some(Egress::Fixed(size)) => size,

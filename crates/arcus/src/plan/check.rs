@@ -1,4 +1,4 @@
-//! The check of a plan: from its fields to a platform and requests.
+//! The check of a plan file, which turns its fields into a platform and admission requests.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::{Bytes, Time};
@@ -13,7 +13,8 @@ use crate::control::{
 };
 use crate::{Arrivals, Platform, PlatformError, Settings, Sizes, parameters};
 
-/// The messages of a period at the promised rate: by default, so that one is 1 %, and at least.
+/// The number of messages at the promised rate in a period: by default, so that one message is 1 %,
+/// and at least.
 const PERIOD_MESSAGES: f64 = 100.0;
 const LEAST_PERIOD_MESSAGES: f64 = 10.0;
 /// The shortest period by default, in microseconds.
@@ -22,37 +23,38 @@ const LEAST_PERIOD_US: f64 = 100.0;
 const BURST_FACTOR: f64 = 10.0;
 const WINDOW_US: u64 = 1_000_000;
 
-/// A flow of a plan: what it asks for, what it sends, and when it comes and goes.
+/// A flow of a plan: its admission request, its arrivals, and when it comes and goes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFlow {
     /// The flow's request for admission.
     pub request: AdmissionRequest,
     /// The arrival process of the flow's messages.
     pub arrivals: Arrivals,
-    /// The time when the flow asks for admission, counted from the end of the warm-up.
+    /// The simulated time when the flow asks for admission, counted from the end of the warm-up.
     pub from: Time,
-    /// The time when the flow leaves, counted from the end of the warm-up; `None` if it stays.
+    /// The simulated time when the flow leaves, counted from the end of the warm-up; `None` if it
+    /// stays to the end.
     pub until: Option<Time>,
 }
 
-/// A plan that passed all checks, ready to run.
+/// A plan that passed all checks, ready for [`plan`](super::plan).
 #[derive(Clone, Debug)]
 pub struct CheckedPlan {
     /// The plan's fields as given.
     pub file: PlanFile,
     /// The platform that the plan describes.
     pub platform: Platform,
-    /// The plan's flows, in its order.
+    /// The plan's flows, in the order of the plan file.
     pub flows: Vec<PlannedFlow>,
-    /// The length and the seed of the runs. Times in the plan count from the end of the warm-up.
+    /// The length and the seed of the plan's simulations.
     pub settings: Settings,
 }
 
 impl CheckedPlan {
-    /// Reads and checks a plan, a JSON object with the fields of [`PlanFile`].
+    /// Reads and checks a plan, which is a JSON object with the fields of [`PlanFile`].
     ///
     /// # Errors
-    /// [`PlanError`] with the place of the first value that is not allowed.
+    /// [`PlanError`], with the path to the refused value, for the first value that is not allowed.
     pub fn from_json(value: &Value) -> Result<CheckedPlan, PlanError> {
         let file = read(value)?;
         let known = known_accelerators(&file)?;
@@ -81,7 +83,8 @@ impl CheckedPlan {
         })
     }
 
-    /// Creates a control plane for the plan's platform, without flows, that uses these profiles.
+    /// Creates a control plane without flows for the plan's platform, with the capacities in
+    /// `profiles`.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] if the plan's `oversubscription` is not from 1 to 100.
@@ -135,7 +138,8 @@ fn known_accelerators(file: &PlanFile) -> Result<Vec<String>, PlanError> {
     Ok(known)
 }
 
-/// Fields of an accelerator that exclude each other: the field, if it is a single one, and the message.
+/// Checks that an accelerator has no fields that exclude each other. An error has the field, if it
+/// is a single one, and the message.
 fn check_curve(own: &AcceleratorTable, place: &str) -> Result<(), (Option<&'static str>, String)> {
     if own.peak_gbit_per_s.is_none() == own.points.is_none() {
         return Err((
@@ -365,7 +369,7 @@ impl FlowCheck<'_> {
         }
     }
 
-    /// The first limit and the second.
+    /// The first rate limit of the flow, and the second.
     fn rates(&self) -> Result<(Option<Rate>, Option<Rate>), PlanError> {
         let gbit = self.flow.slo_gbit_per_s.map(Rate::GbitPerS);
         let operations = self.flow.slo_operations_per_s.map(Rate::OperationsPerS);
@@ -452,7 +456,7 @@ impl FlowCheck<'_> {
 }
 
 impl ArrivalKind {
-    /// The name in files.
+    /// The arrival process's name in plan files.
     const fn name(self) -> &'static str {
         match self {
             ArrivalKind::Backlog => "backlog",

@@ -1,4 +1,4 @@
-//! The error of a plan or a table of profiles that is refused.
+//! The error for a refused plan or table of profiles.
 
 use std::fmt;
 
@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use crate::PlatformError;
 
-/// One step on the way from a document to a value in it: the name of a field, or an index in a
-/// list.
+/// One step of the path from a JSON document to a value in it: a field's name, or an index in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Key {
@@ -17,13 +16,14 @@ pub enum Key {
     Index(usize),
 }
 
-/// Why a plan or a table of profiles is refused, and where.
+/// An error for a refused plan or table of profiles: the message, and the path to the refused value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
-    /// The names and indices that lead from the document to the refused value; empty if it is not a
-    /// single value.
+    /// The path from the document to the refused value, as names of fields and indices in lists.
+    /// Empty if the path is not known or no single value is refused.
     pub keys: Vec<Key>,
-    /// The message in words: table, field, value and what is allowed.
+    /// The message in words, which names the table, the field, the refused value and the allowed
+    /// values.
     pub message: String,
 }
 
@@ -36,7 +36,7 @@ impl PlanError {
         }
     }
 
-    /// Puts `outer` before the keys.
+    /// Puts `outer` before the path to the refused value.
     pub(super) fn within(self, outer: &[Key]) -> PlanError {
         PlanError {
             keys: [outer, &self.keys[..]].concat(),

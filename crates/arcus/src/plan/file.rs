@@ -1,5 +1,5 @@
 //! The fields of a plan file. Their schema states which values are allowed; [`super::check`] checks
-//! that they fit together.
+//! that the values fit together.
 
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ const MOST_US: u64 = 1_000_000;
 #[schemars(title = "A plan of flows on a platform, for `accelflow arcus plan`")]
 pub struct PlanFile {
     /// Names of built-in accelerators on the platform; repeat a name for two instances. Default:
-    /// one of each that the flows name.
+    /// one instance of each built-in accelerator that the flows name.
     #[serde(default)]
     #[schemars(schema_with = "built_in")]
     pub accelerators: Option<Vec<String>>,
@@ -25,19 +25,19 @@ pub struct PlanFile {
     #[serde(default)]
     #[schemars(range(max = 64))]
     pub storage_devices: u32,
-    /// Simulated time that is measured, in us, after a warm-up of a tenth of it.
+    /// Simulated time that is measured, in us; a warm-up of a tenth of this time precedes it.
     #[serde(default = "defaults::duration_us")]
     #[schemars(range(min = 1, max = MOST_US))]
     pub duration_us: u64,
-    /// Seed of random numbers in the runs.
+    /// Seed of random numbers in the simulations.
     #[serde(default = "defaults::one")]
     pub seed: u64,
     /// Over-subscription: promised rates may add up to this multiple of the capacity.
     #[serde(default = "defaults::factor")]
     #[schemars(range(min = 1.0, max = 100.0))]
     pub oversubscription: f64,
-    /// How far ahead ARCUS predicts that a flow will miss its SLO, from its falling rate, in us; 0
-    /// turns prediction off.
+    /// How far ahead ARCUS predicts, in us, that a flow's falling rate will miss its SLO; 0 turns
+    /// prediction off.
     #[serde(default)]
     #[schemars(range(max = MOST_US))]
     pub predict_us: u64,
@@ -50,7 +50,7 @@ pub struct PlanFile {
     /// Accelerators that the plan itself defines.
     #[serde(default)]
     pub accelerator: Vec<AcceleratorTable>,
-    /// The flows, in the order in which they ask for admission.
+    /// Flows, in the order in which they ask for admission.
     pub flow: Vec<FlowTable>,
 }
 
@@ -66,10 +66,10 @@ pub struct PlatformTable {
     /// Number of PCIe lanes: 1, 2, 4, 8 or 16; default 8.
     #[schemars(extend("enum" = [1, 2, 4, 8, 16]))]
     pub pcie_lanes: Option<u8>,
-    /// Largest payload of a PCIe packet, in bytes; default 256.
+    /// Largest payload of a PCIe packet in bytes, a power of two; default 256.
     #[schemars(range(min = 64, max = 4_096))]
     pub max_payload_bytes: Option<u64>,
-    /// Most bytes that one PCIe read request asks for; default 512.
+    /// Largest number of bytes that one PCIe read request asks for, a power of two; default 512.
     #[schemars(range(min = 64, max = 4_096))]
     pub max_read_request_bytes: Option<u64>,
     /// Time that root complex and memory take for a DMA read, in ns; default 400.
@@ -85,13 +85,13 @@ pub struct PlatformTable {
     pub ports_gbit_per_s: Option<Vec<f64>>,
 }
 
-/// The SSDs of the array. Omitted fields have the values of the paper's SSD.
+/// The SSDs of the platform's array. Omitted fields have the values of the paper's SSD.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct StorageTable {
-    /// Parallel units (flash dies) of an SSD, each of which runs one operation at a time; default
-    /// 48.
+    /// Number of parallel units (flash dies) of each SSD, each of which runs one operation at a
+    /// time; default 48.
     #[schemars(range(min = 1, max = 65_536))]
     pub units: Option<u32>,
     /// Median time for which a read occupies a unit, in us; default 50.
@@ -106,117 +106,120 @@ pub struct StorageTable {
     /// Time for which programming a buffered write occupies a unit, in us; default 2,900.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub write_busy_us: Option<f64>,
-    /// Capacity of an SSD's write buffer, in writes; default 41.
+    /// Capacity of each SSD's write buffer, in writes; default 41.
     #[schemars(range(min = 1, max = 65_536))]
     pub write_buffer: Option<u32>,
-    /// Most commands that the array serves at a time; default 1,024.
+    /// Largest number of commands that the array serves at a time; default 1,024.
     #[schemars(range(min = 1, max = 65_536))]
     pub queue_depth: Option<u32>,
-    /// Data rate of an SSD's own link, in Gbit/s; default 24.
+    /// Data rate of each SSD's own link, in Gbit/s; default 24.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub link_gbit_per_s: Option<f64>,
 }
 
-/// An accelerator that the plan defines.
+/// An accelerator that the plan defines: its name, and how long its messages take.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct AcceleratorTable {
-    /// The name by which flows refer to it.
+    /// Name by which flows refer to the accelerator.
     pub name: String,
     /// Number of instances of the accelerator.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 64))]
     pub instances: u32,
-    /// Rate for very large messages, in Gbit/s; this or `points` is needed.
+    /// Rate that very large messages approach, in Gbit/s; this or `points` is needed.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub peak_gbit_per_s: Option<f64>,
-    /// Time per message in ns, in addition to that at the peak rate; default 0.
+    /// Fixed time per message in ns, in addition to the time at the peak rate; default 0.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub setup_ns: Option<f64>,
     /// Block size in bytes: a message takes the time of its size rounded up to whole blocks.
     /// Excludes `setup_ns`.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub block_bytes: Option<u64>,
-    /// Measured times: pairs of a message size in bytes and its time in ns. Instead of
-    /// `peak_gbit_per_s`.
+    /// Measured times, instead of `peak_gbit_per_s`: pairs of a message size in bytes and its time
+    /// in ns, with growing sizes.
     #[schemars(length(min = 1))]
     pub points: Option<Vec<Pair>>,
-    /// Output bytes per input byte (the paper's R); default 1.
+    /// Number of output bytes per input byte (the paper's R); default 1.
     #[schemars(range(min = 0.0, max = 1e3))]
     pub egress_ratio: Option<f64>,
-    /// Output bytes of every message, instead of `egress_ratio`.
+    /// Size of every message's output in bytes, instead of `egress_ratio`.
     #[schemars(range(max = MOST_BYTES))]
     pub egress_bytes: Option<u64>,
-    /// Bytes of the result that a calling host gets; default: as many as the output.
+    /// Size of the result for a calling host in bytes; default: the size of the output on other paths.
     #[schemars(range(max = MOST_BYTES))]
     pub call_egress_bytes: Option<u64>,
-    /// Latency of the accelerator's pipeline in ns, which does not lower its rate; default 0.
+    /// Latency of the accelerator's pipeline in ns, which does not lower the accelerator's rate;
+    /// default 0.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub latency_ns: Option<f64>,
-    /// Probability distribution of the times of messages of equal size.
+    /// Probability distribution of the compute times of messages of equal size.
     #[serde(default)]
     pub compute_times: Law,
-    /// Capacity of the input buffer in bytes; default 4,096.
+    /// Capacity of the accelerator's input buffer in bytes; default 4,096.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub input_bytes: Option<u64>,
 }
 
-/// A size in bytes, and its weight or time, a number above 0.
+/// A pair of a size in bytes and a number above 0, which is the size's relative weight or its time
+/// in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Pair(
-    /// Bytes.
+    /// The size in bytes.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub u64,
-    /// A weight, or a time in ns.
+    /// The relative weight, or the time in ns.
     #[schemars(range(max = 1e12), extend("exclusiveMinimum" = 0))]
     pub f64,
 );
 
-/// How firmly a flow's SLO is promised, by its name in plan files (ARCUS, section 6).
+/// The service class of a flow, by its name in plan files: how firmly the flow's SLO is promised
+/// (ARCUS, section 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum PromiseClass {
-    /// The SLO is always kept: the flow may use only a part of the capacity, and the rest is a
-    /// reserve.
+    /// The SLO is always kept: promises to such flows may use only a part of the capacity, and the
+    /// rest is a reserve.
     Reserved,
-    /// The SLO is almost always kept.
+    /// The SLO is almost always kept: promises to such flows may use the whole capacity.
     #[default]
     OnDemand,
     /// The SLO is always kept, and the flow may exceed it for a limited time.
     ManagedBurst,
-    /// Nothing is promised: the flow gets the capacity that others leave.
+    /// Nothing is promised: the flow gets the capacity that other flows leave.
     Opportunistic,
 }
 
-/// How a flow's messages arrive, by its name in plan files.
+/// The arrival process of a flow's messages, by its name in plan files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum ArrivalKind {
-    /// There is always a message to send.
+    /// The flow always has a message to send.
     #[default]
     Backlog,
-    /// One message at a time, at random: at exponential intervals.
+    /// A Poisson process: one message at a time, at exponentially distributed intervals.
     Poisson,
     /// One message at a time, at equal intervals.
     Paced,
-    /// Several messages at once, at exponential intervals.
+    /// Several messages at once, in bursts at exponentially distributed intervals.
     Bursts,
-    /// A closed loop: each client sends its next message after the answer to its last.
+    /// A closed loop: each client sends its next message when its last one is completed, after a pause.
     Closed,
 }
 
-/// A flow: one tenant's messages to an accelerator over one path, with what is promised to them.
+/// A flow: one tenant's messages to an accelerator over one path, with the promises to this flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct FlowTable {
     /// Name of the flow, different from those of all other flows.
     pub name: String,
-    /// Number of the tenant's virtual machine.
+    /// Identifier of the tenant's virtual machine.
     #[serde(default)]
     pub vm: usize,
     /// Name of the accelerator that the flow uses, or `storage` for the SSDs alone.
@@ -224,7 +227,7 @@ pub struct FlowTable {
     /// Names of accelerators that the flow may use instead of `accelerator`.
     #[serde(default)]
     pub instead: Vec<String>,
-    /// Names of accelerators that messages pass after `accelerator`, in order.
+    /// Names of further accelerators that messages pass after `accelerator`, in order.
     #[serde(default)]
     pub then: Vec<String>,
     /// Path of the messages between host, network, accelerators and storage.
@@ -232,7 +235,7 @@ pub struct FlowTable {
     /// Paths that the flow may take instead of `path`.
     #[serde(default)]
     pub other_paths: Vec<Path>,
-    /// Size of every message in bytes; this or `sizes` is needed.
+    /// Size of every message in bytes; either this or `sizes` is needed.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub message_bytes: Option<u64>,
     /// Pairs of a message size in bytes and its relative weight, instead of `message_bytes`.
@@ -241,33 +244,34 @@ pub struct FlowTable {
     /// Promised rate in Gbit/s.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub slo_gbit_per_s: Option<f64>,
-    /// Promised rate in messages per second. With both rates, both are limits and the smaller is
-    /// promised.
+    /// Promised rate in messages per second. If `slo_gbit_per_s` is given too, both limit the flow
+    /// and the smaller one is promised.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub slo_operations_per_s: Option<f64>,
-    /// Percentage of periods in which the rate is promised; default: the mean rate of the whole run
-    /// is promised.
+    /// Percentage of periods in which the rate is promised. By default, the mean rate of the whole
+    /// run is promised.
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_percent: Option<f64>,
-    /// Length of these periods in us; default: 100 messages at the promised rate, at least 100 us.
+    /// Length of the periods of `slo_percent` in us; default: the time of 100 messages at the
+    /// promised rate, at least 100 us.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_period_us: Option<f64>,
-    /// Promised latency in us, for the percentile `slo_latency_percentile`.
+    /// Promised latency in us, which `slo_latency_percentile` percent of all messages keep. Not for
+    /// arrivals `backlog`.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_latency_us: Option<f64>,
-    /// Percentile of latencies that `slo_latency_us` promises.
+    /// Percentage of messages that keep the latency `slo_latency_us`.
     #[serde(default = "defaults::percentile")]
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_latency_percentile: f64,
-    /// Number of messages that may pass at once after a pause: the token bucket has room for so
-    /// many.
+    /// Number of messages that may pass at once after a pause: the token bucket has space for so many.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 65_536))]
     pub slo_burst_messages: u32,
-    /// How firmly the SLO is promised.
+    /// Service class of the flow: how firmly its SLO is promised.
     #[serde(default)]
     pub policy: PromiseClass,
-    /// Multiple of the promised rate that a managed burst may reach; default 10.
+    /// Largest rate of a managed burst, as a multiple of the promised rate; default 10.
     #[schemars(range(min = 1.0, max = 100.0))]
     pub burst_factor: Option<f64>,
     /// Total time of managed bursts in each window, in us; default 0.
@@ -275,30 +279,31 @@ pub struct FlowTable {
     /// Length of the window for managed bursts in us; default 1,000,000.
     #[schemars(range(min = 1))]
     pub window_us: Option<u64>,
-    /// Priority if promises exceed the capacity: 0 keeps its rate longest.
+    /// Priority if promises exceed the capacity: flows of priority 0 keep their rates longest.
     #[serde(default)]
     pub priority: u8,
-    /// Time in us at which the flow asks for admission, after the warm-up.
+    /// Simulated time at which the flow asks for admission, in us after the warm-up.
     #[serde(default)]
     pub from_us: u64,
-    /// Time in us at which the flow leaves, after the warm-up; by default it stays.
+    /// Simulated time at which the flow leaves, in us after the warm-up; by default, the flow stays.
     pub until_us: Option<u64>,
-    /// How the flow's messages arrive.
+    /// Arrival process of the flow's messages.
     #[serde(default)]
     pub arrivals: ArrivalKind,
-    /// Rate that the flow sends in Gbit/s; for poisson, paced and bursts.
+    /// Rate at which the flow sends, in Gbit/s; for arrivals `poisson`, `paced` and `bursts`.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub offered_gbit_per_s: Option<f64>,
-    /// Rate that the flow sends in messages per second, instead of `offered_gbit_per_s`.
+    /// Rate at which the flow sends, in messages per second; instead of `offered_gbit_per_s`.
     #[schemars(range(max = 1e12), extend("exclusiveMinimum" = 0))]
     pub offered_operations_per_s: Option<f64>,
-    /// Number of messages that arrive together; for bursts.
+    /// Number of messages that arrive together; for arrivals `bursts`.
     #[schemars(range(min = 1, max = 65_536))]
     pub burst_messages: Option<u32>,
-    /// Number of clients that wait for their answers; for closed.
+    /// Number of clients, each with at most one message under way; for arrivals `closed`.
     #[schemars(range(min = 1, max = 65_536))]
     pub clients: Option<u32>,
-    /// Time from an answer to the client's next message in us, for closed; default 0.
+    /// Time from a message's completion to its client's next message in us, for arrivals `closed`;
+    /// default 0.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub think_us: Option<f64>,
 }

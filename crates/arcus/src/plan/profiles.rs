@@ -16,25 +16,25 @@ use crate::{Path, Platform};
 /// The name and version of the file format of a table of profiles.
 pub const PROFILES_SCHEMA: &str = "accelflow.arcus.profiles/2";
 
-/// A table of profiles as a file: the capacities of a platform for mixes of flows, as `accelflow
-/// arcus profile` writes them.
+/// A file with a table of profiles: the capacities of a platform for mixes of flows, as `accelflow
+/// arcus profile` writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileFile {
-    /// The name and version of the format, which is [`PROFILES_SCHEMA`].
+    /// The name and version of the file format, which must be [`PROFILES_SCHEMA`].
     pub schema: String,
     /// The version of accelflow that wrote the file.
     pub version: String,
-    /// The platform whose capacities these are, as its plan describes it.
+    /// The profiled platform, as its plan describes it.
     pub platform: ProfiledPlatform,
-    /// The sizes that profiles distinguish, of messages and of segments, in bytes. Other sizes
-    /// between them count as one of them.
+    /// The sizes of messages and segments that the profiles distinguish, in bytes. A size between
+    /// two of them counts as the one with the lower rate.
     pub sizes: Vec<u64>,
-    /// The contexts (mixes of flows) with their capacities.
+    /// The contexts (mixes of flows), each with the platform's capacity.
     pub entries: Vec<Entry>,
-    /// The combinations of the plan's flows, each tagged by whether all SLOs fit.
+    /// The combinations of the plan's flows, each tagged by whether all SLOs in it fit.
     pub combinations: Vec<TaggedCombination>,
-    /// The number of contexts that were simulated for this table.
+    /// The number of contexts that were simulated to create this table.
     pub simulated: u64,
 }
 
@@ -63,7 +63,7 @@ impl ProfiledPlatform {
     }
 }
 
-/// A context (a mix of flows) and the platform's capacity in it.
+/// A context (a mix of flows) with the platform's capacity for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -76,43 +76,46 @@ pub struct Entry {
 #[serde(deny_unknown_fields)]
 struct EntryFlow {
     path: Path,
-    /// Numbers of accelerators.
+    /// The indices of the accelerators on the flow's route.
     accelerators: Vec<usize>,
     engine: usize,
     message_bytes: u64,
     permille: u32,
 }
 
-/// Several flows of a plan, each on one of its routes, with their tag.
+/// Several flows of a plan, each on one of its routes, tagged by whether all their SLOs fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaggedCombination {
-    /// The combined flows with their routes.
+    /// The flows in this combination, with their routes.
     pub flows: Vec<RoutedFlow>,
     /// The traffic of the flows at their SLOs.
     traffic: Vec<TaggedTraffic>,
     /// The sum of the flows' SLOs, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The total rate that the platform delivers when these flows send in the proportions of their
-    /// SLOs, in gigabits per second.
+    /// The total rate that the platform delivers if the flows of this combination send in the
+    /// proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// `SLO-Friendly` if all flows get their SLOs, and otherwise `SLO-Violating`.
+    /// The tag: `SLO-Friendly` if all flows of this combination get their SLOs, and otherwise
+    /// `SLO-Violating`.
     pub tag: String,
 }
 
-/// A flow on one of its routes.
+/// A flow of a plan on one of its possible routes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoutedFlow {
-    /// The name of the flow in the plan.
+    /// The name of the flow in the plan file.
     pub flow: String,
     /// The path that the flow takes on this route.
     pub path: Path,
-    /// The accelerators on this route, each as name#number.
+    /// The accelerators on this route in order, each as its name, `#` and its index on the
+    /// platform, such as `ipsec#0`.
     pub accelerators: Vec<String>,
-    /// The number of the DMA engine that moves the flow's data.
+    /// The index of the DMA engine that moves the flow's data.
     pub engine: usize,
-    /// The sizes in bytes of the segments that the flow's messages are cut to.
+    /// The sizes of the pieces in which the flow's messages are sent on this route, in bytes: of
+    /// whole messages or of segments.
     pub piece_bytes: Vec<u64>,
 }
 
@@ -145,7 +148,7 @@ impl TaggedCombination {
     }
 }
 
-/// The entries of a table.
+/// The contexts of a table, each with its capacity.
 pub(super) fn entries(table: &ProfileTable) -> Vec<Entry> {
     let flow = |pattern: &Pattern| EntryFlow {
         path: pattern.route.path,
@@ -162,11 +165,12 @@ pub(super) fn entries(table: &ProfileTable) -> Vec<Entry> {
 }
 
 impl ProfileFile {
-    /// Reads a table from the JSON object `value`, which accelflow of this `version` must have
-    /// written.
+    /// Reads a table of profiles from the JSON object `value`, which must have been written by
+    /// accelflow of this `version`.
     ///
     /// # Errors
-    /// [`PlanError`] for a value that is not such a table, and for another version of accelflow.
+    /// [`PlanError`] for a value that is not a table of profiles, and for another format or
+    /// accelflow version.
     pub fn from_json(value: &Value, version: &str) -> Result<ProfileFile, PlanError> {
         let text = |field: &str| match value.get(field) {
             Some(Value::String(text)) => accelflow_parameters::quoted(text),
@@ -188,10 +192,11 @@ impl ProfileFile {
             .map_err(|error| PlanError::of(Vec::new(), format!("profiles: {error}")))
     }
 
-    /// Returns the capacities and tags for use on the platform of `plan`.
+    /// Returns the file's capacities and tags as a table for the platform of `plan`.
     ///
     /// # Errors
-    /// [`PlanError`] for a table of another platform, and for entries that do not fit it.
+    /// [`PlanError`] for profiles of another platform, for a context that does not fit the
+    /// platform, and for an unknown tag.
     pub fn table(&self, plan: &CheckedPlan) -> Result<ProfileTable, PlanError> {
         if self.platform != ProfiledPlatform::of(plan) {
             let message = "profiles: must be those of the plan's platform, but are of another: run `accelflow arcus profile` again";
@@ -233,7 +238,7 @@ fn route(path: Path, accelerators: &[usize], engine: usize) -> RouteEntry {
     }
 }
 
-/// The context of an entry, if its flows can run on the platform.
+/// The context of an entry of the file, if its flows can run on the platform.
 fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, PlanError> {
     let refuse = |field: &str, value: String, allowed: &str| {
         let refusal = Refusal::new(format!("{place}: {field}"), value, allowed);

@@ -1,4 +1,4 @@
-//! The result of a plan: which flows were admitted, and what they got.
+//! The result of a plan: the admitted and rejected flows, and the rates and latencies that flows got.
 
 use accelflow_shaping::Registers;
 use accelflow_units::Time;
@@ -8,8 +8,8 @@ use super::error::PlanError;
 use crate::control::{Availability, FlowStatus, LatencySlo, Periods, Runtime, Verdict};
 use crate::{Path, Platform, PlatformError, RunResult};
 
-/// A value of the same flows in two simulations: with ARCUS, and without shaping (the paper's
-/// `Host_noTS`).
+/// One measured value from two simulations of the same flows: with ARCUS, and without shaping (the
+/// paper's `Host_noTS`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ByRun<T> {
     /// The value in the simulation with ARCUS.
@@ -32,26 +32,26 @@ impl Runs<'_> {
     }
 }
 
-/// The result of a plan: which flows were admitted, and what they got.
+/// The result of a plan: the admitted and rejected flows, and whether their promises were kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlanResult {
-    /// The admitted flows, in order of admission.
+    /// The admitted flows in order of admission, each with its measurements.
     pub admitted: Vec<AdmittedFlow>,
     /// The flows that were not admitted.
     pub rejected: Vec<Rejected>,
     /// Warnings about promises for which the run is too short for a verdict.
     pub warnings: Vec<String>,
-    /// The number of periods in which a flow had messages to send and got less than its SLO, summed
-    /// over flows. The periods are those of the control plane or, where a rate is promised in a
-    /// percentage of periods, those.
+    /// The number of periods in which a flow had messages waiting and got less than its SLO by more
+    /// than 1 %, summed over all flows. Periods are control periods; for a flow whose rate is
+    /// promised in a percentage of periods, they are the periods of this promise.
     pub violations: u64,
-    /// The number of periods in which a flow got its SLO, but was predicted to miss it, summed over
-    /// flows.
+    /// The number of control periods in which a flow kept its SLO, but was predicted to miss it
+    /// later, summed over all flows.
     pub predicted_violations: u64,
-    /// The number of times that a flow was moved to another route.
+    /// The number of times that the runtime moved a flow to another route.
     pub moves: u64,
-    /// The number of contexts (mixes of flows) whose capacity was simulated for this plan, in
-    /// addition to those that the given table of profiles has.
+    /// The number of contexts (mixes of flows) whose capacity was simulated for this plan, because
+    /// the given table of profiles did not contain them.
     pub simulated_contexts: u64,
 }
 
@@ -60,16 +60,16 @@ pub struct PlanResult {
 pub struct Rejected {
     /// The flow's name.
     pub name: String,
-    /// The name of the requested accelerator.
+    /// The name of the accelerator that the flow asked for.
     pub accelerator: String,
-    /// The requested rate, in gigabits per second.
+    /// The rate that the flow asked for, in gigabits per second.
     pub asked_gbit_per_s: f64,
-    /// The largest rate that would have been admitted, in gigabits per second.
+    /// The largest rate with which the flow would have been admitted, in gigabits per second.
     pub left_gbit_per_s: f64,
 }
 
 impl Rejected {
-    /// The flow that an error rejects; another error is returned.
+    /// The rejected flow of [`PlatformError::NotAdmitted`]; any other error is returned as an error.
     pub(super) fn of(error: PlatformError) -> Result<Rejected, PlanError> {
         match error {
             PlatformError::NotAdmitted {
@@ -112,100 +112,110 @@ impl UnitRegisters {
     }
 }
 
-/// An admitted flow: its request, route and registers, and what it got while it was present.
+/// An admitted flow: its request, its route, its registers, and the rate that it got while it was
+/// present.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdmittedFlow {
     /// The flow's name.
     pub name: String,
-    /// The number of the tenant's virtual machine.
+    /// The identifier of the tenant's virtual machine.
     pub vm: usize,
-    /// The name of the requested accelerator.
+    /// The name of the accelerator that the flow asked for.
     pub accelerator: String,
-    /// The number on the platform of the first accelerator on the flow's route; null for a route to
+    /// The index on the platform of the first accelerator on the flow's route; null for a route to
     /// the storage only.
     pub instance: Option<usize>,
-    /// The accelerators on the flow's route, each as name#number.
+    /// The accelerators on the flow's route in order, each as its name, `#` and its index on the
+    /// platform, such as `ipsec#0`.
     pub route: Vec<String>,
-    /// The number of the DMA engine that moves the flow's data.
+    /// The index of the DMA engine that moves the flow's data.
     pub engine: usize,
-    /// The path that the flow takes.
+    /// The path of the flow's messages, which admission chose.
     pub path: Path,
     /// The path that the flow asked for first.
     pub asked_path: Path,
-    /// The service class, which says how firmly the SLO is promised.
+    /// The service class, such as `on-demand`, which says how firmly the SLO is promised.
     pub policy: &'static str,
-    /// The priority if promises exceed the capacity: 0 keeps its rate longest.
+    /// The flow's priority if promises exceed the capacity: flows of priority 0 keep their rates
+    /// longest.
     pub priority: u8,
     /// The size of the flow's largest message in bytes.
     pub message_bytes: u64,
-    /// The largest segment that its messages are cut to, in bytes.
+    /// The size of the segments that the flow's messages are cut to, in bytes. Messages that are
+    /// not larger stay whole.
     pub segment_bytes: u64,
-    /// The promised rate in gigabits per second; null without a promise.
+    /// The rate that is promised to the flow, in gigabits per second; null without a promise.
     pub slo_gbit_per_s: Option<f64>,
-    /// The rate that the profiles predict if all flows use their promises in full, in gigabits per
-    /// second; null without a promise, and for flows that came during the run.
+    /// The flow's rate in gigabits per second if all flows use their promises in full, as predicted
+    /// from the profiles. Null without a promise, and for flows that came during the run.
     pub predicted_gbit_per_s: Option<f64>,
-    /// The rate that the registers allow, in gigabits per second.
+    /// The rate that the flow's registers allow at admission, in gigabits per second.
     pub shaped_gbit_per_s: f64,
-    /// The registers of the flow's rate limit.
+    /// The registers of the flow's rate limit at admission.
     #[serde(flatten)]
     pub registers: UnitRegisters,
-    /// The registers of the second rate limit, if two rates are promised.
+    /// The registers of the second rate limit; null unless two rates are promised.
     pub also: Option<UnitRegisters>,
-    /// The registers of the second shaper, of the accelerators' results, if they go to the storage.
+    /// The registers of the second shaper, which limits the accelerators' results that are written
+    /// to the storage; null without a second shaper.
     pub results: Option<UnitRegisters>,
-    /// The time at which the flow was admitted, in microseconds after the warm-up.
+    /// The simulated time at which the flow was admitted, in microseconds after the warm-up; 0 for
+    /// a flow that was present from the start.
     pub registered_us: f64,
-    /// The time at which the flow left, in microseconds after the warm-up; null if it stayed.
+    /// The simulated time at which the flow left, in microseconds after the warm-up; null if it stayed.
     pub released_us: Option<f64>,
-    /// Whether the promises were kept: `kept`, `below`, `too short` or `no promise`.
+    /// The verdict on all promises to the flow: `kept`, `below` (broken), `too short` (undecided)
+    /// or `no promise`.
     pub verdict: ByRun<&'static str>,
-    /// The flow's rate while it was present, in gigabits per second; null if it never was.
+    /// The flow's throughput while it was present, in gigabits per second; null if it never was in
+    /// the measured time.
     pub gbit_per_s: ByRun<Option<f64>>,
-    /// The flow's messages per second while it was present; null if it never was.
+    /// The flow's throughput while it was present, in messages per second, calculated from the mean
+    /// message size; null if it never was in the measured time.
     pub operations_per_s: ByRun<Option<f64>>,
-    /// The promises in addition to a mean rate, and their results.
+    /// The flow's promises in addition to a mean rate, with their verdicts.
     pub slo: Promises,
 }
 
-/// What was promised to a flow in addition to a mean rate, and the results.
+/// The promises to a flow in addition to a mean rate, with their verdicts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Promises {
-    /// The rate promised in a percentage of periods; null if it is not.
+    /// The promise of a rate in a percentage of periods, and its verdict; null without such a promise.
     pub periods: Option<PeriodsResult>,
-    /// The promised percentile of latencies; null without one.
+    /// The promise of a percentile of latencies, and its verdict; null without such a promise.
     pub latency: Option<LatencyResult>,
 }
 
-/// A rate that was promised in a percentage of periods, and in how many the flow got it.
+/// The promise of a rate in a percentage of periods, and the percentage of periods that kept it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PeriodsResult {
-    /// The promised percentage of periods.
+    /// The promised percentage of periods, from 50 to below 100.
     pub percent: f64,
-    /// The length of a period in microseconds.
+    /// The length of each period in microseconds.
     pub period_us: f64,
-    /// Whether the promise was kept: `kept`, `below` or `too short`.
+    /// The verdict on the promise: `kept`, `below` (broken) or `too short` (undecided).
     pub verdict: ByRun<&'static str>,
-    /// The percentage of periods in which the flow got its rate.
+    /// The measured percentage of periods in which the flow got its promised rate; null without a
+    /// whole period.
     pub kept_percent: ByRun<Option<f64>>,
 }
 
-/// A promised percentile of latencies, and the measured one.
+/// The promise of a percentile of latencies, with the measured latency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LatencyResult {
-    /// The percentile, from 50 to below 100.
+    /// The promised percentile of latencies, from 50 to below 100.
     pub percentile: f64,
     /// The promised latency at this percentile, in microseconds.
     pub latency_us: f64,
-    /// Whether the promise was kept: `kept`, `below` or `too short`.
+    /// The verdict on the promise: `kept`, `below` (broken) or `too short` (undecided).
     pub verdict: ByRun<&'static str>,
-    /// The measured latency at this percentile, in microseconds.
+    /// The measured latency at this percentile, in microseconds; null without completed messages.
     pub got_us: ByRun<Option<f64>>,
 }
 
 impl PlanResult {
-    /// The result of the runs of the flows `admitted`, in the order of their numbers. `predicted`
-    /// has the rates of those that were there from the start.
+    /// The result of the runs of the flows `admitted`, in the order of their indices. `predicted`
+    /// has the predicted rates of the flows that were present from the start.
     pub(super) fn of(
         platform: &Platform,
         admitted: &[FlowStatus],

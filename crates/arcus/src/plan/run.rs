@@ -1,4 +1,4 @@
-//! Admission of the flows of a plan, and the run of those that were admitted.
+//! The admission of a plan's flows, and the simulation of the admitted flows.
 
 use accelflow_units::Time;
 
@@ -8,11 +8,13 @@ use super::result::{PlanResult, Rejected, Runs};
 use crate::control::{Command, CommandOutcome, FlowStatus, Manager, ProfileTable, Runtime};
 use crate::{Arrivals, Mechanism, PlatformError, simulate_with};
 
-/// Admits the flows of a plan, those that come later during the run, and simulates the admitted
-/// flows with ARCUS and without shaping.
+/// Admits the flows of a plan and simulates the admitted flows twice, with ARCUS and without
+/// shaping. Flows with a later starting time ask for admission during the simulation. `profiles`
+/// has capacities that are known already.
 ///
 /// # Errors
-/// [`PlanError`] for invalid flows, such as two of one name.
+/// [`PlanError`] for invalid flows, such as two of the same name. Flows that do not fit are no
+/// error: [`PlanResult::rejected`] lists them.
 pub fn plan(checked: &CheckedPlan, profiles: ProfileTable) -> Result<PlanResult, PlanError> {
     let settings = checked.settings;
     let mut manager = checked.manager(profiles)?;
@@ -62,7 +64,8 @@ pub fn plan(checked: &CheckedPlan, profiles: ProfileTable) -> Result<PlanResult,
     ))
 }
 
-/// Registers the flows that are there from the start. Returns the commands of the others.
+/// Registers the flows that are present from the start. Returns the commands for flows that come or
+/// leave later.
 fn register(
     checked: &CheckedPlan,
     manager: &mut Manager,

@@ -13,7 +13,8 @@ pub fn plan_schema() -> String {
     text + "\n"
 }
 
-/// The schema as a value, without null: a field that is left out has no other form.
+/// The schema of a plan file as a value. Types do not include null, since a field without a value
+/// is left out.
 fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<PlanFile>().to_value();
@@ -42,7 +43,7 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// Reads a plan from a JSON object. Its fields have the types, ranges and names of the schema.
+/// Reads a plan from a JSON object, whose fields must have the names, types and ranges of the schema.
 ///
 /// # Errors
 /// [`PlanError`] for the first field that is not as the schema describes it.

@@ -1,5 +1,5 @@
-//! The profiling of a platform in advance: for the flows of a plan, and for sizes and paths before
-//! tenants are known.
+//! The profiling of a platform in advance: for a plan's flows, and for message sizes and paths of
+//! tenants that are not known yet.
 
 use accelflow_units::Bytes;
 
@@ -14,22 +14,23 @@ use crate::control::{
 };
 use crate::{Path, Platform};
 
-/// What [`profile`] profiles in addition to the flows of a plan.
+/// The options of [`profile`]: what to profile in addition to a plan's flows, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepOptions {
-    /// The message sizes of tenants that are not known yet; empty to profile the plan's flows only.
+    /// The message sizes of tenants that are not known yet; empty to profile only the plan's flows.
     pub sizes: Vec<Bytes>,
-    /// The paths of such tenants; empty for all paths that the platform has.
+    /// The paths of tenants that are not known yet; empty for all paths that the platform supports.
     pub paths: Vec<Path>,
-    /// The largest number of flows in a combination, and of pairs of route and size in a context.
+    /// The largest number of flows in a combination, and of pairs of route and size in a context;
+    /// contexts have at most 4.
     pub most: usize,
     /// The number of simulations that run at the same time.
     pub threads: usize,
 }
 
-/// Simulates the capacities that the flows of a plan, and the sizes and paths of `options`, may
-/// need, and tags the combinations of the flows by whether all SLOs fit. `version` is that of
-/// accelflow, and is written into the table.
+/// Profiles the platform of a plan in advance. It simulates the capacities that the plan's flows
+/// and tenants like those in `options` may need. It tags each combination of the plan's flows by
+/// whether all SLOs fit. `version` is the version of accelflow, which the returned file states.
 ///
 /// # Errors
 /// [`PlanError`] for more contexts or combinations than allowed, and for invalid flows.
@@ -87,15 +88,15 @@ pub fn profile(
     })
 }
 
-/// The accelerators of a route as name#number.
+/// The accelerators of a route, each as its name, `#` and its index.
 fn named(platform: &Platform, route: &RouteEntry) -> Vec<String> {
     let places = route.accelerators.iter();
     let named = places.map(|place| format!("{}#{place}", platform.accelerators[*place].name));
     named.collect()
 }
 
-/// Every size on every route through one accelerator, or to the storage, that the paths allow, with
-/// messages cut and whole.
+/// The pairs of a route and a message size of tenants that are not known yet. Routes lead through
+/// one accelerator or to the storage, by each path of `options`; messages are cut or whole.
 fn unknown_tenants(
     manager: &Manager,
     platform: &Platform,

@@ -1,5 +1,5 @@
-//! The operators' port answers any bytes with at most one HTTP response, and sends metrics and recordings
-//! only if they are requested.
+//! Fuzz target of the operators' port: it answers any bytes with at most one HTTP response, and
+//! sends metrics and recordings only if they are requested.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -12,11 +12,11 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
     thrift_server(Config { admin, ..config() }, None)
 });
 
-/// Sends `input` to the HTTP port for operators (metrics, recordings). Panics unless the port sends
-/// at most one whole HTTP response, with metrics or a recording only if they were requested.
+/// Sends `input` to the operators' HTTP port (metrics, recordings). Panics unless the port sends at
+/// most one whole HTTP response, with metrics or a recording only if they were requested.
 ///
 /// If the first byte is odd, the other bytes become the query of a request for `/recording`;
-/// otherwise they are sent as they are.
+/// otherwise the other bytes are sent unchanged.
 pub fn check(input: &[u8]) {
     let address = SERVER.admin_address().expect("it was asked for");
     let bytes = match input.split_first() {

@@ -1,5 +1,5 @@
-//! The HTTP client reads any bytes as a response with an end, or returns an error, and does not wait for a
-//! server that sends no more.
+//! Fuzz target of the HTTP client: it reads any bytes as a whole response or returns an error, and
+//! does not wait for a server that sends no more.
 
 use std::sync::LazyLock;
 

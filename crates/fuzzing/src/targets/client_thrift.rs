@@ -1,5 +1,5 @@
-//! The Thrift client reads any bytes as a reply, or returns an error. Half of the inputs are replies to its
-//! request in which only the body is arbitrary.
+//! Fuzz target of the Thrift client: it reads any bytes as a reply or returns an error. Half of the
+//! inputs are replies to the client's request in which only the body is arbitrary.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,11 +1,12 @@
-//! Any text is read as a condition, or refused with a position inside it. A condition that is printed and read
-//! again is the same, and its compiled form has the same value as the tree.
+//! Fuzz target of branch conditions: any text is read as a condition, or refused with a position
+//! inside the text. A condition that is printed and read again is the same. Its compiled form has
+//! the same value as the tree.
 
 use accelflow_trace::{Condition, Field, PredicateTable};
 
-/// Parses a text as the condition of a branch and evaluates it on four values of payload fields.
-/// Panics unless the text is refused with a position inside it, or the printed condition parses to
-/// the same condition and its compiled form has the same value.
+/// Parses a text as the condition of a branch, and evaluates the condition on four values of
+/// payload fields. Panics unless the text is refused with a position inside the text, or the
+/// printed condition parses to the same condition and its compiled form has the same value.
 pub fn check(input: (&str, [i64; 4])) {
     let (text, values) = input;
     let condition = match Condition::parse(text) {

@@ -1,11 +1,12 @@
-//! Any bytes decompress within the limits or are refused, also after the body has refused others. So do
-//! compressed bytes, intact or damaged.
+//! Fuzz target of the decompressor: any bytes decompress within the size limits or are refused,
+//! also after other bytes were refused. The same holds for damaged compressed bytes; intact ones
+//! give the original data.
 
 use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::{Codec, Limits};
 
-/// An input: whether the format is Snappy (else zstd); data to compress; changes of the compressed
-/// bytes as (position, new byte); and arbitrary bytes to decompress.
+/// The input of [`check`]: whether the format is Snappy (else zstd), data to compress, changes of
+/// the compressed bytes as pairs of position and new byte, and arbitrary bytes to decompress.
 pub type Input<'a> = (bool, &'a [u8], Vec<(u16, u8)>, &'a [u8]);
 
 /// Decompresses arbitrary bytes, damaged bytes and intact bytes. Panics unless intact bytes give

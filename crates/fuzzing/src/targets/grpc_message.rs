@@ -1,5 +1,5 @@
-//! Any bytes are read as the message of a call to any path, or are refused and leave the job unchanged. A
-//! message that is read is written as the same message.
+//! Fuzz target of gRPC messages: any bytes are read as the message of a call to any path, or are
+//! refused and leave the job unchanged. A message that is read can be written as an equal message.
 
 use std::sync::{Arc, LazyLock};
 

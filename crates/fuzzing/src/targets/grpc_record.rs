@@ -1,5 +1,6 @@
-//! Any bytes are delivered as a record if and only if they are delivered as JSON. The record then has the values
-//! of the JSON, and is written to the same bytes. The same holds for any JSON.
+//! Fuzz target of typed gRPC records: any bytes are delivered as a record if and only if they are
+//! delivered as JSON. The record then has the values of the JSON, and is written to the same bytes.
+//! The same holds for any JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -43,8 +44,8 @@ const ECHO: FunctionId = FunctionId(0);
 static SCHEMA: LazyLock<Arc<Schema>> =
     LazyLock::new(|| Arc::new(Schema::parse(INTERFACE).expect("a constant")));
 
-/// Reads `input` as a gRPC request, both as a typed record and as JSON. Panics unless both succeed
-/// or both fail, have the same values, and are written to the same bytes.
+/// Reads `input` as a gRPC request, both as a typed record and as JSON. Panics unless both readings
+/// succeed or both fail, have the same values, and are written to the same bytes.
 ///
 /// An even first byte means that the other bytes are a protocol-buffers message, an odd one that
 /// they are JSON.
@@ -72,7 +73,8 @@ pub fn check(input: &[u8]) {
     check_written(&request, &value);
 }
 
-/// Checks that a value is written to the same bytes as its JSON; values that cannot be written are left to JSON.
+/// Checks that a value is written to the same bytes as its JSON. Values that cannot be written as a
+/// record are left to JSON.
 fn check_written(request: &Record, value: &Value) {
     let mut bytes = Vec::new();
     if request.result(ECHO, value, &mut bytes).is_ok() {

@@ -1,4 +1,4 @@
-//! Fuzz target of the HTTP reader: it reads or refuses any bytes, and a refusal leaves the message
+//! Fuzz target of the HTTP reader: it reads or refuses any bytes, and a refusal leaves the job
 //! unchanged. The body of a message that it reads survives being sent again.
 
 use accelflow_accel::http::HttpCall;

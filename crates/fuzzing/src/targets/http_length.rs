@@ -1,15 +1,15 @@
-//! The length of a response is found or refused for any bytes. More bytes do not change a length that was found,
-//! and exactly that many bytes are a response.
+//! Fuzz target of the length of HTTP responses: it is found or refused for any bytes. Further bytes
+//! do not change a length that was found, and exactly that many bytes are a response.
 
 use accelflow_accel::http::{HttpCall, response_length};
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits};
 
 /// Determines the length of the HTTP response at the start of `input`. Panics unless the length is
-/// refused with a text, or is the same when more bytes follow and covers exactly one response.
+/// refused with a text, or does not change when more bytes follow and covers exactly one response.
 ///
 /// The bits of the first byte state whether the request was a HEAD, whether the connection has
-/// ended, and how many of the bytes come first.
+/// ended, and what share of the other bytes comes first.
 pub fn check(input: &[u8]) {
     let Some((first, bytes)) = input.split_first() else {
         return;

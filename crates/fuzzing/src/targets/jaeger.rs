@@ -1,11 +1,11 @@
-//! Any bytes are read as spans of Jaeger, or refused with their name. Spans become a workload of services whose
-//! paths have a beginning and an end.
+//! Fuzz target of the import of Jaeger spans: any bytes are read as spans or refused. Spans become
+//! a workload of services whose paths begin and end with a trace.
 
 use crate::spans::check_import;
 use accelflow_import::Kind;
 
-/// Imports `data` as a file of Jaeger spans. Panics unless it is refused with a text, or becomes a
-/// workload of services whose paths begin and end with a trace.
+/// Imports `data` as a file of Jaeger spans. Panics unless the data are refused with a text, or
+/// become a workload of services whose paths begin and end with a trace.
 pub fn check(data: &[u8]) {
     check_import(Kind::Jaeger, data.to_vec());
 }

@@ -1,5 +1,5 @@
-//! Any text is written as a struct of the interface, or refused. The written struct can be read, and is then
-//! written to the same bytes.
+//! Fuzz target of the conversion from JSON to Thrift: any text is written as a struct of the
+//! interface or refused. The written struct can be read, and is then written to the same bytes.
 
 use crate::parties::social_network_struct;
 use accelflow_accel::Limits;
@@ -8,8 +8,9 @@ use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json
 /// Writes JSON as a Thrift struct of SocialNetwork's interface. Panics unless the JSON is refused
 /// with a text, or the struct can be read and written back to the same bytes.
 ///
-/// The input is (number of the function, reply instead of arguments, compact instead of binary
-/// protocol, JSON).
+/// The input is (index of the function, whether the struct is its result instead of its arguments,
+/// whether the protocol is compact instead of binary, JSON text). An index beyond the functions
+/// wraps around.
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, json) = input;
     let schema = Schema::social_network();

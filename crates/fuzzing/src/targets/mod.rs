@@ -1,4 +1,5 @@
-//! One module for each fuzz target: its first lines state the property that `check` checks.
+//! The fuzz targets, with one module each. The first lines of a module state the property that its
+//! `check` checks.
 
 pub mod admin;
 pub mod client_http;
@@ -34,17 +35,17 @@ use arbitrary::{Arbitrary, Unstructured};
 
 /// A fuzz target: a property that must hold for any input of a parser, server, port or client.
 pub struct Target {
-    /// The target's name, which is also that of its folder of example inputs in `fuzz/corpus/`.
+    /// The target's name, which is also the name of its folder of example inputs in `fuzz/corpus/`.
     pub name: &'static str,
-    /// Decodes the bytes to the target's input and checks its property on it. Does nothing if there
-    /// are too few bytes.
+    /// Decodes the bytes as the target's input, and checks the target's property for this input.
+    /// Does nothing if there are too few bytes.
     ///
     /// # Panics
     /// If the target's property is violated.
     pub check: fn(&[u8]),
 }
 
-/// Calls a macro with the names of all targets.
+/// Calls the macro `$macro` with the names of all fuzz targets, separated by commas.
 #[macro_export]
 macro_rules! for_each_target {
     ($macro:ident) => {
@@ -84,7 +85,7 @@ macro_rules! for_each_target {
 
 macro_rules! targets {
     ($($name:ident),* $(,)?) => {
-        /// All fuzz targets, in the order of their names.
+        /// All fuzz targets, in alphabetical order of their names.
         pub const TARGETS: &[Target] = &[$(Target {
             name: stringify!($name),
             check: |bytes| with_input(bytes, $name::check),

@@ -1,5 +1,6 @@
-//! Any bytes are read as a message of the interface, or refused. The JSON of a message that is read gives the same
-//! message. The same holds for any JSON that is a message.
+//! Fuzz target of protocol-buffers messages: any bytes are read as a message of the interface or
+//! refused. The JSON of a message that is read gives the same message. The same holds for any JSON
+//! that is a message.
 
 use std::sync::LazyLock;
 
@@ -10,11 +11,11 @@ use serde_json::Value;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(PROTO).expect("a constant"));
 
-/// Converts a protocol-buffers message to JSON and back. Panics unless it is refused with a text,
-/// or the JSON stays the same.
+/// Converts a protocol-buffers message to JSON and back. Panics unless the message is refused with
+/// a text, or the JSON stays the same.
 ///
 /// An even first byte means that the other bytes are a message, an odd one that they are the JSON
-/// of one.
+/// of a message.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

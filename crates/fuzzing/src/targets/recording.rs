@@ -1,13 +1,14 @@
-//! Any text is read as a recording, or refused. A recording that is written and read again is the same; it becomes
-//! a profile of the services, or is refused with its name.
+//! Fuzz target of recordings: any text is read as a recording or refused. A recording that is
+//! written and read again is the same. It becomes a cost profile of its services, or is refused
+//! with a text.
 
 use accelflow_trace::templates;
 use accelflow_workload::profile::{Profile, Recording, RecordingOptions};
 use accelflow_workload::suites::social_network;
 
-/// Parses a text as a recording (operations, sizes and costs measured on real messages). Panics
-/// unless it is refused with a text, or is the same after writing and reading, and becomes a cost
-/// profile or an error with a text.
+/// Parses `text` as a recording (operations, sizes and costs measured on real messages). Panics
+/// unless the text is refused with a message, or the recording is the same after writing and
+/// reading, and becomes a cost profile or an error with a text.
 pub fn check(text: &str) {
     let recording = match Recording::from_json(text) {
         Ok(recording) => recording,

@@ -1,11 +1,12 @@
-//! Any bytes are read as an RPC message, or refused. A message that is read is written with the same meaning.
+//! Fuzz target of Thrift RPC messages: any bytes are read as a message or refused. A message that
+//! is read can be written with the same meaning.
 
 use accelflow_accel::Limits;
 use accelflow_accel::rpc::{MessageType, read_message, write_message};
 use accelflow_accel::thrift::Schema;
 
 /// Reads bytes as a Thrift RPC message, after a valid frame length if the flag is true. Panics
-/// unless they are refused with a text, or the message is read back equal after writing.
+/// unless the bytes are refused with a text, or the message is equal after writing and reading.
 pub fn check(input: (bool, &[u8])) {
     let (frame, bytes) = input;
     let mut message = Vec::new();

@@ -1,5 +1,5 @@
-//! A gRPC server answers any frames after a valid preface with whole frames, and ends the connection. An input is
-//! raw bytes, or frames in which only the lengths are valid.
+//! Fuzz target of the gRPC server: it answers any frames after a valid preface with whole frames,
+//! and ends the connection. An input is raw bytes, or frames in which only the lengths are valid.
 
 use std::sync::LazyLock;
 
@@ -14,8 +14,8 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 /// Sends `input` to a gRPC server. Panics unless the server answers with whole HTTP/2 frames and
 /// closes the connection.
 ///
-/// The first byte chooses what is sent: the other bytes alone, these bytes after a valid HTTP/2
-/// preface, or frames of valid length made from them.
+/// The first byte chooses what is sent: the other bytes alone, the other bytes after a valid HTTP/2
+/// preface, or this preface and frames of valid length made from the other bytes.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;
@@ -36,7 +36,8 @@ pub fn check(input: &[u8]) {
     assert!(rest.is_empty());
 }
 
-/// Makes a frame of an input: type, flags and stream in three bytes, then the payload.
+/// Makes an HTTP/2 frame of a part of an input: type, flags and stream in three bytes, then the
+/// payload.
 fn frame(piece: &[u8]) -> Vec<u8> {
     let Some(([kind, flags, stream], payload)) = piece.split_first_chunk::<3>() else {
         return piece.to_vec();

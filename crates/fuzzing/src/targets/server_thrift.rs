@@ -1,5 +1,5 @@
-//! A Thrift server answers any bytes with whole replies, and ends the connection. Half of the inputs are messages
-//! in which only the frames are valid.
+//! Fuzz target of the Thrift server: it answers any bytes with whole replies, and ends the
+//! connection. Half of the inputs are messages in which only the frames are valid.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,8 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| thrift_server(config(), None
 /// Sends `input` to a Thrift server. Panics unless the server answers with whole replies and closes
 /// the connection.
 ///
-/// An even first byte sends the other bytes as they are, an odd one as messages of valid length.
+/// An even first byte sends the other bytes unchanged, an odd one as messages with valid frame
+/// lengths.
 pub fn check(input: &[u8]) {
     let bytes = match input.split_first() {
         None => return,

@@ -1,4 +1,5 @@
-//! A TLS server answers any bytes with whole TLS records, and ends the connection.
+//! Fuzz target of the TLS server: it answers any bytes with whole TLS records, and ends the
+//! connection.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,6 @@
-//! Any packets are read as a message, or are refused and leave the connection unchanged. Packets with valid headers
-//! in any order give the message if and only if they cover it without gaps.
+//! Fuzz target of the TCP receiver: any packets are read as a message, or are refused and leave the
+//! connection unchanged. Packets with valid headers, in any order, give the message if and only if
+//! they cover it without gaps.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -8,8 +9,8 @@ use accelflow_accel::tcp::{TcpSession, receive, send};
 
 const BASE: u32 = u32::MAX - 300;
 
-/// An input. `Ok`: segments that get valid headers, each as (distance of its sequence number from
-/// the expected one, push flag, payload). `Err`: raw packets.
+/// The input of [`check`]. `Ok`: segments that get valid headers, each as (distance of its sequence
+/// number from the expected one, push flag, payload). `Err`: raw packets.
 pub type Input<'a> = Result<Vec<(i16, bool, &'a [u8])>, &'a [u8]>;
 
 /// Receives a message from TCP packets. Panics unless the packets are refused without a change of
@@ -81,7 +82,7 @@ fn packet(session: &TcpSession, (ahead, last, payload): &(i16, bool, &[u8])) -> 
     ip
 }
 
-/// 16 bits at a time, independent of the one under test.
+/// The Internet checksum, 16 bits at a time, independent of the code under test.
 fn checksum(bytes: &[u8]) -> [u8; 2] {
     let sum = bytes.chunks(2).fold(0u32, |sum, pair| {
         let word = u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));

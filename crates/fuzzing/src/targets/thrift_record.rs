@@ -1,5 +1,6 @@
-//! Any bytes are delivered as a record if and only if they are delivered as JSON. The record then has the values
-//! of the JSON, and its parts are written to the same bytes. The same holds for any JSON.
+//! Fuzz target of typed Thrift records: any bytes are delivered as a record if and only if they are
+//! delivered as JSON. The record then has the values of the JSON, and its parts are written to the
+//! same bytes. The same holds for any JSON.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,10 +13,11 @@ use serde_json::{Value, json};
 static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(thrift_schema);
 
 /// Reads `input` as the arguments of a Thrift call, both as a typed record and as JSON. Panics
-/// unless both succeed or both fail, have the same values, and are written to the same bytes.
+/// unless both readings succeed or both fail, have the same values, and are written to the same
+/// bytes.
 ///
-/// Bit 0 of the first byte states whether the other bytes are JSON, bit 1 whether the protocol is
-/// compact.
+/// Bit 0 of the first byte states whether the other bytes are JSON, and bit 1 whether the protocol
+/// is compact.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

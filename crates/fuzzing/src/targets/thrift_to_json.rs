@@ -1,5 +1,6 @@
-//! Any bytes are read as a struct of the interface, or refused. The JSON of a struct that is read gives the same
-//! struct in either protocol.
+//! Fuzz target of the conversion from Thrift to JSON: any bytes are read as a struct of the
+//! interface or refused. The JSON of a struct that is read gives the same struct in either
+//! protocol.
 
 use crate::parties::social_network_struct;
 use accelflow_accel::Limits;
@@ -8,11 +9,12 @@ use serde_json::Value;
 
 const PROTOCOLS: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
-/// Converts a Thrift struct of SocialNetwork's interface to JSON. Panics unless it is refused with
-/// a text, or its JSON gives the same struct in the binary and the compact protocol.
+/// Converts a Thrift struct of SocialNetwork's interface to JSON. Panics unless the struct is
+/// refused with a text, or its JSON gives the same struct in the binary and the compact protocol.
 ///
-/// The input is (number of the function, reply instead of arguments, compact instead of binary
-/// protocol, bytes).
+/// The input is (index of the function, whether the struct is its result instead of its arguments,
+/// whether the protocol is compact instead of binary, bytes of the struct). An index beyond the
+/// functions wraps around.
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, bytes) = input;
     let schema = Schema::social_network();

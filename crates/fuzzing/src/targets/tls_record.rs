@@ -1,15 +1,16 @@
-//! Any bytes that were not sealed are refused as records. A sealed record can be opened, but not with one byte
-//! changed. A refusal leaves the record number unchanged.
+//! Fuzz target of TLS records: any bytes that were not encrypted as a record are refused. An intact
+//! record can be decrypted, but not with one byte changed. A refusal leaves the record number
+//! unchanged.
 
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{CipherSuite, RecordKeys, open, open_first, record_length, seal};
 
 /// Encrypts and decrypts TLS records. Panics unless arbitrary records and a record with one changed
-/// byte are refused, an intact one gives its plaintext, and a refusal leaves the record number
+/// byte are refused, an intact record gives its plaintext, and a refusal leaves the record number
 /// unchanged.
 ///
-/// The input is (256-bit instead of 128-bit keys, plaintext, position of the changed byte, bits to
-/// change, arbitrary records).
+/// The input is (whether keys have 256 instead of 128 bits, plaintext, position of the changed
+/// byte, bits of this byte to change, arbitrary records).
 pub fn check(input: (bool, &[u8], u16, u8, &[u8])) {
     let (long_keys, plaintext, place, change, records) = input;
     let suite = if long_keys {

@@ -1,5 +1,6 @@
-//! Any bytes are read as a trace file, or refused. A file that is read is written back byte for byte and links to
-//! the same memory, and no execution of it runs for ever.
+//! Fuzz target of trace files: any bytes are read as a trace file or refused. A file that is read
+//! is written back byte for byte, links to the same trace memory, and has no trace that runs for
+//! ever.
 
 use accelflow_trace::{Field, Image, MAGIC, Visit, Walker, link, templates};
 
@@ -9,9 +10,9 @@ const CHECKSUM: usize = 4;
 /// Forks multiply, so that even a program that ends can be too long to follow to its end.
 const VISITS: usize = 10_000;
 
-/// Reads `bytes` as a file of compiled traces. Does nothing if they are refused. Otherwise panics
-/// unless the file is written back byte for byte, links to the same trace memory, and none of its
-/// traces runs for ever.
+/// Reads `bytes` as a file of compiled traces. Does nothing if the file is refused. Otherwise
+/// panics unless the file is written back byte for byte, links to the same trace memory, and none
+/// of its traces runs for ever.
 pub fn check(bytes: &[u8]) {
     let Ok(image) = Image::from_bytes(bytes) else {
         return;
@@ -45,8 +46,8 @@ fn follow(image: &Image, name: &str, outcome: i64) {
 }
 
 /// Corrects the length and checksum in `data`, whose first `size` bytes are a changed trace file,
-/// so that the reader does not refuse it at once. Data too short for a header becomes the file of
-/// the paper's templates. Returns the number of bytes in use.
+/// so that the reader does not refuse the file at once. Data too short for a header become the file
+/// of the paper's templates, if it fits. Returns the number of bytes in use.
 pub fn repair(data: &mut [u8], mut size: usize) -> usize {
     if size < HEADER + CHECKSUM {
         let seed = templates()

@@ -1,13 +1,14 @@
-//! Any bytes have the format that a transformation reads, or are refused. After a first transformation, one there and
-//! back changes nothing.
+//! Fuzz target of transformations: any bytes have the format that a transformation reads, or are
+//! refused. After a first transformation, a further one back and forth changes nothing.
 
 use accelflow_accel::Limits;
 use accelflow_accel::transform::convert;
 use accelflow_trace::{Format, Transform};
 use serde::de::IgnoredAny;
 
-/// Converts a payload from one format to another (JSON, string, BSON; by number). Panics unless it
-/// is refused with a text, or a further conversion back and forth changes nothing.
+/// Converts a payload from one format to another. The input is (index of the source format, index
+/// of the target format, payload), with indices modulo 3 into [`Format::ALL`]. Panics unless the
+/// payload is refused with a text, or a further conversion back and forth changes nothing.
 pub fn check(input: (u8, u8, &[u8])) {
     let (src, dst, bytes) = input;
     let [src, dst] = [src, dst].map(|index| Format::ALL[usize::from(index) % 3]);

@@ -1,10 +1,10 @@
-//! Any text is read as a workload, or refused. A workload that is written and read again is the same, and its traces
-//! run or are refused with their names.
+//! Fuzz target of workload files: any text is read as a workload or refused. A workload that is
+//! written and read again is the same. Its traces run, or are refused with a text.
 
 use accelflow_workload::file::{read, write};
 
-/// Parses a text as a workload file. Panics unless it is refused with a text that begins with the
-/// file's name, or the workload is the same after writing and reading.
+/// Parses `text` as a workload file. Panics unless the text is refused with a message that begins
+/// with the file's name, or the workload is the same after writing and reading.
 pub fn check(text: &str) {
     let document = match read(text, "fuzz.toml") {
         Ok(document) => document,

@@ -1,4 +1,4 @@
-//! All traces together.
+//! The analysis of all distributed traces of an import together.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The requests of a trace, and the calls that each makes.
+//! The requests in a distributed trace, and the calls that each request makes.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! The calls of a request as a sequence of steps, each with concurrent calls.
+//! Grouping of the calls of a request into a sequence of steps; the calls of one step are
+//! concurrent.
 
 use super::calls::{Call, Class, Request, TOLERANCE_NS};
 use crate::error::ImportError;

@@ -1,4 +1,5 @@
-//! Analysis of traces into operations: their calls for a request, with frequencies and durations.
+//! Analysis of distributed traces: the operations of services, the calls that each makes for a
+//! request, with frequencies and durations.
 
 mod analysis;
 mod calls;

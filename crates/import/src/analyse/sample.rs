@@ -1,4 +1,4 @@
-//! Samples of bounded size, and means.
+//! Random samples of bounded size, and means, of observed values.
 
 use accelflow_kernel::Stream;
 

@@ -1,4 +1,5 @@
-//! Operations: their shapes, and the frequency and durations of each shape.
+//! The operations of services: their shapes (sequences of calls), and the frequency and durations
+//! of each shape.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

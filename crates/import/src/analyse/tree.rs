@@ -1,4 +1,4 @@
-//! The spans of a trace as a tree. Defects of the spans are found and repaired.
+//! Trees of the spans of a distributed trace. Defects of the spans are found and repaired.
 
 use std::collections::HashMap;
 

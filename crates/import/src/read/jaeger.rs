@@ -1,13 +1,14 @@
-//! Spans as Jaeger's user interface and API write them, and as Elasticsearch exports them.
+//! Reader of spans in the JSON that Jaeger's user interface and API write and that Elasticsearch
+//! exports.
 //!
-//! A file is one document or several, each
-//! * `{"data": [TRACE, ...]}`, the API's answer;
+//! A file consists of one or more documents. Each is one of:
+//! * `{"data": [TRACE, ...]}`, the answer of Jaeger's API;
 //! * `[TRACE or SPAN, ...]`;
 //! * a `TRACE`: `{"traceID": ..., "spans": [SPAN, ...], "processes": {"p1": {"serviceName": ...}}}`;
 //! * a `SPAN` with its process in it, or `{"_source": SPAN}`, as Elasticsearch exports lines.
 //!
-//! `processes` mostly stand after the spans that name them, so the spans of a trace are kept until
-//! it ends. Ancestors that the user interface nests into references are skipped.
+//! `processes` mostly follow the spans that name them, so the spans of a trace are kept until the
+//! trace ends. Ancestors of a span that the user interface nests into its references are skipped.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! Code that both JSON formats share: sequences of documents, and values of attributes.
+//! Code that the readers of Jaeger's JSON and OTLP's JSON share: for sequences of documents, and
+//! for values of attributes.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Readers of files, which pass on spans one by one.
+//! Readers of files of spans, which pass on spans one by one.
 
 pub(crate) mod jaeger;
 pub(crate) mod json;

@@ -1,4 +1,5 @@
-//! OTLP as JSON: one `ExportTraceServiceRequest`, or one a line as the collector's file exporter writes.
+//! Reader of OTLP as JSON: a single `ExportTraceServiceRequest`, or one per line as the OpenTelemetry
+//! collector's file exporter writes.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
-//! OTLP as protocol buffers: `TracesData`, alone or one after another with their lengths before them.
+//! Reader of OTLP as protocol buffers: a single message `TracesData`, or several, each preceded by
+//! its length.
 //!
-//! Lengths are four bytes, the most significant first, as the collector's file exporter writes them,
-//! or variable, as protocol buffers' own libraries do. The messages above the spans are
-//! walked field by field, so only one span is decoded at a time.
+//! A length has four bytes, the most significant first, as the OpenTelemetry collector's file
+//! exporter writes it, or is a varint, as the libraries of protocol buffers write it. The messages
+//! that contain spans are read field by field, so only one span is decoded at a time.
 
 use std::io::{self, Read};
 

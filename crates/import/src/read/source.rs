@@ -1,4 +1,5 @@
-//! Files as streams of bytes, with known positions and a limit on the bytes between spans.
+//! Files as streams of bytes, with the current position and a limit on the number of bytes between
+//! spans.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! A call of a shape as a chain of traces.
+//! Conversion of a call in a shape (a sequence of calls) to a chain of traces.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Waits and sizes in the form of the file.
+//! Distributions of waits and message sizes, in the form of a workload file.
 
 use serde_json::{Value, json};
 

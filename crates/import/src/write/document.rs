@@ -1,4 +1,4 @@
-//! The whole workload, and its coverage of the requests.
+//! Writing of the whole workload, and its coverage of the observed requests.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

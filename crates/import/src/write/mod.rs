@@ -1,4 +1,5 @@
-//! Writing operations as a workload: the tree of a file of the schema `accelflow.workload/1`.
+//! Conversion of analysed operations to a workload: the content of a file of the schema
+//! `accelflow.workload/1`.
 
 mod chains;
 mod distributions;

@@ -1,4 +1,4 @@
-//! Names of services: letters, digits, `-`, `_` and points, each once.
+//! Unique names of the workload's services, of letters, digits, `-`, `_` and dots.
 
 use std::collections::{HashMap, HashSet};
 

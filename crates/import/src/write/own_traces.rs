@@ -1,4 +1,4 @@
-//! Traces in addition to the paper's, for work of services that Table II has no trace for.
+//! Traces in addition to the paper's, for work of services for which Table II has no trace.
 
 use std::collections::BTreeSet;
 

@@ -1,12 +1,12 @@
-//! Durations counted in bins, so that memory does not grow with their number.
+//! Durations counted in bins, so that memory does not grow with the number of durations.
 
 use hdrhistogram::Histogram;
 
 /// The largest relative error of a duration that is counted in a bin ([`super::Samples::binned`]):
 /// 1/2,048.
 ///
-/// A bin wider than a picosecond is at most 1/1,024 as wide as its smallest duration, and its
-/// middle represents all its durations.
+/// A bin wider than a picosecond is at most 1/1,024 as wide as its smallest duration. The middle of
+/// a bin represents all durations in it. Durations above 53 days share the last bin.
 pub const BIN_ERROR: f64 = 1.0 / 2_048.0;
 
 /// Significant decimal digits that bins distinguish: 2,048 bins for each doubling, of which the

@@ -5,13 +5,14 @@
 pub struct ConfidenceInterval {
     /// The mean of the observations, at the centre of the interval.
     pub mean: f64,
-    /// Half the width of the interval, which is `mean - half_width ..= mean + half_width`.
+    /// Half the width of the interval, which reaches from `mean - half_width` to `mean +
+    /// half_width`.
     pub half_width: f64,
 }
 
 impl ConfidenceInterval {
-    /// Computes the 95 % interval for the mean of `observations` by Student's t distribution;
-    /// `None` for fewer than two observations.
+    /// Computes the 95 % confidence interval for the mean of `observations` by Student's t
+    /// distribution; `None` for fewer than two observations.
     pub fn of(observations: &[f64]) -> Option<ConfidenceInterval> {
         let n = observations.len();
         if n < 2 {
@@ -26,12 +27,13 @@ impl ConfidenceInterval {
         })
     }
 
-    /// Whether `value` lies in the interval.
+    /// Returns whether `value` lies in the interval, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (value - self.mean).abs() <= self.half_width
     }
 
-    /// Returns the half width divided by the absolute value of the mean; `None` for a mean of zero.
+    /// Returns the half width of the interval divided by the absolute value of the mean; `None` for
+    /// a mean of zero.
     pub fn relative_half_width(&self) -> Option<f64> {
         (self.mean != 0.0).then(|| (self.half_width / self.mean).abs())
     }

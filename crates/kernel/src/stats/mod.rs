@@ -1,4 +1,4 @@
-//! Statistics of a run and over runs.
+//! Statistics of a simulation run, and over several runs.
 
 mod bins;
 mod interval;

@@ -5,8 +5,8 @@ use accelflow_units::Time;
 use super::bins::Bins;
 
 /// A set of measured durations with statistics: count, sum, mean, maximum, percentiles. Each
-/// duration is stored with 8 bytes, so every statistic is exact. With [`Samples::binned`] they are
-/// counted in bins instead.
+/// duration is stored in 8 bytes, so every statistic is exact. With [`Samples::binned`], durations
+/// are counted in the bins of a histogram instead.
 ///
 /// Statistics of an empty set are `None`, never NaN.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,7 +39,8 @@ impl Samples {
         Samples::default()
     }
 
-    /// Creates an empty set whose durations are stored one by one, with memory for `count` of them.
+    /// Creates an empty set whose durations are stored one by one, with memory for `count`
+    /// durations.
     pub fn with_capacity(count: usize) -> Samples {
         Samples {
             kept: Kept::All(Vec::with_capacity(count)),
@@ -48,8 +49,8 @@ impl Samples {
     }
 
     /// Creates an empty set whose durations are counted in the bins of a histogram. Memory does not
-    /// grow with their number, and is at most some hundred kilobytes. A percentile is then within
-    /// [`super::BIN_ERROR`] of the exact one; count, sum, mean and maximum stay exact.
+    /// grow with the number of durations, and is at most some hundred kilobytes. A percentile is
+    /// then within [`super::BIN_ERROR`] of the exact one; count, sum, mean and maximum stay exact.
     pub fn binned() -> Samples {
         Samples {
             kept: Kept::Bins(Box::new(Bins::new())),
@@ -57,7 +58,7 @@ impl Samples {
         }
     }
 
-    /// Whether durations are counted in bins instead of stored one by one.
+    /// Returns whether durations are counted in bins (true) or stored one by one.
     pub fn is_binned(&self) -> bool {
         matches!(self.kept, Kept::Bins(_))
     }
@@ -72,7 +73,8 @@ impl Samples {
         self.total_ps += u128::from(duration.as_ps());
     }
 
-    /// Adds all durations of `other`. If either set is counted in bins, the result is too.
+    /// Adds all durations of `other` to this set. If either set counts durations in bins, this set
+    /// does so afterwards.
     pub fn merge(&mut self, other: &Samples) {
         match (&mut self.kept, &other.kept) {
             (Kept::All(ours), Kept::All(theirs)) => ours.extend_from_slice(theirs),
@@ -87,7 +89,7 @@ impl Samples {
         self.total_ps += other.total_ps;
     }
 
-    /// Returns the number of durations.
+    /// Returns the number of durations in the set.
     pub fn count(&self) -> usize {
         match &self.kept {
             Kept::All(picoseconds) => picoseconds.len(),
@@ -139,9 +141,10 @@ impl Samples {
         Some(Time::from_ps(value))
     }
 
-    /// Returns the longest durations, the longest first: the fraction `share` (0 to 1) of all,
-    /// rounded up in number. Percentiles over several runs can be computed from them. Empty if
-    /// durations are counted in bins (see [`Samples::longest_bins`]).
+    /// Returns the longest durations, in descending order. Their number is the fraction `share` (0
+    /// to 1) of all, rounded up. High percentiles over several runs can be computed from the
+    /// result. The result is empty if durations are counted in bins (see
+    /// [`Samples::longest_bins`]).
     ///
     /// Reorders the samples, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
@@ -161,9 +164,10 @@ impl Samples {
         longest.into_iter().map(Time::from_ps).collect()
     }
 
-    /// Returns the topmost bins that together hold at least the fraction `share` (0 to 1) of the
-    /// samples, as few as possible: the middle of each bin and its number of samples, longest
-    /// first. Empty if durations are stored one by one.
+    /// Returns the bins with the longest durations, which together hold at least the fraction
+    /// `share` (0 to 1) of the samples: as few bins as possible. Each bin is given by its middle
+    /// and its number of samples, in descending order. The result is empty if durations are stored
+    /// one by one.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {
@@ -187,8 +191,8 @@ impl Samples {
         ((all as f64 * share.clamp(0.0, 1.0)).ceil() as usize).min(all)
     }
 
-    /// Returns the durations in no particular order. Durations in bins appear as the middles of
-    /// their bins.
+    /// Iterates over the durations in no particular order. Durations in bins appear as the middles
+    /// of their bins.
     pub fn iter(&self) -> impl Iterator<Item = Time> + '_ {
         let (all, bins) = match &self.kept {
             Kept::All(picoseconds) => (Some(picoseconds), None),

@@ -1,4 +1,4 @@
-//! Averages over time of levels: queue lengths, busy servers.
+//! Averages over time of levels, such as queue lengths and numbers of busy servers.
 
 use accelflow_units::Time;
 
@@ -6,7 +6,7 @@ use accelflow_units::Time;
 /// integral over time.
 ///
 /// Observation begins at [`TimeAverage::new`] or the last [`TimeAverage::restart`] (the end of the
-/// warm-up). Times given to one instance must never decrease.
+/// warm-up). The times `now` of successive calls must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeAverage {
     level: u64,
@@ -28,7 +28,7 @@ impl TimeAverage {
         }
     }
 
-    /// Sets the level to `level` from `now` on.
+    /// Sets the level to `level` from the time `now` on.
     #[inline]
     pub fn set(&mut self, now: Time, level: u64) {
         self.integral = self.integral_at(now);
@@ -37,14 +37,14 @@ impl TimeAverage {
         self.max = self.max.max(level);
     }
 
-    /// Increases the level by one from `now` on.
+    /// Increases the level by one from the time `now` on.
     #[inline]
     pub fn increase(&mut self, now: Time) {
         self.set(now, self.level + 1);
     }
 
-    /// Decreases the level by one from `now` on. Below zero is a bug of the model: debug builds
-    /// panic, release builds stay at zero.
+    /// Decreases the level by one from the time `now` on. A call at level zero is a bug of the
+    /// model: debug builds panic, release builds leave the level at zero.
     #[inline]
     pub fn decrease(&mut self, now: Time) {
         debug_assert!(
@@ -60,13 +60,13 @@ impl TimeAverage {
         self.level
     }
 
-    /// Returns the highest level since observation began or was restarted.
+    /// Returns the highest level since the observation began or was last restarted.
     pub fn max(&self) -> u64 {
         self.max
     }
 
     /// Restarts the observation at `now`: forgets the integral and the highest level, and keeps the
-    /// level.
+    /// current level.
     pub fn restart(&mut self, now: Time) {
         *self = TimeAverage {
             level: self.level,
@@ -90,7 +90,7 @@ impl TimeAverage {
 }
 
 /// The busy time of a pool of servers, summed over the servers (at most 213 days), and their
-/// utilization. Times given to one instance must never decrease.
+/// utilization. The times `now` of successive calls must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
@@ -112,15 +112,15 @@ impl BusyTime {
         }
     }
 
-    /// Counts one more server as busy from `now` on.
+    /// Counts one more server as busy from the time `now` on.
     #[inline(always)]
     pub fn begin(&mut self, now: Time) {
         self.busy += 1;
         self.sum = self.sum.wrapping_sub(now.as_ps());
     }
 
-    /// Counts one server less as busy from `now` on. A call while no server is busy is a bug of the
-    /// model: debug builds panic, release builds do nothing.
+    /// Counts one server less as busy from the time `now` on. A call while no server is busy is a
+    /// bug of the model: debug builds panic, release builds do nothing.
     #[inline(always)]
     pub fn end(&mut self, now: Time) {
         debug_assert!(
@@ -135,14 +135,15 @@ impl BusyTime {
     }
 
     /// Adds `duration` of busy time at once, instead of by [`BusyTime::begin`] and
-    /// [`BusyTime::end`]. It is for a server that is modelled only by the time at which it becomes
-    /// free. The whole duration counts immediately, even if part of it lies in the future.
+    /// [`BusyTime::end`]. This is for a server that is modelled only by the time at which it
+    /// becomes free. The whole duration counts immediately, even if part of it lies in the future.
     #[inline]
     pub fn charge(&mut self, duration: Time) {
         self.charged += duration;
     }
 
-    /// Returns the number of servers that are busy now; [`BusyTime::charge`] does not count.
+    /// Returns the number of servers that are busy now. [`BusyTime::charge`] does not change this
+    /// number.
     #[inline]
     pub fn busy(&self) -> u64 {
         self.busy
@@ -166,8 +167,8 @@ impl BusyTime {
     }
 
     /// Returns the average fraction of `servers` that was busy from the start of observation to
-    /// `now`. It may exceed 1 after [`BusyTime::charge`]; `None` without servers or if no time has
-    /// passed.
+    /// `now`. The fraction may exceed 1 after [`BusyTime::charge`]. `None` if `servers` is 0 or no
+    /// time has passed.
     pub fn utilisation_at(&self, now: Time, servers: u64) -> Option<f64> {
         let observed = now.saturating_sub(self.began).as_ps() as f64;
         let available = observed * servers as f64;

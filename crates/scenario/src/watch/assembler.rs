@@ -1,4 +1,4 @@
-//! Assembles the waterfalls of chosen requests from an observer's events.
+//! Assembly of the waterfalls of chosen requests from the events that an observer sees.
 
 use accelflow_sim::stats::Part;
 use accelflow_sim::{Activity, Execution, HardwareEvent, RequestEvent, Seen, UnitName, Wait};
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::resource::Resource;
 use super::waterfall::{Segment, Waterfall};
 
-/// A service's index and the number of one of its requests.
+/// The index of a service, and the index of a request to this service.
 pub(crate) type RequestKey = (usize, u64);
 
 /// Makes the waterfalls of chosen requests.

@@ -1,4 +1,4 @@
-//! Requests around a percentile, and the division of their time.
+//! Groups (bands) of requests around a percentile, and the division of their response times.
 
 use std::collections::BTreeMap;
 
@@ -8,34 +8,35 @@ use accelflow_units::Time;
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// The requests of a service whose response times are between two percentiles.
+/// A band: the requests to a service whose response times are between two percentiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     /// The lower and the upper percentile, each from 0 to 100.
     pub percentiles: (f64, f64),
     /// The number of requests in the band.
     pub requests: u64,
-    /// The mean response time of the followed requests.
+    /// The mean response time of the requests in `followed`.
     pub response: Time,
-    /// The numbers of the band's requests that were followed through the server, the fastest first;
-    /// at most 1,000, spread evenly over the band.
+    /// The requests of the band that were followed through the server, the fastest first: at most
+    /// 1,000, spread evenly over the band. Each is an index within the service, counted from 0 in
+    /// the order of arrival.
     pub followed: Vec<u64>,
 }
 
-/// The mean time that requests spend or wait at one resource, for requests around the median and
-/// for slow ones.
+/// The mean time of work or of waiting at one resource: of requests around the median, and of slow
+/// requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
-    /// The resource. All cores count as one resource, and so do all instances of an accelerator.
+    /// The resource that works on the requests or that they wait for. All cores count as one
+    /// resource, and so do all instances of an accelerator.
     pub at: Resource,
-    /// The part of the response time that this time belongs to.
+    /// The part of the response time to which the time at the resource belongs.
     pub part: Part,
-    /// Whether this is time in which requests wait for the resource; otherwise the resource works
-    /// on them.
+    /// Whether requests wait for the resource in this time; otherwise the resource works on them.
     pub waits: bool,
-    /// The mean time of a request around the median.
+    /// The mean time at the resource of a request around the median.
     pub median: Time,
-    /// The mean time of a slow request.
+    /// The mean time at the resource of a slow request.
     pub slow: Time,
 }
 
@@ -69,7 +70,8 @@ pub(crate) struct BandTimes {
 }
 
 impl BandTimes {
-    /// Adds a request of the band with the number `band`: 0 is that of the median.
+    /// Adds a request of the band with index `band`: 0 for the band around the median, 1 for slow
+    /// requests.
     pub(crate) fn add(&mut self, band: usize, waterfall: &Waterfall) {
         for segment in waterfall.critical() {
             let key = (segment.at.class(), segment.part, segment.waits);

@@ -1,4 +1,4 @@
-//! Busy intervals of hardware: the activities of a server as intervals.
+//! Busy intervals of hardware, made of the activities of a server.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

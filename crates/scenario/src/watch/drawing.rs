@@ -1,4 +1,4 @@
-//! Draws a run into a timeline.
+//! Drawing of a simulation into a timeline.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The requests that are shown, with the times of their arrivals and responses.
+//! The choice of requests for a timeline, with the times of their arrivals and responses.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

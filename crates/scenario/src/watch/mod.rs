@@ -1,8 +1,9 @@
 //! Observation of single requests: timelines, waterfalls, and causes of slow requests.
 //!
-//! A run is simulated twice: first without observing the hardware, to find the arrival and response
-//! times of all requests, then again to observe the hardware for the chosen requests. Both runs are
-//! identical, since all random numbers follow from the seed.
+//! Requests that are chosen by arrival or response time need two simulations. The first does not
+//! observe the hardware and finds the arrival and response times of all requests; the second
+//! observes the hardware for the chosen requests. Both behave identically, since all random numbers
+//! follow from the seed.
 
 mod assembler;
 mod bands;

@@ -1,5 +1,5 @@
-//! The causes of slow requests: the services that occupied the resources they waited for, and the
-//! arrivals before them.
+//! The causes of slow requests: the services that occupied the resources for which slow requests
+//! waited, and the arrivals just before slow requests.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,33 +13,36 @@ use super::busy::{Busy, Hardware};
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// How much of a resource's busy time a service took while other requests waited for the resource.
+/// The share of a service in a resource's busy time while the compared requests waited for the
+/// resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
-    /// The resource that requests waited for.
+    /// The resource for which the compared requests waited.
     pub at: Resource,
-    /// The index of the service that occupied the resource; `None` for work that belongs to no
-    /// service.
+    /// The index of the service that occupied the resource, in the order of the results; `None` for
+    /// work that belongs to no service.
     pub service: Option<usize>,
-    /// The fraction of the resource's busy time that the service took during the waits of requests
-    /// around the median, and during the waits of slow requests. `None` if no request waited.
+    /// The fraction of the resource's busy time that the service took, from 0 to 1: during the
+    /// waits of requests around the median, and during the waits of slow requests. `None` if the
+    /// resource was never busy during such a wait.
     pub shares: [Option<f64>; 2],
-    /// The fraction of the resource's busy time that the service took over the whole run.
+    /// The fraction of the resource's busy time that the service took over the whole simulation,
+    /// from 0 to 1.
     pub overall: f64,
 }
 
-/// The arrival rate of a service just before the compared requests arrived.
+/// The arrival rate of a service in the window of time just before each compared request arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// The index of the service.
+    /// The index of the service, in the order of the results.
     pub service: usize,
-    /// The service's mean arrival rate just before requests around the median, and just before slow
-    /// requests, in requests per second.
+    /// The service's mean arrival rate in the windows before requests around the median, and in the
+    /// windows before slow requests, in requests per second.
     pub rates_rps: [f64; 2],
-    /// The numbers of the service's requests that arrived just before requests around the median,
-    /// and just before slow requests.
+    /// The total number of the service's requests that arrived in the windows before requests
+    /// around the median, and in the windows before slow requests.
     pub arrivals: [u64; 2],
-    /// The service's mean arrival rate over the whole run, in requests per second.
+    /// The service's mean arrival rate over the whole simulation, in requests per second.
     pub mean_rps: f64,
 }
 
@@ -67,7 +70,7 @@ pub(crate) struct Neighbours<'c> {
     last: Time,
     /// Whether the servers with the service have been simulated.
     over: bool,
-    /// Number of requests followed to their ends, by band.
+    /// The number of requests followed to their ends, by band.
     pub(crate) followed: [u64; 2],
 }
 
@@ -263,7 +266,7 @@ impl Observer for Neighbours<'_> {
     }
 }
 
-/// The share of a service.
+/// The share of a service in the time of all services; `None` if that is zero.
 fn share(of: &ByService, service: Option<usize>) -> Option<f64> {
     let all: Time = of.values().copied().sum();
     let own = of.get(&service).copied().unwrap_or_default();

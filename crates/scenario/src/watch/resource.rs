@@ -1,4 +1,4 @@
-//! The resources that requests use or wait for.
+//! The resources of a server that work on requests or that requests wait for.
 
 use accelflow_sim::UnitName;
 use accelflow_trace::Accel;
@@ -6,39 +6,40 @@ use accelflow_trace::Accel;
 /// A part of a simulated server that works on requests or that requests wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
-    /// The core with this index and its run queue.
+    /// A core and its run queue. Holds the index of the core.
     Core(usize),
-    /// The input queue of this accelerator instance.
+    /// The input queue of an accelerator instance. Holds the name of the instance.
     Input(UnitName),
-    /// The overflow area of this accelerator instance.
+    /// The overflow area of an accelerator instance. Holds the name of the instance.
     Overflow(UnitName),
-    /// The processing elements of this accelerator instance.
+    /// The processing elements of an accelerator instance. Holds the name of the instance.
     Elements(UnitName),
-    /// The output queue of this accelerator instance.
+    /// The output queue of an accelerator instance. Holds the name of the instance.
     Output(UnitName),
-    /// The output dispatcher of this accelerator instance.
+    /// The output dispatcher of an accelerator instance. Holds the name of the instance.
     Dispatcher(UnitName),
     /// The A-DMA engines, which move data between queues.
     Dma,
-    /// Transfers without an A-DMA engine: notifications of cores, and queues in memory.
+    /// Transfers without an A-DMA engine: notifications of cores, and transfers through queues in
+    /// memory.
     Ways,
-    /// The link of the on-chip network with this index.
+    /// A link of the on-chip network. Holds the index of the link.
     Link(usize),
     /// RELIEF's hardware manager, which starts every operation.
     Manager,
-    /// The manager's queue of operations for this accelerator.
+    /// The queue of RELIEF's manager for the operations of an accelerator. Holds the accelerator.
     Central(Accel),
-    /// The overflow area of the manager's queues.
+    /// The overflow area of the queues of RELIEF's manager.
     CentralOverflow,
-    /// The limits on a tenant's traffic.
+    /// The limits on a tenant's traffic, for which requests wait.
     Tenant,
     /// Remote sides: caches, databases and other servers.
     Remote,
 }
 
 impl Resource {
-    /// Returns the name in reports. It contains the index of an accelerator's instance or share
-    /// unless that is 0.
+    /// Returns the name of the resource in reports, such as `TCP input queue`. For an accelerator,
+    /// the name contains the indices of the instance and of a tenant's share, except for index 0.
     pub fn name(self) -> String {
         match self {
             Resource::Core(core) => format!("core {core}"),

@@ -1,4 +1,4 @@
-//! The rows of a server in a timeline.
+//! The rows that a timeline has for a server.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! A scenario as a timeline.
+//! Timelines of simulated scenarios.
 
 use std::io::Write;
 
@@ -15,28 +15,28 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The largest number of requests in a timeline, over all systems. Each takes about 40 kB for
-/// SocialNetwork, including the activity of the hardware.
+/// The largest number of requests in a timeline, over all systems. For SocialNetwork, a request
+/// takes about 40 kB of the file, including the activity of the hardware.
 pub const MAX_TIMELINE_REQUESTS: u64 = 10_000;
 
-/// The requests that a timeline shows. A request must pass all filters.
+/// The choice of requests that a timeline shows. A shown request passes all filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimelineOptions {
-    /// The start of the time window in which shown requests arrive, from the start of the
-    /// simulation.
+    /// The start of the time window, from the start of the simulation. Only requests that arrive in
+    /// this window are shown.
     pub from: Time,
-    /// The length of the window; `None` means to the end of the simulation.
+    /// The length of the time window; `None` means up to the end of the simulation.
     pub length: Option<Time>,
     /// The names of the services whose requests are shown; all services if empty.
     pub services: Vec<String>,
-    /// The numbers of the requests that are shown, counted from 0 within each service; all requests
-    /// if empty.
+    /// The indices of the shown requests, counted from 0 within each service in the order of
+    /// arrival; all requests if empty.
     pub requests: Vec<u64>,
-    /// How many of the slowest requests of each service are shown; all if `None`.
+    /// The number of slowest requests shown of each service; `None` means all requests.
     pub slowest: Option<u64>,
 }
 
-/// How much a written timeline contains.
+/// The number of systems and requests in a written timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// The number of simulated systems; with several chips, each system counts once per chip.
@@ -50,16 +50,18 @@ const NARROW: &str = "narrow it by a window (--timeline-from, --timeline-for), b
     (--timeline-service), by numbers (--timeline-request) or to the slowest (--timeline-slowest)";
 
 impl Checked {
-    /// Simulates the scenario and writes its timeline to `out` in Perfetto's format. Each server of
-    /// each system has a group of rows; all share one axis of simulated time.
+    /// Simulates the scenario and writes a timeline of the simulation to `out`, in Perfetto's
+    /// format. Each server of each system has a group of rows; all groups share one axis of
+    /// simulated time.
     ///
     /// The timeline shows the requests that pass the filters of `options`. It shows the hardware's
-    /// activity during the window or, with a filter by service, number or slowness, while the shown
-    /// requests were in progress.
+    /// activity during the time window or, with a filter by service, index or slowness, while the
+    /// shown requests were in progress.
     ///
     /// # Errors
     /// [`ScenarioError`] for options that are not allowed, for no requests or more than
-    /// [`MAX_TIMELINE_REQUESTS`], for a scenario that the simulator cannot run, or a failed write.
+    /// [`MAX_TIMELINE_REQUESTS`] to show, for a scenario that the simulator cannot run, or for a
+    /// failed write.
     pub fn write_timeline(
         &self,
         options: &TimelineOptions,

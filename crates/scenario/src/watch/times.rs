@@ -1,4 +1,4 @@
-//! Intervals of simulated time.
+//! Disjoint intervals of simulated time.
 
 use accelflow_units::Time;
 

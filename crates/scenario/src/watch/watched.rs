@@ -1,4 +1,4 @@
-//! The waterfall of one request.
+//! The observation of one request: its waterfall.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::{Comparison, compare, observe};
@@ -14,36 +14,37 @@ use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 use crate::setup::Setup;
 
-/// The choice of one request of a service, by number or by response time.
+/// The choice of one request to a service, by index or by response time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
-    /// The request with this number, counted from 0 in the order of arrival, including the warm-up.
+    /// The request with this index, counted from 0 in the order of arrival, including the warm-up.
     Number(u64),
-    /// The request whose response time is this percentile of the service's counted requests: 50 is
-    /// the median and 100 the slowest.
+    /// The request whose response time is this percentile of the service's requests after the
+    /// warm-up, above 0 and at most 100: 50 is the median and 100 the slowest request.
     Percentile(f64),
 }
 
-/// A followed request, and where its time went.
+/// A request that was followed through the server, and the division of its response time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Watched {
     /// The identifier of the simulated system.
     pub system: String,
     /// The name of the request's service.
     pub service: String,
-    /// The pieces of the request's time.
+    /// The request's response time, divided into pieces of work and waits.
     pub waterfall: Waterfall,
     /// The waterfall as [`Waterfall::to_json`] returns it, with the fields `schema` and `system`.
     pub json: Value,
 }
 
 impl Checked {
-    /// Simulates the scenario under its only system and follows one request of `service`.
-    /// `progress` is called as in [`Checked::run_beside`]; the result is `None` if it returns
-    /// `false`.
+    /// Simulates the scenario under its only system and follows one request to the service called
+    /// `service`. `progress` is called as in [`Checked::run_beside`]; if `progress` returns
+    /// `false`, the result is `None`.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems or chips, an unknown service or request, or a scenario
+    /// [`ScenarioError`] for several systems or chips, an unknown service or request, a percentile
+    /// out of range or of more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests, or a scenario
     /// that the simulator cannot run.
     pub fn watch(
         &self,

@@ -1,4 +1,4 @@
-//! The parts of a request's time, in order.
+//! Waterfalls: the response time of one request, divided into pieces in the order of time.
 
 use accelflow_sim::stats::Part;
 use accelflow_trace::{AtmAddress, Image};
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use super::resource::Resource;
 
-/// Where the time of one request went, as pieces of work and waits.
+/// A waterfall: the response time of one request, divided into pieces of work and waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waterfall {
-    /// The index of the request's service.
+    /// The index of the request's service, in the order of the results.
     pub service: usize,
-    /// The request's number, counted from 0 within its service.
+    /// The index of the request, counted from 0 within its service.
     pub request: u64,
     /// The index of the server that served the request.
     pub server: usize,
     /// The time of the request's arrival, from the start of the simulation.
     pub arrived: Time,
-    /// The time of the response, from the start of the simulation.
+    /// The time of the response to the request, from the start of the simulation.
     pub responded: Time,
     /// Whether the request failed: its response is an error, or it ended without a response.
     pub error: bool,
-    /// The pieces of the request's time until the response, in the order of their starts. Pieces of
-    /// parallel traces overlap.
+    /// The pieces of the request's time up to the response, in the order of their starts. Pieces of
+    /// parallel traces overlap in time.
     pub segments: Vec<Segment>,
 }
 
@@ -34,20 +34,20 @@ pub struct Segment {
     pub from: Time,
     /// The time at which the piece ends, from the start of the simulation.
     pub until: Time,
-    /// The part of the response time that the piece counts as.
+    /// The part of the response time to which the piece belongs.
     pub part: Part,
-    /// Whether the request waits for the resource `at` in this time; otherwise the resource works
-    /// on it.
+    /// Whether the request waits for the resource `at` during the piece; otherwise the resource
+    /// works on the request.
     pub waits: bool,
-    /// The resource that works on the request, or that it waits for.
+    /// The resource that works on the request, or for which the request waits.
     pub at: Resource,
-    /// A number that distinguishes traces of the request that run at the same time; `None` for
+    /// An identifier that distinguishes traces of the request that run at the same time; `None` for
     /// application logic.
     pub job: Option<u32>,
     /// The address of the trace that the piece belongs to; `None` for application logic.
     pub trace: Option<AtmAddress>,
-    /// Whether the response waited for this piece (the critical path). Critical pieces follow each
-    /// other without gaps from the arrival to the response.
+    /// Whether the response waited for this piece, so that it is on the critical path. Critical
+    /// pieces follow each other without gaps from the arrival to the response.
     pub critical: bool,
 }
 
@@ -59,12 +59,12 @@ impl Segment {
 }
 
 impl Waterfall {
-    /// Returns the time from the arrival to the response.
+    /// Returns the response time: from the arrival of the request to the response.
     pub fn response_time(&self) -> Time {
         self.responded - self.arrived
     }
 
-    /// Returns the pieces of the critical path, from the arrival to the response.
+    /// Returns the pieces on the critical path, in order from the arrival to the response.
     pub fn critical(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().filter(|segment| segment.critical)
     }
@@ -88,8 +88,9 @@ impl Waterfall {
         }
     }
 
-    /// Returns the waterfall as JSON. Times are in ns from the request's arrival, except
-    /// `arrived_us`, which is in us from the start of the simulation.
+    /// Returns the waterfall as JSON. `service` is the name of the request's service. Pieces have
+    /// times in ns from the request's arrival; `arrived_us` is in us from the start of the
+    /// simulation, and `response_us` is the response time in us.
     pub fn to_json(&self, service: &str, image: &Image) -> Value {
         let since = |at: Time| (at - self.arrived).as_ns_f64();
         let segment = |segment: &Segment| {

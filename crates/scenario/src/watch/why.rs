@@ -1,4 +1,4 @@
-//! Explanations of slow requests: resources for which other requests did not wait.
+//! Explanations of slow requests, by comparison with requests around the median.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::observe;
@@ -12,7 +12,7 @@ use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
 
-/// The slow requests to explain: a service and a percentile of its response times.
+/// The choice of slow requests to explain: a service and a percentile of its response times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyOptions {
     /// The name of the service.
@@ -21,27 +21,30 @@ pub struct WhyOptions {
     pub percentile: f64,
 }
 
-/// Why requests of a service are slow: their time beside that of requests around the median.
+/// The explanation of why requests to a service are slow: a comparison of slow requests with
+/// requests around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Why {
     /// The identifier of the simulated system.
     pub system: String,
     /// The name of the service.
     pub service: String,
-    /// The percentile of response times that is explained.
+    /// The percentile of response times around which the slow requests are.
     pub percentile: f64,
-    /// The requests around the median, and the slow requests around the percentile.
+    /// The two groups of compared requests: around the median, and around `percentile` (the slow
+    /// requests).
     pub bands: [Band; 2],
-    /// The mean time at each resource of requests around the median and of slow requests; the
+    /// The mean time of requests around the median and of slow requests at each resource; the
     /// largest increase comes first.
     pub times: Vec<BandTime>,
-    /// For each resource that the compared requests waited for, the services that occupied it
-    /// meanwhile.
+    /// For each resource for which the compared requests waited, the services that occupied the
+    /// resource during these waits.
     pub blames: Vec<Blame>,
-    /// The length of the window before each compared request in which arrivals are counted: the
-    /// mean response time of the slow requests.
+    /// The length of the window of time before each compared request in which arrivals are counted:
+    /// the mean response time of the slow requests.
     pub window: Time,
-    /// The arrival rate of each service in these windows of time before the compared requests.
+    /// The arrival rate of each service in the windows of time of length `window` before the
+    /// compared requests.
     pub bursts: Vec<Burst>,
     services: Vec<String>,
 }
@@ -52,17 +55,19 @@ const MEDIAN: (f64, f64) = (45.0, 55.0);
 const FEWEST: u64 = 10;
 
 impl Checked {
-    /// Simulates the scenario under its only system and compares slow requests of a service with
-    /// those around the median.
+    /// Simulates the scenario under its only system and compares slow requests to a service with
+    /// requests around the median.
     ///
-    /// Slow requests are those on both sides of the percentile, within half of its distance to 100:
-    /// from 98.5 to 99.5 for 99. A request's time is divided along its critical path, so the mean
-    /// times of a group add up to its mean response time. `progress` is called as in
-    /// [`Checked::run_beside`]; the result is `None` if it returns `false`.
+    /// Slow requests are those on both sides of the percentile, within half of the percentile's
+    /// distance to 100: from 98.5 to 99.5 for 99. A request's time is divided along its critical
+    /// path, so the mean times of a group of requests add up to the group's mean response time.
+    /// `progress` is called as in [`Checked::run_beside`]; if `progress` returns `false`, the
+    /// result is `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile that is out
-    /// of range or has too few requests, or a scenario that the simulator cannot run.
+    /// of range or has too few requests around it, more than [`MAX_SAMPLES`](crate::MAX_SAMPLES)
+    /// requests, or a scenario that the simulator cannot run.
     pub fn why(
         &self,
         options: &WhyOptions,

@@ -1,4 +1,4 @@
-//! Cancellation of calls from another thread.
+//! Cancellation of a client's calls from another thread.
 
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,11 +18,12 @@ impl Wait for TcpStream {
     }
 }
 
-/// A handle with which any thread can cancel the calls that were made with it. Clones refer to the
-/// same handle.
+/// A handle with which any thread can cancel client calls: those whose
+/// [`CallOptions::cancel`](super::CallOptions) is this handle or a clone of it.
 ///
-/// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled), and its
-/// connection is closed. The service may or may not have executed it.
+/// A cancelled call fails with [`CallError::Cancelled`](super::CallError::Cancelled). The service
+/// may or may not have executed the call. Thrift and HTTP clients close the call's connection, and
+/// a gRPC client resets only the call's stream.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Inner>);
 
@@ -39,12 +40,12 @@ struct Waits {
 }
 
 impl Cancel {
-    /// Creates a handle for future calls.
+    /// Creates a handle, which cancels nothing until [`Cancel::cancel`] is called.
     pub fn new() -> Cancel {
         Cancel::default()
     }
 
-    /// Cancels all calls that were or will be made with this handle.
+    /// Cancels all calls made with this handle or a clone of it, both running and future calls.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         for (_, wait) in &self.lock().current {
@@ -52,12 +53,12 @@ impl Cancel {
         }
     }
 
-    /// Whether [`Cancel::cancel`] was called on this handle or a clone.
+    /// Returns whether [`Cancel::cancel`] was called on this handle or a clone of it.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Registers `wait`, to be woken on cancellation, until the guard is dropped.
+    /// Registers `wait`, which is woken on cancellation, until the guard is dropped.
     pub(super) fn watch(&self, wait: Arc<dyn Wait>) -> Watch<'_> {
         let mut waits = self.lock();
         let number = waits.next;
@@ -83,7 +84,7 @@ impl std::fmt::Debug for Cancel {
     }
 }
 
-/// The guard of a wait that a handle can end.
+/// The guard of a wait that a [`Cancel`] can end.
 pub(super) struct Watch<'c> {
     cancel: &'c Cancel,
     number: u64,
@@ -96,7 +97,7 @@ impl Drop for Watch<'_> {
     }
 }
 
-/// A place where one thread waits for a value.
+/// A slot in which one thread waits for a value.
 pub(super) struct Slot<T> {
     state: Mutex<(Option<T>, bool)>,
     ready: Condvar,

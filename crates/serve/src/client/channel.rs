@@ -1,4 +1,4 @@
-//! The channel of a Thrift or HTTP client: connections, deadlines, attempts and counters.
+//! The channel of a Thrift or HTTP client: its connections, deadlines, retries and metrics.
 
 use std::io;
 use std::sync::Arc;

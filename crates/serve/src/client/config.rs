@@ -1,4 +1,4 @@
-//! The settings of a client: bounds, time limits and retries.
+//! The settings of a client: limits on connections and calls, time limits and retries.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,8 +10,8 @@ use accelflow_parameters::{Refusal, quoted};
 use super::cancel::Cancel;
 use crate::config::Execution;
 
-/// The address of a service: a host's name or IP address, and a port. A name is resolved for each
-/// connection, and its addresses are tried in the resolver's order.
+/// The address of a service: a host name or IP address, and a port. A host name is resolved for
+/// each new connection, and its IP addresses are tried in the resolver's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub(super) host: String,
@@ -19,7 +19,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// The host's name, or its IP address without brackets.
+    /// Returns the host name, or the IP address (IPv6 without brackets).
     pub fn host(&self) -> &str {
         &self.host
     }
@@ -66,32 +66,36 @@ impl fmt::Display for Address {
     }
 }
 
-/// Limits, time limits and retries of a client.
+/// The settings of a client: limits on connections and calls, time limits, compression, execution
+/// and retries.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// The time limit of a whole call, including retries and the wait for a connection. An earlier
-    /// deadline of the caller takes precedence. Default 10 seconds.
+    /// deadline applies instead: that of the call ([`CallOptions::deadline`]) or of the request
+    /// being handled ([`current_deadline`](crate::current_deadline)). Default 10 seconds.
     pub timeout: Duration,
-    /// The time limit of opening a connection, including its TLS handshake. The call's time limit
-    /// also applies. Default 3 seconds.
+    /// The time limit of opening a connection, including name resolution and the TLS handshake. A
+    /// waiting call still ends at its own time limit. Default 3 seconds.
     pub connect_timeout: Duration,
-    /// The largest number of open connections; at least 1. Default 16.
+    /// The largest number of open connections of the client; at least 1. Default 16.
     pub max_connections: usize,
     /// The largest number of concurrent calls over one gRPC connection; at least 1. The service may
     /// set a lower limit. Default 100.
     pub calls_per_connection: usize,
-    /// The largest number of calls that wait for a connection. A further call fails at once
-    /// ([`CallError::PoolFull`](super::CallError::PoolFull)). Default 1,024.
+    /// The largest number of calls that wait for a connection. A further call fails at once with
+    /// [`CallError::PoolFull`](super::CallError::PoolFull). Default 1,024.
     pub max_waiting: usize,
     /// The time after which an unused connection is closed. Default 60 seconds.
     pub idle_timeout: Duration,
-    /// Whether the client compresses the arguments of its calls, following the field convention of
-    /// `docs/message-conventions.md`. Default false.
+    /// Whether the client compresses its requests. Thrift arguments follow the field convention of
+    /// `docs/message-conventions.md`, HTTP bodies use the codec of the client's accelerator
+    /// settings, and gRPC messages use gzip. Default false.
     pub compress: bool,
-    /// The threads that do the work of accelerators. Workers schedule the steps of a call by the
-    /// tenant, priority and deadline of the request being handled. Default [`Execution::Inline`].
+    /// The threads that run the accelerators' work on the client's calls. In an ensemble, each call
+    /// has the tenant, priority and deadline of the request being handled. Default
+    /// [`Execution::Inline`].
     pub execution: Execution,
-    /// When calls are retried. Default [`RetryPolicy::default`].
+    /// When and how often calls are retried. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,
 }
 
@@ -111,26 +115,31 @@ impl Default for ClientConfig {
     }
 }
 
-/// When and how often calls are retried.
+/// The retry policy of a client: when and how often failed calls are retried.
 ///
-/// A call is retried only if it was certainly not executed, or if its function is idempotent and
-/// the connection may have caused the failure. See [`CallError::executed`](super::CallError).
+/// A call is retried only if the service certainly did not execute it, or if its function is
+/// idempotent and the connection was lost or the service was unavailable. See
+/// [`CallError::executed`](super::CallError::executed).
+///
+/// If a gRPC service refuses a call unprocessed, the client repeats the call up to 6 times on the
+/// same connection, and makes its first retry at once. These repeats take nothing from the retry
+/// budget, and do not occur if `max_attempts` is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// The largest number of attempts per call, including the first; at least 1. Default 3.
     pub max_attempts: u32,
-    /// The largest pause before the second attempt. Pauses are drawn uniformly from zero to a
-    /// bound, which doubles with each attempt ("full jitter"). Default 10 ms.
+    /// The largest pause before the second attempt of a call. Each pause is drawn uniformly from
+    /// zero to an upper bound, which doubles with each attempt ("full jitter"). Default 10 ms.
     pub base_delay: Duration,
-    /// The largest bound of a pause. Default 250 ms.
+    /// The largest upper bound of a pause between two attempts of a call. Default 250 ms.
     pub max_delay: Duration,
-    /// The number of retries, from 0 to 1, that each call adds to the retry budget. Every retry
-    /// takes 1 from it. So, beyond the initial budget, retries add at most this share of requests,
-    /// even if the service always fails. Default 0.1.
+    /// The amount, from 0 to 1, that each call adds to the client's retry budget. A retry takes 1
+    /// from the budget, and is not made if less is left. So in the long run, retries are at most
+    /// this share of calls, even if the service always fails. Default 0.1.
     pub budget_ratio: f64,
-    /// The initial and largest retry budget, in retries. Default 10.
+    /// The initial retry budget of the client, in retries, which is also the largest. Default 10.
     pub budget_reserve: u32,
-    /// The seed of the random pauses. Default 0.
+    /// The seed of the random pauses between attempts. Default 0.
     pub seed: u64,
 }
 
@@ -147,15 +156,16 @@ impl Default for RetryPolicy {
     }
 }
 
-/// Options of one call.
+/// The options of one call of a client.
 #[derive(Clone, Debug, Default)]
 pub struct CallOptions {
-    /// The deadline of the response. The client's `timeout` and the deadline of the request being
-    /// handled ([`current_deadline`](crate::current_deadline)) also apply; the earliest counts.
+    /// The time by which the response must have arrived. `None` sets no deadline for this call.
+    /// [`ClientConfig::timeout`] and the deadline of the request being handled
+    /// ([`current_deadline`](crate::current_deadline)) also apply; the earliest counts.
     pub deadline: Option<Instant>,
-    /// A handle that cancels the call from another thread.
+    /// A handle that can cancel the call from another thread, if any.
     pub cancel: Option<Cancel>,
-    /// Whether this call may safely be executed twice, even if its function was not declared
-    /// idempotent.
+    /// Whether the service may safely execute this call twice. A call of a function that was
+    /// declared idempotent counts as idempotent even if this is false.
     pub idempotent: bool,
 }

@@ -1,5 +1,5 @@
-//! A connection of a client. It runs T9 and T10, and falls back to the core where a trace cannot do
-//! the work.
+//! A Thrift or HTTP connection of a client. It sends requests and receives responses with traces,
+//! and falls back to the core where a trace cannot do the work.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub(super) struct Connection {
     pub(super) executor: EngineExecutor,
     /// The executor's traces.
     pub(super) traces: Arc<ClientImage>,
-    /// The tenant of its last exchange.
+    /// The tenant of the connection's last exchange.
     pub(super) tenant: u16,
     pub(super) conversation: Conversation,
     /// The control path of TLS; `None` without TLS.

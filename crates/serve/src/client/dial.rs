@@ -1,4 +1,4 @@
-//! Opening a connection: the socket, and the TLS handshake.
+//! Opening a client's connection: the socket, and the TLS handshake.
 
 use std::io;
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Errors of calls.
+//! Errors of a client's calls to a service.
 
 use std::io;
 
@@ -7,22 +7,22 @@ use accelflow_runtime::Failure;
 
 use crate::transport::grpc::code::Code as GrpcCode;
 
-/// The error of a call to a service. `address` is the address of the called service.
+/// The error of a client's call to a service.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The service raised an exception that the interface declares.
+    /// The service raised an exception that the interface declares (Thrift).
     #[error("the service raised the declared exception '{field}': {body}")]
     Declared {
-        /// The name of the exception's field in `throws`.
+        /// The name of the exception's field in the function's `throws` clause.
         field: String,
         /// The exception's members, as a JSON object.
         body: String,
     },
-    /// The service answered with a `TApplicationException`.
+    /// The service answered with a `TApplicationException` (Thrift).
     #[error("the service raised TApplicationException: {message} (type {kind})")]
     Application {
-        /// The exception's type, by the numbers of Apache Thrift.
+        /// The exception's type, as numbered by Apache Thrift.
         kind: i64,
         /// The exception's message.
         message: String,
@@ -45,14 +45,16 @@ pub enum CallError {
         /// The reason that the service gave.
         why: String,
     },
-    /// The interface has no such function.
+    /// The interface has no such function, the gRPC method is not unary, or the client could not
+    /// create an executor for the call's traces.
     #[error(transparent)]
     Unknown(#[from] AccelError),
-    /// The request could not be encoded, for example because its arguments do not fit the
+    /// The trace that sends the request failed, for example because the arguments do not fit the
     /// interface.
     #[error("{0}")]
     Request(Box<Failure>),
-    /// All connections are in use, and the largest number of calls is waiting for one.
+    /// All connections are in use, and [`ClientConfig::max_waiting`](super::ClientConfig) calls are
+    /// already waiting for one.
     #[error("{address}: all {connections} connections are in use, and {waiting} calls are waiting")]
     PoolFull {
         /// The address of the service.
@@ -62,7 +64,7 @@ pub enum CallError {
         /// The number of waiting calls.
         waiting: usize,
     },
-    /// No connection became free before the deadline.
+    /// No connection became free before the call's deadline.
     #[error("{address}: none of the {connections} connections became free in time")]
     PoolTimeout {
         /// The address of the service.
@@ -70,21 +72,23 @@ pub enum CallError {
         /// The number of connections, all in use.
         connections: usize,
     },
-    /// The service answered with an exception, and the ensemble has already sent it to the client
-    /// of the request being handled ([`Config::errors_to_caller`](crate::Config)). The handler's
-    /// result is discarded.
+    /// The service answered with an exception (in gRPC, an error status), and the ensemble has
+    /// already sent this error to the client of the request being handled
+    /// ([`Config::errors_to_caller`](crate::Config)). The handler's result is discarded.
     #[error("{address}: the service's exception was already sent to the caller")]
     Answered {
         /// The address of the service.
         address: String,
     },
-    /// The tenant is at its limit of concurrent calls, and none of them ended before the deadline.
+    /// The tenant of the request being handled has as many concurrent calls and storage accesses as
+    /// [`Tenant::max_traces`](crate::Tenant) allows, and none of them ended before this call's
+    /// deadline.
     #[error("{address}: the tenant is at its limit of concurrent calls")]
     TenantBusy {
         /// The address of the service.
         address: String,
     },
-    /// No connection could be opened.
+    /// No connection to the service could be opened.
     #[error("cannot connect to {address}: {error}")]
     Connect {
         /// The address of the service.
@@ -93,7 +97,8 @@ pub enum CallError {
         error: io::Error,
     },
     /// The TLS handshake failed, for example because of a rejected certificate or no common cipher
-    /// suite.
+    /// suite. Also: the service ended the connection later with a TLS alert, or renewed its keys
+    /// too often.
     #[error("{address}: the TLS handshake failed: {why}")]
     Tls {
         /// The address of the service.
@@ -101,7 +106,7 @@ pub enum CallError {
         /// The reason for the failure.
         why: String,
     },
-    /// The connection was lost before anything was written to it.
+    /// The connection was lost before any part of the request was sent.
     #[error("{address}: the connection was lost before the request was sent: {error}")]
     NotSent {
         /// The address of the service.
@@ -136,7 +141,8 @@ pub enum CallError {
         /// Whether any part of the request had been written to the connection.
         sent: bool,
     },
-    /// The trace that receives the response failed on it.
+    /// The trace that receives the response failed, for example because the response does not fit
+    /// the interface.
     #[error("{address}: unreadable response: {failure}")]
     Response {
         /// The address of the service.
@@ -158,26 +164,28 @@ pub enum CallError {
     OutOfStep {
         /// The address of the service.
         address: String,
-        /// Method and sequence number of the call.
+        /// The method and sequence number of the call.
         expected: String,
-        /// Method and sequence number of the response.
+        /// The method and sequence number of the response.
         found: String,
     },
 }
 
-/// Whether the service has executed a call.
+/// Whether the service has executed a call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
-    /// Certainly not: the call was not sent, or the service has reported so.
+    /// The service has certainly not executed the call: the call was not sent, or the service
+    /// reported that it did not process the call.
     No,
     /// The client cannot know whether the service has executed the call.
     Perhaps,
-    /// The service has executed the call and answered it.
+    /// The service has processed the call and answered with an error.
     Yes,
 }
 
 impl CallError {
-    /// A stable machine-readable name of the kind of error, for counters and tests.
+    /// Returns a stable, machine-readable name of the kind of error, such as `pool_full`, for
+    /// counters and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             CallError::Declared { .. } => "declared",
@@ -202,7 +210,7 @@ impl CallError {
         }
     }
 
-    /// Whether the service has executed the call.
+    /// Returns whether the service has executed the call.
     pub fn executed(&self) -> Executed {
         match self {
             CallError::Declared { .. }
@@ -244,8 +252,8 @@ impl CallError {
         }
     }
 
-    /// The gRPC status code of the error: the code of the service's status, or the code that gRPC's
-    /// `statuscodes.md` assigns to other failures.
+    /// Returns the gRPC status code of the error: the code of the service's status, or the code
+    /// that gRPC's `statuscodes.md` assigns to other failures.
     pub fn code(&self) -> GrpcCode {
         let of_response = |reason: &str| match reason {
             "too_large" | "zip_bomb" => GrpcCode::ResourceExhausted,

@@ -23,23 +23,26 @@ pub struct HttpRequest<'a> {
     pub method: &'a str,
     /// The target of the request, such as `/wrk2-api/post/compose`.
     pub target: &'a str,
-    /// Additional headers, as names and values. The client itself adds the body's type and length.
+    /// Additional headers, as pairs of name and value. The client itself adds `host`,
+    /// `accept-encoding`, a trace context if there is one, and the headers of the body's type,
+    /// encoding and length.
     pub headers: &'a [(&'a str, &'a str)],
-    /// The request's body, as JSON. May be empty.
+    /// The request's body as JSON text; may be empty.
     pub body: &'a [u8],
 }
 
-/// The response of an HTTP/1.1 server, whatever its status.
+/// The response of an HTTP/1.1 server, with any status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpResponse {
     /// The HTTP status code.
     pub status: u16,
-    /// The response's body, decompressed; usually JSON.
+    /// The response's body, decompressed; usually JSON text.
     pub body: Vec<u8>,
 }
 
-/// A client of one HTTP/1.1 server. It is like [`Client`](super::Client), but sends JSON over HTTP
-/// with traces T11 and T12. Without TLS these have no Encr and Decr.
+/// A client of one HTTP/1.1 server, which sends JSON over HTTP with the traces T11 and T12. Without
+/// TLS, the traces have no Encr and Decr. Connections, time limits and retries work as in
+/// [`Client`](super::Client).
 pub struct HttpClient {
     channel: Channel,
     host: Arc<str>,
@@ -58,9 +61,9 @@ impl std::fmt::Debug for HttpClient {
 const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"];
 
 impl HttpClient {
-    /// Creates a client of the server at `address`, which is also the value of the `host` header.
-    /// It uses TLS if `trust` is given. [`ClientConfig::compress`] compresses bodies with the codec
-    /// of `settings`.
+    /// Creates a client of the HTTP/1.1 server at `address`, which is also the value of the `host`
+    /// header. The client uses TLS if `trust` is given. With [`ClientConfig::compress`], bodies are
+    /// compressed with the codec of `settings`.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -79,26 +82,28 @@ impl HttpClient {
         })
     }
 
-    /// Replaces the traces for future calls; `None` restores the default traces. Calls in progress
-    /// keep the old traces. Returns the number of replacements so far.
+    /// Replaces the traces with which later calls are made; `None` restores the default traces.
+    /// Calls in progress keep the old traces. Returns the number of replacements so far, including
+    /// this one.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the calls. The client then keeps the
-    /// old traces.
+    /// [`ServeError::OwnTraces`] if the new traces cannot make this client's calls. The client then
+    /// keeps the old traces.
     pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         self.channel.traces.replace(traces)
     }
 
-    /// Like [`HttpClient::set_traces`], with the present contents of the client's trace file.
+    /// Reads the client's trace file again, and replaces the traces by its present contents, like
+    /// [`HttpClient::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the client has no trace file, the file cannot be read, or its
-    /// traces do not fit the calls.
+    /// traces cannot make this client's calls.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.channel.traces.reload()
     }
 
-    /// Sends a request and returns the response, whatever its status.
+    /// Sends a request and returns the server's response, with any status.
     ///
     /// # Errors
     /// [`CallError`] if the call fails before a valid response has arrived.
@@ -106,8 +111,9 @@ impl HttpClient {
         self.request_with(request, &CallOptions::default())
     }
 
-    /// Like [`HttpClient::request`], with options such as a deadline and a handle for cancellation.
-    /// Methods that HTTP defines as idempotent may always be retried.
+    /// Like [`HttpClient::request`], with options such as a deadline or a handle that cancels the
+    /// call. A request whose method HTTP defines as idempotent, such as GET, always counts as
+    /// idempotent for retries.
     ///
     /// # Errors
     /// The errors of [`HttpClient::request`].
@@ -122,13 +128,14 @@ impl HttpClient {
         done
     }
 
-    /// The numbers of open and idle connections and of waiting calls.
+    /// Returns the numbers of open connections, idle connections, and calls that wait for a
+    /// connection.
     pub fn connections(&self) -> PoolCounts {
         self.channel.counts()
     }
 
-    /// The client's metrics in the text format of Prometheus, each with the label `peer`, the
-    /// server's address.
+    /// Returns the client's metrics in the text format of Prometheus. Each metric has the label
+    /// `peer` with the server's address.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
     }

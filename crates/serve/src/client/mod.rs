@@ -1,5 +1,5 @@
-//! Clients of other services, which handlers call: Thrift and gRPC with traces T9 and T10, HTTP/1.1
-//! with T11 and T12.
+//! Clients with which handlers call other services: Thrift and gRPC with the traces T9 and T10,
+//! HTTP/1.1 with T11 and T12.
 
 mod cancel;
 mod channel;

@@ -1,4 +1,4 @@
-//! Resolution of a host's addresses.
+//! Resolution of a service's host name to IP addresses.
 //!
 //! The system's resolver cannot be cancelled and has its own time limits. So it runs on a separate
 //! thread, and waiting calls may give up. A client runs one look-up at a time, for all its calls.

@@ -1,4 +1,4 @@
-//! The parameters of clients.
+//! The parameters of clients, with their units, ranges and defaults.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use super::config::ClientConfig;
 use crate::config::MAX_TIME_LIMIT;
 use crate::config::tables::forms::{MOST, count, is_on, seconds, switch, time_limit};
 
-/// The parameters of a client, except its execution and the seed of its pauses.
+/// The table of a client's parameters ([`ClientConfig`]) with their ranges and defaults.
+/// [`ClientConfig::execution`] and the seed of the pauses between attempts are not in the table.
 pub const CLIENT_PARAMETERS: Table<ClientConfig> = Table::new(&[CALLS, RETRIES]);
 
 impl ClientConfig {

@@ -1,4 +1,4 @@
-//! A bounded pool of connections. Waiting calls get connections in order of arrival.
+//! A bounded pool of a client's connections. Waiting calls get connections in order of arrival.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ pub(super) enum Place<C> {
     New,
 }
 
-/// The reason why a call gets no place.
+/// The reason why a call gets no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoPlace {
     /// The largest number of calls is already waiting.
@@ -24,12 +24,12 @@ pub(super) enum NoPlace {
     Cancelled,
 }
 
-/// The numbers of a client's connections and of its calls that wait for one.
+/// The numbers of a client's connections, and of its calls that wait for a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounts {
-    /// The number of open connections, including those that are being opened.
+    /// The number of open connections, including those that are still being opened.
     pub open: usize,
-    /// The number of connections that no call uses.
+    /// The number of open connections that no call uses now.
     pub idle: usize,
     /// The number of calls that wait for a connection.
     pub waiting: usize,

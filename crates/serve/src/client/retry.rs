@@ -1,4 +1,4 @@
-//! The pauses between attempts, and the budget of retries.
+//! The pauses between attempts of a call, and the budget of a client's retries.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

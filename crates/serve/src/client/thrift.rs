@@ -1,10 +1,10 @@
 //! Calls to Thrift services: T9 sends a call, and T10 receives the response.
 //!
 //! A [`Client`] has a bounded pool of connections to one service, plain or with TLS 1.3
-//! ([`TlsTrust`]). Any number of threads may share it. Each call uses a separate connection; calls
-//! get connections in order of arrival. A call ends at the latest at its deadline, or when another
-//! thread [cancels](super::Cancel) it. The error says whether the service may have executed it
-//! ([`CallError::executed`]).
+//! ([`TlsTrust`]). Any number of threads may share a client. Each call uses a separate connection;
+//! calls get connections in order of arrival. A call ends at the latest at its deadline, or when
+//! another thread [cancels](super::Cancel) the call. The error says whether the service may have
+//! executed the call ([`CallError::executed`]).
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use super::wire::Framing;
 use crate::error::ServeError;
 use crate::scope::answer_caller;
 
-/// A client of the functions of a Thrift service.
+/// A client of the functions of a Thrift service. Any number of threads may share a client.
 pub struct Client {
     channel: Channel,
     protocol: Protocol,
@@ -46,11 +46,13 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// Creates a client of the functions that a `.thrift` file declares; see [`Client::new`].
-    /// Included files are searched in the file's folder, then in the folders of `search`.
+    /// Creates a client of the functions that the `.thrift` file `path` declares; see
+    /// [`Client::new`]. Included files are searched in this file's folder, then in the folders of
+    /// `search`.
     ///
     /// # Errors
-    /// [`ServeError::Interface`], and the errors of [`Client::new`].
+    /// [`ServeError::Interface`] if a file cannot be read or is malformed, and the errors of
+    /// [`Client::new`].
     pub fn from_interface(
         path: &Path,
         search: &[PathBuf],
@@ -66,8 +68,8 @@ impl Client {
         Client::new(address, settings, protocol, trust, config)
     }
 
-    /// Creates a client of the Thrift service at `address`. It uses TLS if `trust` is given.
-    /// Connections are opened when calls need them.
+    /// Creates a client of the Thrift service at `address`, whose interface is `settings.schema`.
+    /// The client uses TLS if `trust` is given. Connections are opened when calls need them.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -87,44 +89,49 @@ impl Client {
         })
     }
 
-    /// Sets whether calls name the method as `service:method` (Thrift's multiplexed protocol), for
-    /// servers with several services on one port.
+    /// Sets whether calls name the function as `service:method` (Thrift's multiplexed protocol),
+    /// for servers with several services on one port. Off at first.
     pub fn set_multiplexed(&mut self, multiplexed: bool) {
         self.multiplexed = multiplexed;
     }
 
-    /// Replaces the traces for future calls; `None` restores the default traces. Calls in progress
-    /// keep the old traces. Returns the number of replacements so far.
+    /// Replaces the traces with which later calls are made; `None` restores the default traces.
+    /// Calls in progress keep the old traces. Returns the number of replacements so far, including
+    /// this one.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the calls. The client then keeps the
-    /// old traces.
+    /// [`ServeError::OwnTraces`] if the new traces cannot make this client's calls. The client then
+    /// keeps the old traces.
     pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         self.channel.traces.replace(traces)
     }
 
-    /// Like [`Client::set_traces`], with the present contents of the client's trace file.
+    /// Reads the client's trace file again, and replaces the traces by its present contents, like
+    /// [`Client::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the client has no trace file, the file cannot be read, or its
-    /// traces do not fit the calls.
+    /// traces cannot make this client's calls.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.channel.traces.reload()
     }
 
-    /// Declares `Service.method` idempotent: it may safely be executed twice. Its calls are then
+    /// Declares the function `name` idempotent: the service may safely execute a call twice. `name`
+    /// is `Service.method`, or `method` if only one service has it. Calls of the function are then
     /// also retried if the connection is lost after the request was sent.
     ///
     /// # Errors
-    /// `unknown_service` or `unknown_method` if the interface has no such function.
+    /// [`AccelError::UnknownService`] or [`AccelError::UnknownMethod`] if the interface has no such
+    /// function.
     pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
         let id = self.find(name)?;
         self.idempotent.insert(id.0);
         Ok(())
     }
 
-    /// Calls `Service.method`, or `method` if only one service has it. `arguments` is a JSON
-    /// object. Returns the function's value as JSON text; empty for a void or oneway function.
+    /// Calls the function `method`: `Service.method`, or `method` if only one service has it.
+    /// `arguments` is a JSON object. Returns the function's value as JSON text, which is empty for
+    /// a void or oneway function.
     ///
     /// # Errors
     /// [`CallError`] if the service answers with an exception, or the call fails before a valid
@@ -133,7 +140,7 @@ impl Client {
         self.call_with(method, arguments, &CallOptions::default())
     }
 
-    /// Like [`Client::call`], with options such as a deadline and a handle for cancellation.
+    /// Like [`Client::call`], with options such as a deadline or a handle that cancels the call.
     ///
     /// # Errors
     /// The errors of [`Client::call`].
@@ -149,13 +156,14 @@ impl Client {
         done
     }
 
-    /// The numbers of open and idle connections and of waiting calls.
+    /// Returns the numbers of open connections, idle connections, and calls that wait for a
+    /// connection.
     pub fn connections(&self) -> PoolCounts {
         self.channel.counts()
     }
 
-    /// The client's metrics in the text format of Prometheus, each with the label `peer`, the
-    /// service's address.
+    /// Returns the client's metrics in the text format of Prometheus. Each metric has the label
+    /// `peer` with the service's address.
     pub fn metrics(&self) -> String {
         self.channel.metrics()
     }

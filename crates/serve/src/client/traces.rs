@@ -13,25 +13,29 @@ use crate::traces::slot::{Slot, TraceSetting};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The names of the traces with which a client makes its calls, and their source.
+/// The custom traces of a client: their source, and the names of the traces with which the client
+/// makes calls.
 #[derive(Clone, Debug, Default)]
 pub struct ClientTraces {
-    /// The source of the traces, such as a file. They replace the default traces of the same names.
+    /// The source of the custom traces, such as a file. A custom trace replaces the default trace
+    /// of the same name.
     pub source: TraceSource,
-    /// The name of the trace that sends a request. It must end with the tail `answer`. Default: the
-    /// paper's T9 (for HTTP T11) without its error subtrace, and without Encr if there is no TLS.
-    /// For gRPC: `T9_grpc`, which only encodes the message and has no tail.
+    /// The name of the trace that sends a request. Its tail must be the trace named by `answer`.
+    /// Default: the paper's T9 (for HTTP T11), without Encr if there is no TLS. For gRPC:
+    /// `T9_grpc`, which only encodes the message and has no tail.
     pub call: Option<String>,
     /// The name of the trace that sends a compressed request. Default: `call` if that is given,
-    /// else the default of `call` with Cmp.
+    /// else the default trace of `call` with Cmp.
     pub call_compressed: Option<String>,
-    /// The name of the trace that sends a oneway request (Thrift). Default: T9 without its tail.
+    /// The name of the trace that sends a oneway request (Thrift only). Default: T9 without its
+    /// tail, and without Encr if there is no TLS.
     pub oneway: Option<String>,
-    /// The name of the trace that sends a compressed oneway request. Default: `oneway` if that is
-    /// given, else the default of `oneway` with Cmp.
+    /// The name of the trace that sends a compressed oneway request (Thrift only). Default:
+    /// `oneway` if that is given, else the default trace of `oneway` with Cmp.
     pub oneway_compressed: Option<String>,
-    /// The name of the trace that receives the answer. Default: the paper's T10 (for HTTP T12),
-    /// adapted in the same way as `call`.
+    /// The name of the trace that receives the response. Default: the paper's T10 without its error
+    /// subtrace (for HTTP T12), without Decr if there is no TLS. For gRPC: `T10_grpc`, which only
+    /// decodes the message.
     pub answer: Option<String>,
 }
 

@@ -20,9 +20,9 @@ use crate::transport::tls::files::{provider, read_certificates, read_key, read_r
 use crate::transport::tls::handshake::shake;
 use crate::transport::tls::keys::session;
 
-/// The authorities that a client trusts and the name that its server must prove, and the client's
-/// own certificate if it has one. Connections use only TLS 1.3 with TLS_AES_128_GCM_SHA256 or
-/// TLS_AES_256_GCM_SHA384.
+/// The TLS settings of a client: the authorities that the client trusts, the name that the server
+/// must prove, and optionally the client's own certificate. Connections use only TLS 1.3 with
+/// TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384.
 #[derive(Clone, Debug)]
 pub struct TlsTrust {
     config: Arc<ClientConfig>,
@@ -32,10 +32,10 @@ pub struct TlsTrust {
 }
 
 impl TlsTrust {
-    /// Trusts a server that proves its identity `server_name` (a DNS name or an IP address) with a
-    /// certificate signed by one of `authorities`, a PEM file. Self-signed server certificates in
-    /// that file are also trusted. Debian has the public authorities in
-    /// `/etc/ssl/certs/ca-certificates.crt`.
+    /// Creates TLS settings that trust a server with the identity `server_name` (a DNS name or an
+    /// IP address). A certificate signed by one of the authorities in the PEM file `authorities`
+    /// must prove the identity. Self-signed server certificates in this file are also trusted.
+    /// Debian has the public authorities in `/etc/ssl/certs/ca-certificates.crt`.
     ///
     /// # Errors
     /// [`ServeError::Certificate`] with the file and its defect; [`ServeError::Setting`] for an
@@ -44,11 +44,12 @@ impl TlsTrust {
         TlsTrust::new(authorities, server_name, None)
     }
 
-    /// Like [`TlsTrust::from_pem_file`], and also proves the client's identity with a certificate
-    /// chain and its private key. The chain begins with the client's own certificate.
+    /// Like [`TlsTrust::from_pem_file`], and also proves the client's identity to the server. The
+    /// PEM file `certificates` has the certificate chain, which begins with the client's own
+    /// certificate, and `key` has the private key.
     ///
     /// # Errors
-    /// The errors of [`TlsTrust::from_pem_file`].
+    /// The errors of [`TlsTrust::from_pem_file`], also for the files `certificates` and `key`.
     pub fn with_identity(
         authorities: &Path,
         server_name: &str,
@@ -90,8 +91,8 @@ impl TlsTrust {
 }
 
 impl TlsTrust {
-    /// Returns the same trust without session tickets, so that every connection has a full
-    /// handshake. For protocols in which session tickets must not arrive between messages.
+    /// Returns the same settings, but with a full TLS handshake for every connection, without
+    /// session tickets. This is for protocols in which no ticket may arrive between messages.
     #[must_use]
     pub fn without_resumption(&self) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
@@ -103,8 +104,8 @@ impl TlsTrust {
         }
     }
 
-    /// Begins a TLS handshake with the trusted server. The connection's keys may be extracted for
-    /// Encr and Decr.
+    /// Starts a TLS handshake with the trusted server, and returns rustls' connection. The
+    /// connection's keys can later be extracted for Encr and Decr.
     ///
     /// # Errors
     /// rustls' error for invalid settings; none in practice.

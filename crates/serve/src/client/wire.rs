@@ -1,4 +1,4 @@
-//! The socket of a connection, which sends and receives whole messages until a deadline.
+//! The socket of a client's connection, which sends and receives whole messages until a deadline.
 
 use std::io::{self, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! The check of a server's settings.
+//! The check of a server's settings before its start.
 
 use accelflow_parameters::Refusal;
 

@@ -1,4 +1,4 @@
-//! File descriptors of the process.
+//! The limit on the process's file descriptors.
 
 use rustix::process::{Resource, getrlimit};
 

@@ -1,5 +1,5 @@
-//! The settings of servers and clients, and their checks. Nothing here depends on the rest of the
-//! crate.
+//! The settings of servers, parts of which clients share, and their checks. This module does not
+//! depend on the other modules of the crate.
 
 mod check;
 pub(crate) mod descriptors;

@@ -1,25 +1,25 @@
-//! Settings of steering: how many workers run handlers, and how LdB chooses between them.
+//! The settings of steering: how many workers run handlers, and how LdB chooses between them.
 
 use std::thread;
 
 /// The policy by which LdB chooses the worker that runs a request's handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteeringPolicy {
-    /// The workers in turn.
+    /// Each worker in turn.
     RoundRobin,
-    /// The worker with the fewest requests.
+    /// The worker with the fewest waiting and running requests.
     LeastLoaded,
-    /// The worker that belongs to the request's function, unless that worker has over a quarter
-    /// more work than the mean.
+    /// The worker to which a hash of the request's function assigns it, unless that worker has over
+    /// a quarter more requests than the mean; then one of the next workers.
     #[default]
     Affinity,
-    /// The least loaded worker of those that last ran the function and are not overloaded; else the
-    /// least loaded of all (Cerebros, section 4.3).
+    /// The least loaded of the workers that last ran the request's function and have at most a
+    /// quarter more requests than the mean; else the least loaded of all (Cerebros, section 4.3).
     FunctionMap,
 }
 
 impl SteeringPolicy {
-    /// All steering policies.
+    /// All steering policies, in the order of the parameter tables.
     pub const ALL: [SteeringPolicy; 4] = [
         SteeringPolicy::Affinity,
         SteeringPolicy::FunctionMap,
@@ -27,7 +27,7 @@ impl SteeringPolicy {
         SteeringPolicy::LeastLoaded,
     ];
 
-    /// The policy's name in configurations, such as `round_robin`.
+    /// Returns the policy's name in configurations, such as `round_robin`.
     pub const fn name(self) -> &'static str {
         match self {
             SteeringPolicy::Affinity => "affinity",
@@ -37,7 +37,7 @@ impl SteeringPolicy {
         }
     }
 
-    /// Returns the policy that configurations call `name`; `None` if there is none.
+    /// Returns the policy that configurations call `name`; `None` if no policy has this name.
     pub fn named(name: &str) -> Option<SteeringPolicy> {
         SteeringPolicy::ALL
             .into_iter()
@@ -45,19 +45,20 @@ impl SteeringPolicy {
     }
 }
 
-/// Settings of steering: handlers run on workers that LdB chooses, instead of the threads of
-/// connections.
+/// The settings of steering, by which handlers run on worker threads that LdB chooses, instead of
+/// connections' threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steering {
-    /// The number of worker threads; at least 1.
+    /// The number of worker threads that run handlers; at least 1. Default: the number of cores
+    /// that the process may use.
     pub workers: usize,
-    /// The policy that chooses a worker.
+    /// The policy by which LdB chooses a worker. Default [`SteeringPolicy::Affinity`].
     pub policy: SteeringPolicy,
-    /// Whether each worker is bound to a core that the process may use. If there are more workers
-    /// than cores, they share them.
+    /// Whether each worker is bound to one of the cores that the process may use. If there are more
+    /// workers than cores, several workers share a core. Default false.
     pub pinned: bool,
-    /// The number of functions per worker that the policy `FunctionMap` remembers. Other policies
-    /// ignore it. Cerebros has 1.
+    /// The number of functions per worker that [`SteeringPolicy::FunctionMap`] remembers, from 1.
+    /// Other policies ignore this number. Default 1, as in Cerebros.
     pub function_map_depth: usize,
 }
 

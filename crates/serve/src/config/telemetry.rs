@@ -1,43 +1,44 @@
-//! The settings of telemetry.
+//! The settings of tracing with OpenTelemetry.
 
 use accelflow_parameters::Refusal;
 
 use super::tables::SAMPLE_RATIO;
 
-/// Settings of tracing: the OpenTelemetry collector that receives spans, and which requests are
+/// The settings of tracing: the OpenTelemetry collector that receives spans, and which requests are
 /// sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telemetry {
-    /// The collector's address, for OTLP over HTTP with Protocol Buffers:
+    /// The URL of the collector for OTLP over HTTP with Protocol Buffers, such as
     /// `http://127.0.0.1:4318/v1/traces`. TLS is not supported, so the collector should run on the
     /// same machine.
     pub endpoint: String,
-    /// The name of the service (`service.name`).
+    /// The name of the service in spans (`service.name`).
     pub service: String,
-    /// The share of requests that are sampled, from 0 to 1. If a request has a W3C `traceparent`,
-    /// its caller decides instead. Thrift's framed messages cannot have one.
+    /// The share of requests that are sampled, from 0 to 1. For a request with a W3C `traceparent`,
+    /// its caller decides instead. Thrift's framed messages cannot have a `traceparent`.
     pub sample_ratio: f64,
 }
 
 /// The error of invalid settings of tracing, or of an exporter that cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// `sample_ratio` is not allowed.
+    /// `sample_ratio` is not from 0 to 1.
     #[error(transparent)]
     Ratio(#[from] Refusal),
-    /// `endpoint` is not an HTTP URL; the value.
+    /// The `endpoint` held by this error is not an HTTP URL with a host.
     #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
-    /// The exporter of spans could not be created; the reason.
+    /// The exporter of spans could not be created, for the reason held by this error.
     #[error("exporter: {0}")]
     Exporter(String),
 }
 
 impl Telemetry {
-    /// Checks the settings.
+    /// Checks that the settings of tracing are allowed.
     ///
     /// # Errors
-    /// [`TelemetryError`] for a ratio or an endpoint that is not allowed.
+    /// [`TelemetryError::Ratio`] for a `sample_ratio` outside 0 to 1, and
+    /// [`TelemetryError::Endpoint`] for an `endpoint` that is not an HTTP URL.
     pub fn check(&self) -> Result<(), TelemetryError> {
         SAMPLE_RATIO.check(self.sample_ratio)?;
         let uri = self.endpoint.parse::<http::Uri>();

@@ -1,4 +1,4 @@
-//! The settings of tenants, and their checks.
+//! The settings of a server's tenants, and their checks.
 
 use std::time::Duration;
 
@@ -11,53 +11,55 @@ use rustls::pki_types::ServerName;
 
 use super::time_limit::MAX_TIME_LIMIT;
 
-/// The clock frequency of the shaping registers in [`Shaping`], in Hz. It is 1 MHz (assumed), since
+/// The clock frequency for the shaping registers in [`Shaping`], in Hz: 1 MHz (assumed), since
 /// operating systems wake threads with no higher precision. ARCUS's FPGA has 250 MHz.
 pub const SHAPING_CLOCK_HZ: u64 = 1_000_000;
 
-/// Limits on a tenant's traffic, as registers of ARCUS's traffic shaper (token buckets). Without
-/// registers there is no limit.
+/// The limits on a tenant's traffic, as registers of ARCUS's traffic shaper (token buckets) with a
+/// clock of [`SHAPING_CLOCK_HZ`]. `None` in a field sets no limit of its kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shaping {
-    /// Registers of a token bucket from which each request takes one token.
+    /// The registers of a token bucket from which each request takes one token.
     pub requests: Option<Registers>,
-    /// Registers of a token bucket from which each received byte of a request takes one token. A
-    /// request larger than the bucket empties it several times.
+    /// The registers of a token bucket from which each received byte of a request takes one token.
+    /// A request larger than the bucket empties the bucket several times.
     pub bytes: Option<Registers>,
-    /// Registers of a token bucket whose tokens are nanoseconds of accelerator time. That is the
-    /// processor time that the server spends on a request outside of its handler. At admission a
-    /// request takes tokens for the time that requests of its size took before; afterwards the
-    /// difference to its actual time is charged or returned. So one limit applies to requests of
-    /// any size.
+    /// The registers of a token bucket whose tokens are nanoseconds of accelerator time: the
+    /// processor time that the server spends on a request outside of the request's handler. At
+    /// admission, a request takes tokens for the predicted time, which is learned from requests of
+    /// its size. At its end, the difference to the actual time is charged or returned. So one limit
+    /// applies to requests of any size.
     pub time: Option<Registers>,
 }
 
-/// The settings of a server's control plane: the available accelerator time in seconds per second,
-/// and the share of it that may be promised. The former is the number of cores, unless there are
-/// separate accelerators.
+/// The settings of a server's control plane for SLOs: the available accelerator time in seconds per
+/// second, the share of it that tenants may use, and the period of checks. The available time is
+/// the number of cores, unless there are separate accelerators.
 pub type Control = ControlSettings;
 
-/// An SLO that a tenant requests: a rate in most periods, and perhaps a latency percentile.
+/// An SLO that a tenant requests: a rate that is met in most periods, and optionally a latency
+/// percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TenantSlo {
-    /// The rate of requests per second.
+    /// The promised rate, in requests per second.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request. If `None`, it is predicted from `size`.
+    /// The mean accelerator time of a request. If `None`, it is predicted from [`TenantSlo::size`].
     pub time: Option<Time>,
-    /// The message size, in bytes, for which the rate is promised. The promised time is then
-    /// updated to the measured time of requests of that size, while there is capacity.
+    /// The message size, in bytes, for which the rate is promised. The SLO's accelerator time is
+    /// then updated to the measured time of requests of this size, while there is capacity. If
+    /// `None`, it keeps the value of [`TenantSlo::time`].
     pub size: Option<Bytes>,
-    /// The share of periods (the control plane's intervals) in which the rate must be met, from 0.5
-    /// to below 1.
+    /// The share of the control plane's periods in which the rate must be met: at least 0.5 and
+    /// below 1.
     pub periods: f64,
-    /// The promised latency percentile, if any. Latency is the time from admission to the answer,
-    /// including the handler.
+    /// The promised latency percentile; `None` promises no latency. Latency is the time from a
+    /// request's admission to its answer, including the handler.
     pub latency: Option<LatencySlo>,
 }
 
 impl TenantSlo {
     /// Creates an SLO of `requests_per_s` requests per second in 99 % of all periods, without a
-    /// latency.
+    /// latency. A request's accelerator time or size must be set before use.
     pub const fn new(requests_per_s: f64) -> TenantSlo {
         TenantSlo {
             requests_per_s,
@@ -72,33 +74,38 @@ impl TenantSlo {
 /// A tenant of a server: its identity, limits and SLO.
 #[derive(Clone, Debug)]
 pub struct Tenant {
-    /// The tenant's name in metrics and for [`Running::reshape`](crate::Running::reshape).
+    /// The tenant's name, in metrics and for methods such as
+    /// [`Running::reshape`](crate::Running::reshape). Not empty, and unique among the server's
+    /// tenants.
     pub name: String,
-    /// The networks from which the tenant's clients connect. A connection that matches several
-    /// tenants belongs to the first of them.
+    /// The IP networks from which the tenant's clients connect. A connection that matches several
+    /// tenants belongs to the first of them in the list.
     pub networks: Vec<IpNet>,
-    /// The identities of the tenant's clients, as an alternative to networks: DNS names, ignoring
-    /// case, and whole URIs
+    /// The identities of the tenant's clients, as an alternative to networks: the DNS names (in any
+    /// case) and whole URIs that client certificates prove
     /// ([`TlsIdentity::for_known_clients`](crate::TlsIdentity::for_known_clients)).
     pub identities: Vec<String>,
     /// The limits on the tenant's traffic.
     pub shaping: Shaping,
-    /// The tenant's SLO, on a server with a control plane.
+    /// The SLO that the tenant requests at the start of a server with a control plane, if any.
     pub slo: Option<TenantSlo>,
     /// The largest number of the tenant's concurrent traces (AccelFlow, section IV.D); 0 for no
-    /// limit.
+    /// limit. It also limits the concurrent calls and storage accesses of the tenant's handlers,
+    /// which are counted separately.
     pub max_traces: usize,
-    /// The largest number of open connections; 0 for the server's limit. Connections stay open
-    /// while requests wait, so this limit leaves room for other tenants.
+    /// The largest number of the tenant's open connections; 0 for only the server's limit.
+    /// Connections stay open while requests wait, so this limit leaves connections for other
+    /// tenants.
     pub max_connections: usize,
     /// The priority of the tenant's requests, for queues ordered by priority.
     pub priority: Priority,
-    /// The time limit for answering the tenant's requests, for queues ordered by deadline.
+    /// The time within which the tenant's requests should be answered, for queues ordered by
+    /// deadline; above 0. `None` gives them no deadline.
     pub due_within: Option<Duration>,
 }
 
 impl Tenant {
-    /// Creates a tenant without limits, whose clients connect from `networks`.
+    /// Creates a tenant without limits and SLO, whose clients connect from `networks`.
     pub fn new(name: &str, networks: Vec<IpNet>) -> Tenant {
         Tenant {
             name: name.to_owned(),
@@ -114,7 +121,7 @@ impl Tenant {
     }
 }
 
-/// The error of an invalid list of tenants or an unknown tenant.
+/// The error of an invalid tenant, of an unknown tenant, or of the control plane.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TenantError {
     /// A tenant's name is empty or used twice.
@@ -125,10 +132,12 @@ pub enum TenantError {
         /// The name as given.
         name: String,
     },
-    /// A tenant has no networks and no identities, so that no connection can match; its name.
+    /// The tenant with this name has no networks and no identities, so that no connection can
+    /// match.
     #[error("tenant '{0}': must have at least one network or identity")]
     NoNetworkOrIdentity(String),
-    /// A tenant has identities, but the server does not require client certificates; its name.
+    /// The tenant with this name has identities, but the server does not require client
+    /// certificates.
     #[error("tenant '{0}': has identities, but the server does not require client certificates")]
     NoClientCertificates(String),
     /// A tenant's identity is neither a DNS name nor a URI.
@@ -139,7 +148,7 @@ pub enum TenantError {
         /// The identity as given.
         identity: String,
     },
-    /// A tenant's `due_within` is out of its range.
+    /// A tenant's [`Tenant::due_within`] is 0 or too long.
     #[error("tenant '{name}': due_within = {due:?}: must be above 0 and at most {} seconds", MAX_TIME_LIMIT.as_secs())]
     Due {
         /// The tenant's name.
@@ -147,7 +156,7 @@ pub enum TenantError {
         /// The time as given.
         due: Duration,
     },
-    /// There are too many tenants; their number.
+    /// The list has too many tenants: this many, but fewer than 65,535 are allowed.
     #[error("tenants = {0}: must be below {max}", max = u16::MAX)]
     TooMany(usize),
     /// No tenant has this name.
@@ -158,13 +167,15 @@ pub enum TenantError {
         /// The names of all tenants.
         known: String,
     },
-    /// A tenant has an SLO, but the server has no control plane; its name.
+    /// An SLO of the tenant with this name needs a control plane, which the server does not have.
     #[error("tenant '{0}': has an SLO, but the server has no control plane")]
     NoControlPlane(String),
-    /// A tenant has a limit on accelerator time, but the server's control plane sets it; its name.
+    /// The tenant with this name is given a limit on accelerator time, but the server's control
+    /// plane sets these limits.
     #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
     TimeLimitUnderControl(String),
-    /// A tenant requests an SLO for requests whose accelerator time has not been measured yet.
+    /// A tenant requests an SLO without the accelerator time of a request, and no measured requests
+    /// allow its prediction.
     #[error(
         "tenant '{name}': {}: must be given with the accelerator time of a request",
         unmeasured(size)
@@ -175,10 +186,10 @@ pub enum TenantError {
         /// The size of the requests in bytes, if it was given.
         size: Option<u64>,
     },
-    /// The control plane refuses the SLO or its own settings.
+    /// The control plane refuses an SLO or its own settings.
     #[error(transparent)]
     Slo(#[from] ControlError),
-    /// Shaping registers with invalid values.
+    /// A shaping register has an invalid value.
     #[error(transparent)]
     Shaping(#[from] ShapingError),
 }

@@ -1,4 +1,4 @@
-//! The form of a function's result, unless it is JSON text.
+//! The form of a function's result that is not JSON text: a record of the interface's types.
 
 use std::sync::Arc;
 

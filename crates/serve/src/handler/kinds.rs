@@ -8,14 +8,15 @@ use super::returned::Returned;
 use super::value::{HandlerError, HandlerResult};
 use crate::scope::{with_abandonment, with_carried, with_deadline};
 
-/// Answers the requests to one function.
+/// A handler, which answers the requests to one function of a server. Its arguments and results are
+/// JSON text.
 ///
-/// It is called from several threads concurrently. It may block, but then occupies its thread: the
-/// connection's, one of [`Config::handler_threads`](crate::Config) for gRPC, or one of
-/// [`Steering::workers`](crate::Steering). A panic is answered with INTERNAL_ERROR, in gRPC with
-/// UNKNOWN.
+/// The server calls a handler from several threads concurrently. A handler may block, but then
+/// occupies its thread: the connection's, one of [`Config::handler_threads`](crate::Config) for
+/// gRPC, or one of [`Steering::workers`](crate::Steering). The client of a handler that panics gets
+/// INTERNAL_ERROR, in gRPC the status UNKNOWN.
 pub trait Handler: Send + Sync {
-    /// Answers one request.
+    /// Answers one request. Returns the function's value as JSON text, empty for a void function.
     ///
     /// # Errors
     /// [`HandlerError`], which is reported to the client.
@@ -31,13 +32,14 @@ where
     }
 }
 
-/// Answers the requests to one function with values of the application's own types.
+/// A handler, which answers the requests to one function of a server with values of the
+/// application's own types.
 ///
-/// Arguments and values are usually not converted to JSON text. Exceptions are servers that record
-/// costs, compressed Thrift messages, and gRPC messages with a special JSON form
+/// Arguments and results are usually not converted to JSON text. The exceptions are servers that
+/// record costs, compressed Thrift messages, and gRPC messages with a special JSON form
 /// (`docs/message-conventions.md`). The rules for threads and panics are those of [`Handler`].
 pub trait ValueHandler: Send + Sync {
-    /// Answers one request.
+    /// Answers one request, and returns a result from [`Request::returns`] or [`Request::later`].
     ///
     /// # Errors
     /// [`HandlerError`], which is reported to the client.

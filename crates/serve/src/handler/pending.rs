@@ -1,4 +1,4 @@
-//! The waiting end of a promise.
+//! The end of a promise that waits for the handler's answer.
 
 use std::fmt;
 use std::future::Future;

@@ -11,8 +11,8 @@ use super::returned::{Made, Returned, returned};
 use super::value::HandlerError;
 
 /// A promise to answer a request later, for a handler that returns before it has the answer
-/// ([`Request::later`](crate::Request::later)). If it is dropped, the client gets INTERNAL_ERROR,
-/// in gRPC the status UNKNOWN.
+/// ([`Request::later`](crate::Request::later)). If the promise is dropped without an answer, the
+/// client gets INTERNAL_ERROR, in gRPC the status UNKNOWN.
 pub struct Promise {
     sender: oneshot::Sender<Kept>,
     waiting: Waiting,
@@ -42,12 +42,14 @@ impl Promise {
         (promise, pending)
     }
 
-    /// Encodes `value` as the answer, as [`Request::returns`](crate::Request::returns) does.
+    /// Encodes `value` as the result of the promised request, like
+    /// [`Request::returns`](crate::Request::returns).
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form.as_ref().map(LaterForm::form), self.size, value)
     }
 
-    /// Sends `answer` to the client. Does nothing if the client no longer waits.
+    /// Keeps the promise: sends `answer` to the client. Does nothing if the client no longer waits.
+    /// An `answer` that is itself a promise becomes an error.
     pub fn keep(self, answer: Result<Returned, HandlerError>) {
         self.waiting.answered();
         let answer = match answer {
@@ -63,10 +65,11 @@ impl Promise {
         let _ = self.sender.send(answer);
     }
 
-    /// Calls `callback` once when the client stops waiting for the answer, because it has cancelled
-    /// the call, its deadline has passed, or its connection is gone. Calls it at once if the client
-    /// has already stopped waiting. The callback runs on the connection's thread and must not block
-    /// it.
+    /// Sets a callback, which is called once if the client stops waiting for the answer: it has
+    /// cancelled the call, its deadline has passed, or its connection is gone. Only gRPC clients
+    /// report this. If the client has already stopped waiting, `callback` is called at once. It is
+    /// also called if the promise is dropped without an answer, and replaces an earlier callback.
+    /// It runs on the connection's thread and must not block.
     pub fn when_abandoned(&self, callback: impl FnOnce() + Send + 'static) {
         self.waiting.when_abandoned(Box::new(callback));
     }

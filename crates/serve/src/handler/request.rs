@@ -1,4 +1,4 @@
-//! Requests, as handlers see them.
+//! Requests, as handlers receive them.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -25,26 +25,29 @@ use crate::transport::grpc::metadata::Metadata;
 /// A request that a handler answers, as the trace T1 has delivered it to a core.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The service that declares the function.
+    /// The name of the service that declares the called function.
     pub service: &'a str,
     /// The name of the called function.
     pub method: &'a str,
     /// The function's arguments as a JSON object (`docs/message-conventions.md`). For a
-    /// [`ValueHandler`](crate::ValueHandler) they may have another form; use [`Request::read`].
+    /// [`ValueHandler`](crate::ValueHandler) the arguments may have another form; read them with
+    /// [`Request::read`].
     pub arguments: &'a [u8],
-    /// The facts that the accelerators found in the message, such as `compressed`.
+    /// The facts that the accelerators found in the message: values that branches of traces test,
+    /// such as `compressed`.
     pub facts: &'a Facts,
-    /// The client's address.
+    /// The address and port of the client.
     pub peer: SocketAddr,
-    /// The DNS names and URIs in the client's certificate, if the server requires certificates.
-    /// They are proven identities.
+    /// The DNS names, in lower case, and URIs that the client's certificate proves. Empty if the
+    /// server does not require client certificates.
     pub peer_identities: &'a [String],
-    /// The core that LdB chose.
+    /// The index of the core, or of the steered worker, that LdB chose for the request; `None` if
+    /// the receiving trace has no LdB.
     pub core: Option<usize>,
-    /// The client's deadline, if it has one (gRPC only). The handler's calls to other services
-    /// inherit it.
+    /// The client's deadline for the answer; `None` if the client set none. Only gRPC clients can
+    /// set one. The handler's calls to other services inherit it.
     pub deadline: Option<Instant>,
-    /// The custom metadata of the call (gRPC only).
+    /// The custom metadata that the client sent with the call. Empty for Thrift.
     pub metadata: &'a Metadata,
     /// The terms and limits that the handler's own calls inherit.
     pub(crate) carried: &'a Carried,
@@ -68,22 +71,24 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Whether the client has stopped waiting, because its deadline has passed, it has cancelled
-    /// the call, or its connection is gone. The handler can then stop. Only gRPC clients report
-    /// this. Handlers on the connection's thread ([`Config::handler_threads`](crate::Config) = 0)
+    /// Returns whether the client has stopped waiting for the answer, because its deadline has
+    /// passed, it has cancelled the call, or its connection is gone. The handler can then stop.
+    /// Only gRPC clients report this. If [`Config::handler_threads`](crate::Config) is 0, handlers
     /// see only the deadline.
     pub fn is_abandoned(&self) -> bool {
         is_abandoned(self.deadline, self.abandoned)
     }
 
-    /// Returns a function that other threads can call instead of [`Request::is_abandoned`].
+    /// Returns a function that does the same as [`Request::is_abandoned`] and can be called from
+    /// other threads, also after the handler has returned.
     pub fn abandonment(&self) -> impl Fn() -> bool + Send + Sync + use<> {
         let (deadline, abandoned) = (self.deadline, self.abandoned.cloned());
         move || is_abandoned(deadline, abandoned.as_ref())
     }
 
-    /// Reads the arguments as a value of the application's own type, as serde reads it from JSON.
-    /// Text may be borrowed, and the arguments need not be converted to JSON.
+    /// Reads the arguments as a value of the application's own type, as serde reads this type from
+    /// JSON. The value may borrow text from the request, and the arguments need not be converted to
+    /// JSON.
     ///
     /// # Errors
     /// [`HandlerError::Internal`] if the type does not fit the interface's arguments.
@@ -102,8 +107,9 @@ impl<'a> Request<'a> {
     /// Reads the arguments with a serde seed, which builds the value.
     ///
     /// # Errors
-    /// The errors of [`Request::read`]. For gRPC, also for types that borrow text that is not on
-    /// the wire, such as an enum's name. Only [`Request::read`] can read these.
+    /// [`HandlerError::Internal`] if the seed does not fit the interface's arguments. For gRPC,
+    /// also if the value borrows text that is not in the message, such as the name of an enum's
+    /// value; only [`Request::read`] can read such values.
     pub fn read_seed<S: DeserializeSeed<'a>>(&self, seed: S) -> Result<S::Value, HandlerError> {
         if let Some(Arguments { record, .. }) = self.record {
             return record.read_seed(self.arguments, seed).map_err(unfit);
@@ -111,15 +117,15 @@ impl<'a> Request<'a> {
         read_json(self.arguments, seed)
     }
 
-    /// Encodes `value` as the handler's result. If the value does not fit the interface, the client
+    /// Encodes `value` as the handler's result. If `value` does not fit the interface, the client
     /// gets an error when the handler returns the result.
     pub fn returns<T: Serialize + ?Sized>(&self, value: &T) -> Returned {
         returned(self.form(), self.arguments.len(), value)
     }
 
-    /// Promises a later answer. The handler returns the second value now, and keeps the promise
-    /// later ([`Promise::keep`]). Meanwhile its thread can serve other requests, except with framed
-    /// Thrift, which answers the calls of a connection in order.
+    /// Promises to answer the request later. The handler returns the second value now, and keeps
+    /// the promise later with [`Promise::keep`]. Meanwhile the handler's thread can serve other
+    /// requests, except with framed Thrift, which answers the calls of a connection in order.
     pub fn later(&self) -> (Promise, Returned) {
         let form = self.form().map(|form| form.later());
         let (promise, pending) = Promise::new(form, self.arguments.len());

@@ -1,4 +1,4 @@
-//! Results of handlers: a value, or a promise of one.
+//! Results of handlers: a value, or the promise of a value.
 
 use accelflow_accel::AccelError;
 use serde::Serialize;
@@ -41,8 +41,9 @@ pub(crate) fn returned<T: Serialize + ?Sized>(
     }
 }
 
-/// The result of a [`ValueHandler`](crate::ValueHandler), created by
-/// [`Request::returns`](crate::Request::returns) or [`Returned::json`].
+/// The result of a [`ValueHandler`](crate::ValueHandler): a value encoded by
+/// [`Request::returns`](crate::Request::returns) or [`Returned::json`], or the promise of a value
+/// ([`Request::later`](crate::Request::later)).
 #[derive(Debug)]
 pub struct Returned(pub(crate) Made);
 
@@ -55,18 +56,19 @@ pub(crate) enum Made {
 }
 
 impl Returned {
-    /// Creates a result from the function's value as JSON text, which is empty for a void function.
+    /// Creates a handler's result from the function's value as JSON text, which is empty for a void
+    /// function.
     pub fn json(value: Vec<u8>) -> Returned {
         Returned(Made::Now(Value::Json(value)))
     }
 
-    /// Creates the result for a value that cannot be encoded, with the reason `why`. The client
-    /// gets an error.
+    /// Creates a handler's result for a value that cannot be encoded, for the reason `why`. The
+    /// client gets an error.
     pub fn unfit(why: String) -> Returned {
         Returned(Made::Now(Value::Unfit(why)))
     }
 
-    /// Creates the result of a void function.
+    /// Creates a handler's result for a void function.
     pub fn nothing() -> Returned {
         Returned::json(Vec::new())
     }

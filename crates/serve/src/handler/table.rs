@@ -1,4 +1,4 @@
-//! The handlers of a server by function.
+//! The table of a server's handlers, by function.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

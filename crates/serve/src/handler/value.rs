@@ -1,4 +1,4 @@
-//! The values of handlers, and their errors.
+//! The values that handlers return, and their errors.
 
 use accelflow_accel::Record;
 
@@ -14,11 +14,11 @@ pub(crate) enum Value {
     NoRoom,
 }
 
-/// The error of a handler, which is reported to the client.
+/// The error with which a handler answers a request. It is reported to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// An exception that the interface declares for the function. In gRPC every method may raise
-    /// the status codes, such as `NOT_FOUND` with `{"message": "..."}`.
+    /// An exception that the interface declares for the function. In gRPC every method may raise an
+    /// error status instead, such as `NOT_FOUND` with `{"message": "..."}`.
     #[error("exception '{field}'")]
     Declared {
         /// The name of the exception's field in `throws`; in gRPC the name of the status code.
@@ -26,12 +26,14 @@ pub enum HandlerError {
         /// The exception's members as a JSON object.
         body: Vec<u8>,
     },
-    /// Any other error. The client gets a `TApplicationException` INTERNAL_ERROR, or gRPC's status
-    /// UNKNOWN, with an id. The log has this text under that id
+    /// Any other error, with its text. The client gets INTERNAL_ERROR (a `TApplicationException`),
+    /// in gRPC the status UNKNOWN. By default the client gets only an id of the error instead of
+    /// the text, and the error log has the text under this id
     /// ([`Config::verbose_errors`](crate::Config)).
     #[error("{0}")]
     Internal(String),
-    /// Any other error, if the handler has logged it itself.
+    /// An error like [`HandlerError::Internal`] that the handler has already logged. The client
+    /// gets the handler's id of the error, and the server's error log gets nothing.
     #[error("{why}")]
     Logged {
         /// The id of the error in the handler's log.
@@ -41,6 +43,6 @@ pub enum HandlerError {
     },
 }
 
-/// The result of a [`Handler`](crate::Handler): the function's value as JSON text, empty for a void
-/// function.
+/// The result of a [`Handler`](crate::Handler): the function's value as JSON text, which is empty
+/// for a void function, or an error.
 pub type HandlerResult = Result<Vec<u8>, HandlerError>;

@@ -1,4 +1,4 @@
-//! Settings of the process's allocator for the memory of messages.
+//! Settings of the process's memory allocator, for servers.
 
 /// Blocks of this size or more are returned to the system when they are freed. Smaller ones, such
 /// as messages of 64 KiB, are kept, since new pages cost more time than processing such a message.

@@ -1,5 +1,5 @@
-//! Memory for requests, which all connections share. It is reserved before a message is processed,
-//! and released after its handler has returned.
+//! The memory for requests that all connections of a server share. A request's memory is reserved
+//! before its message is processed, and released after its handler has returned.
 //!
 //! A message of n bytes reserves n for itself and a multiple of n for its decoded form, both or
 //! neither, as in Cerebros (section 4.1). A reservation only counts bytes; the memory itself comes
@@ -69,7 +69,7 @@ impl Arena {
             .then(|| self.lend(&mut taken, sizes))
     }
 
-    /// Reserves memory for a message. Waits for up to [`ArenaSettings::patience`]; Returns `None`
+    /// Reserves memory for a message. Waits for up to [`ArenaSettings::patience`]. Returns `None`
     /// if there is still not enough.
     pub(crate) fn reserve(self: &Arc<Self>, message: usize) -> Option<Reservation> {
         let sizes = self.sizes(message);

@@ -1,5 +1,5 @@
-//! Buffers that a thread reuses, so that large messages need not obtain memory from the system each
-//! time.
+//! Buffers that a thread reuses, so that it does not obtain memory from the system for each large
+//! message.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! Memory for messages: reusable buffers, room for responses, and wiping.
+//! Memory for messages: reusable buffers, limits for requests and responses, and wiping.
 
 pub(crate) mod allocator;
 pub(crate) mod arena;

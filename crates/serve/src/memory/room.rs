@@ -1,5 +1,5 @@
-//! Memory for the responses of a connection. It is reserved before a handler produces a response,
-//! and released after the client has read it.
+//! The memory for responses of one connection. A response's memory is reserved before its handler
+//! produces it, and released after the client has read it.
 //!
 //! Without a limit, a client that sends many requests and reads nothing would make the server store
 //! all responses at once. The size of a response is unknown until its handler has run, so the size

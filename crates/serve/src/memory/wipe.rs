@@ -1,4 +1,4 @@
-//! Fast wiping of memory: `Zeroize` for slices of bytes writes one byte at a time.
+//! Fast overwriting of memory with zeros; `Zeroize` for slices of bytes writes one byte at a time.
 
 use std::alloc::System;
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use zeroize::optimization_barrier;
 use zeroizing_alloc::ZeroAlloc;
 
-/// An allocator that wipes memory before it frees it.
+/// An allocator that overwrites memory with zeros before it frees the memory.
 ///
 /// A server's messages pass through libraries that do not wipe (HTTP/2, JSON), through handlers'
 /// own values, and through vectors that move when they grow. A program that serves secrets should
@@ -22,7 +22,7 @@ use zeroizing_alloc::ZeroAlloc;
 /// See `docs/server-reasons.md` for its cost, and for what it does not cover.
 pub type WipingAllocator = ZeroAlloc<System>;
 
-/// The value of [`WipingAllocator`] for use as the global allocator.
+/// The value of the type [`WipingAllocator`], for use as a program's global allocator.
 pub const WIPING_ALLOCATOR: WipingAllocator = ZeroAlloc(System);
 
 /// Overwrites `bytes` with zeros, even if they are never read again.

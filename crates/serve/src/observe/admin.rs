@@ -1,8 +1,8 @@
-//! The operators' port: metrics and recordings over HTTP/1.1.
+//! The operators' port, which serves metrics and recordings over HTTP/1.1.
 //!
 //! A separate thread answers requests, one per connection, on a bounded number of connections. A
 //! POST without a body makes the server reload its trace file. There is no access control, so
-//! clients should not be able to reach the address.
+//! clients should not be able to reach the port.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
@@ -79,7 +79,7 @@ pub(crate) struct Asked<'a> {
 /// Maps a request to its answer.
 pub(crate) type Answers = dyn Fn(&Asked<'_>) -> Answer + Send + Sync;
 
-/// The port; dropping it closes it.
+/// The operators' port. Dropping it closes the port.
 pub(crate) struct Admin {
     address: SocketAddr,
     stop: Arc<Notify>,

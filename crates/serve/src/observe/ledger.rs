@@ -1,4 +1,5 @@
-//! The costs of messages that share TLS records, on HTTP/2 connections.
+//! A ledger that divides the costs of TLS records among the messages that share them, on HTTP/2
+//! connections.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Bodies of accelerators that measure their own times.
+//! Bodies of accelerators that measure the time of each call.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

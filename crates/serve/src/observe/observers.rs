@@ -1,4 +1,4 @@
-//! Everything that observes the requests of a server.
+//! The observers of a server's requests: metrics, spans, recordings and error reports.
 
 use std::sync::Arc;
 use std::time::Duration;

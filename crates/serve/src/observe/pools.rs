@@ -1,4 +1,4 @@
-//! The metrics of worker pools, copied from the pools' own counters when they are read.
+//! The metrics of an ensemble's worker pools, copied from the pools' own counters at each reading.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -25,10 +25,11 @@ const LEAST_NS: f64 = 1.0;
 /// The error of a server that cannot make a recording of its requests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    /// Recording was not switched on before the server started.
+    /// The server does not record requests: recording was not switched on before the server
+    /// started.
     #[error("recording is off: switch it on before the server starts")]
     Off,
-    /// A function has had no successful request.
+    /// A function has had no successful request that was recorded.
     #[error("function = '{function}': must have had a request; requests so far were to {seen}")]
     NoRequests {
         /// The name of the function.
@@ -88,17 +89,19 @@ struct Samples {
     cost_ns: Vec<f64>,
 }
 
-/// A path through phases and traces that requests to a function have taken, with its costs.
+/// A path of recorded requests to one function: the phases and traces that they passed through,
+/// with the costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPath {
-    /// The number of requests that took this path.
+    /// The number of recorded requests that took this path.
     pub requests: u64,
-    /// The phases of the path, with the median costs of the latest requests.
+    /// The phases of the path, with the medians of the costs of the latest 4,096 requests.
     pub phases: Vec<RecordedPhase>,
-    /// The latest waits for responses in nanoseconds, by the trace that received the response.
+    /// The latest 4,096 waits for responses of other services, in nanoseconds, by the name of the
+    /// trace that received the response.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
-    /// The processor time of the latest requests outside of their accelerator calls and handler, if
-    /// it is known.
+    /// The processor time that the latest requests took outside of accelerator calls and the
+    /// handler; `None` if it is not known.
     pub outside: Option<RecordedOutside>,
 }
 

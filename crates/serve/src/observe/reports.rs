@@ -1,4 +1,4 @@
-//! Reports of errors, to operators and to clients.
+//! Reports of requests' errors, to operators and to clients.
 //!
 //! The text of an error may reveal more than a client should know: the message of an exception, the
 //! steps of traces, the names of all functions. By default a client gets a stable code and an id,
@@ -20,24 +20,26 @@ const NOT_THE_CLIENTS: [&str; 7] = [
     "panic",
 ];
 
-/// The error of a request, for the operators' log.
+/// The report of a request's error, for the operators' log
+/// ([`Server::set_error_log`](crate::Server::set_error_log)).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ErrorReport<'a> {
-    /// The id that the client gets: 16 hexadecimal digits, from which other ids cannot be
-    /// predicted.
+    /// The id of the error, which the client also gets: 16 hexadecimal digits, from which other ids
+    /// cannot be predicted.
     pub id: &'a str,
-    /// The stable name of the kind of error, which is also the request's result in the metrics.
+    /// The stable name of the kind of error, such as `handler_failed`, which is also the request's
+    /// result in the metrics.
     pub code: &'static str,
-    /// The name of the called function in the request; empty if there is none.
+    /// The name of the called function as given in the request; empty if the request has none.
     pub function: &'a str,
-    /// The client's address.
+    /// The address and port of the client.
     pub peer: SocketAddr,
-    /// The error: place, value and what is allowed. Control characters are escaped, so that the
-    /// text is one line of a log.
+    /// The full text of the error: the place, the value found, and what is allowed. Control
+    /// characters are escaped, so that the text is one line of a log.
     pub text: &'a str,
-    /// Whether the client has caused the error. A single client can cause any number of such
-    /// errors.
+    /// Whether the client has caused the error. A log should limit such errors, since a client can
+    /// cause any number of them.
     pub by_client: bool,
 }
 

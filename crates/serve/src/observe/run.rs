@@ -1,4 +1,4 @@
-//! One run of a trace: its outcome, and the costs of its steps.
+//! The result of one run of a trace: its outcome, and the costs of its steps.
 
 use std::time::{Duration, Instant};
 

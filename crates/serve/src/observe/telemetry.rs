@@ -1,7 +1,8 @@
-//! OpenTelemetry spans: one for each request, with one for each accelerator step and the handler.
+//! OpenTelemetry spans: one for each sampled request, and one for each of its accelerator steps and
+//! its handler.
 //!
-//! A server creates spans only if it has [`Telemetry`]. Spans of steps are
-//! created after the answer, from recorded times, and a request never waits for the exporter.
+//! A server creates spans only if it has [`Telemetry`]. The spans of steps are created after the
+//! answer, from recorded times, and a request never waits for the exporter.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Histograms of times to which many threads add concurrently.
 //!
-//! Each thread adds to its own share without a lock, if there are enough shares. Reading a
-//! histogram sums all shares.
+//! Each thread adds to its own share of a histogram without a lock, if there are enough shares.
+//! Reading a histogram sums all shares.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

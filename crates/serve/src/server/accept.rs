@@ -1,4 +1,4 @@
-//! Accepts connections, each with its own thread.
+//! The thread that accepts a server's connections, and the start of a thread for each of them.
 
 use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! Admission of connections: certificates, tenants, limits on places and memory, and the server's
-//! shutdown.
+//! The admission of connections to a server: certificates, tenants, limits on connections and
+//! memory, and the server's shutdown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,5 @@
-//! Dispatch of requests to handlers, on this thread or on a worker that LdB chooses.
+//! Dispatch of requests to handlers: on the thread that received the request, or on a worker that
+//! LdB chooses.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Executors, which connections borrow for a trace, with a fallback to the core.
+//! Executors of traces, which connections borrow for one run, with a fallback to the core.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The start of a connection: socket settings and TLS handshake.
+//! The start of a server's connection: socket settings and TLS handshake.
 
 use std::net::TcpStream;
 use std::time::Instant;

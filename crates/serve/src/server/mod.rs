@@ -1,4 +1,4 @@
-//! A server: its setup, its connections, and the parts that they share.
+//! A server: its setup, its connections, and the state that they share.
 
 pub(crate) mod accept;
 pub(crate) mod admission;

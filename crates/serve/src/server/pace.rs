@@ -1,7 +1,7 @@
-//! Deadlines of the parts of a request: receiving it, the handler, and sending the response.
+//! The deadlines of the parts of a request: receiving it, the handler, and sending the response.
 //!
 //! A step that ends early passes its slack on (AccelFlow, section IV.C). The same applies here to
-//! the traces of a request. The time left until the request's deadline is divided over its
+//! the traces of a request. The time left until the request's deadline is divided among the
 //! remaining parts, in proportion to their mean times in earlier requests.
 
 use std::collections::HashMap;

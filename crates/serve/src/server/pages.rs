@@ -1,4 +1,4 @@
-//! The pages of the operators' port.
+//! The pages of the operators' port: metrics, recordings, traces and SLOs.
 
 use accelflow_runtime::record::machine;
 use accelflow_trace::is_name;

@@ -1,4 +1,4 @@
-//! The peer of a connection, and its tenant.
+//! The peer of a server's connection (the client), and its tenant.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! The places of connections, with limits on their total number and their number per address.
+//! The places of a server's connections, with limits on their total number and their number per
+//! address.
 //!
-//! A client that has made one request and then nothing more would keep its place for the idle
-//! timeout, and a thousand such connections would lock everyone else out. So if there is no place
-//! for a new connection, the one that has been idle longest is evicted, if that was long enough.
+//! A client that makes one request and then nothing more would keep its place for the whole idle
+//! timeout, and a thousand such connections would lock out everyone else. So if there is no place
+//! for a new connection, the server evicts the connection that has been idle longest, if that is at
+//! least [`Config::evict_after`].
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

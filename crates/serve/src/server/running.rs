@@ -19,7 +19,7 @@ use crate::error::ServeError;
 use crate::observe::admin::Admin;
 use crate::observe::recorder::{RecordedPath, RecordingError};
 
-/// A running server. Dropping it stops it without a grace period.
+/// A running server. Dropping it stops the server without a grace period.
 pub struct Running {
     shared: Arc<Shared>,
     listener: Arc<TcpListener>,
@@ -57,29 +57,31 @@ impl Running {
         }
     }
 
-    /// The address on which the server listens. If port 0 was requested, it has the port that the
-    /// system chose.
+    /// Returns the address on which the server listens. If port 0 was requested, it has the port
+    /// that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of the operators' port ([`Config::admin`](crate::Config)), if there is one.
+    /// Returns the address of the operators' port ([`Config::admin`](crate::Config)); `None` if
+    /// there is none.
     pub fn admin_address(&self) -> Option<SocketAddr> {
         self.threads.admin.as_ref().map(Admin::address)
     }
 
-    /// The server's counters and histograms in the text format of Prometheus.
+    /// Returns the server's counters and histograms in the text format of Prometheus.
     pub fn metrics(&self) -> String {
         self.shared.metrics_text()
     }
 
-    /// Replaces the traffic limits of the tenant with the name `tenant`. Waiting requests use the
-    /// new registers. A new bucket starts full, and an existing one keeps its tokens. With a
+    /// Replaces the traffic limits of the tenant named `tenant`. Waiting requests use the new
+    /// registers. A new token bucket starts full, and an existing one keeps its tokens. With a
     /// control plane, the limit in accelerator time remains under its control.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`], and [`TenantError::TimeLimitUnderControl`] for a limit in accelerator time on
-    /// a server with a control plane.
+    /// [`TenantError::Unknown`] if no tenant has the name, and
+    /// [`TenantError::TimeLimitUnderControl`] for a limit in accelerator time on a server with a
+    /// control plane.
     pub fn reshape(&self, tenant: &str, shaping: Shaping) -> Result<(), TenantError> {
         let admission = &self.shared.admission;
         match &admission.tenants {
@@ -91,35 +93,35 @@ impl Running {
         }
     }
 
-    /// Requests an SLO for a tenant from the control plane, which replaces the tenant's current
-    /// SLO.
+    /// Requests an SLO for the tenant named `tenant` from the control plane. The new SLO replaces
+    /// the tenant's current one.
     ///
     /// # Errors
-    /// [`TenantError::Slo`] with the remaining capacity if the SLO is refused,
-    /// [`TenantError::Unmeasured`] for a size whose cost has not been measured yet,
-    /// [`TenantError::Unknown`] and [`TenantError::NoControlPlane`]. The tenant then keeps its
-    /// current SLO.
+    /// [`TenantError::Slo`] if the SLO is refused, with the remaining capacity.
+    /// [`TenantError::Unmeasured`] if the SLO has no accelerator time and no measured requests
+    /// allow its prediction. [`TenantError::Unknown`] if no tenant has the name, and
+    /// [`TenantError::NoControlPlane`]. The tenant then keeps its current SLO.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
     }
 
-    /// Removes a tenant's SLO. Returns whether it had one.
+    /// Removes the SLO of the tenant named `tenant`. Returns whether the tenant had an SLO.
     ///
     /// # Errors
-    /// [`TenantError::Unknown`] and [`TenantError::NoControlPlane`].
+    /// [`TenantError::Unknown`] if no tenant has the name, and [`TenantError::NoControlPlane`].
     pub fn remove_slo(&self, tenant: &str) -> Result<bool, TenantError> {
         self.controlled(tenant)?.release(tenant)
     }
 
-    /// Returns each tenant's SLO, its use, and the share of periods in which the SLO was met. The
-    /// last entry is for connections without a tenant. Empty without a control plane.
+    /// Returns each tenant's SLO, its use of accelerator time, and in how many periods the SLO was
+    /// missed. The last entry is for connections without a tenant. Empty without a control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())
     }
 
-    /// Returns the operators' page `/slo`: [`Running::slo_status`] and the remaining capacity, as
-    /// JSON. `None` without a control plane.
+    /// Returns the operators' page `/slo` as JSON: the SLOs of [`Running::slo_status`] and the
+    /// remaining capacity. `None` without a control plane.
     pub fn slo_page(&self) -> Option<String> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map(|controlled| controlled.page().to_string())
@@ -131,19 +133,19 @@ impl Running {
         Ok(controlled.ok_or_else(none)?.as_ref())
     }
 
-    /// Replaces the traces that serve requests. Returns the number of replacements so far. A
-    /// request in progress is answered with the traces that were current when it arrived, so no
-    /// request is lost.
+    /// Replaces the traces with which the server receives and answers later requests. Returns the
+    /// number of replacements so far, including this one. A request in progress is answered with
+    /// the traces that were current when it arrived, so no request is lost.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the server. The server then keeps the
+    /// [`ServeError::OwnTraces`] if the new traces cannot serve requests. The server then keeps the
     /// old traces.
     pub fn set_traces(&self, traces: ServerTraces) -> Result<u64, ServeError> {
         self.shared.traces.replace(Some(traces))
     }
 
-    /// Restores the default traces. Returns the number of replacements so far. See
-    /// [`Running::set_traces`].
+    /// Restores the default traces, like [`Running::set_traces`]. Returns the number of
+    /// replacements so far, including this one.
     ///
     /// # Errors
     /// None in practice.
@@ -151,19 +153,20 @@ impl Running {
         self.shared.traces.replace(None)
     }
 
-    /// Like [`Running::set_traces`], with the present contents of the file that the traces were
-    /// read from.
+    /// Reads the server's trace file again, and replaces the traces by its present contents, like
+    /// [`Running::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the server has no trace file, the file cannot be read, or its
-    /// traces do not fit the server.
+    /// traces cannot serve requests.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.shared.traces.reload()
     }
 
-    /// Returns a recording of the latest requests to some functions, each on its most common path.
-    /// `services` maps function names such as `Service.method` to names in the recording.
-    /// Connections without TLS use traces that no service of the simulator has.
+    /// Returns a recording of the latest requests to some functions, each on the function's most
+    /// common path. `services` has pairs of a function's name, such as `Service.method`, and a
+    /// service's name in the recording. `machine` and `date` are stored in the recording. Requests
+    /// over connections without TLS are recorded with traces that no service of the simulator has.
     ///
     /// The cost of TCP is that of its step plus the processor time of the system calls. The cost of
     /// a handler is the wall time of its call; if the handler started traces, it is the processor
@@ -180,14 +183,14 @@ impl Running {
         self.shared.recording(services, machine, date)
     }
 
-    /// All paths that requests to `function` have taken, the most common one first. Empty if
-    /// recording is off or the function was never called.
+    /// Returns the paths that recorded requests to `function` have taken, at most 16, the most
+    /// common one first. Empty if recording is off or the function has had no successful request.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))
     }
 
-    /// Stops the server: it no longer listens, waits up to `grace` for requests that have begun to
+    /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
     /// arrive, and closes the remaining connections. Returns the number of connections that were
     /// closed before they had ended.
     pub fn stop(mut self, grace: Duration) -> usize {

@@ -1,4 +1,4 @@
-//! Setup and start of a server.
+//! The setup and start of a server.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
@@ -46,7 +46,7 @@ use crate::transport::tls::identity::TlsIdentity;
 
 type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
 
-/// A server that has not been started yet.
+/// A server that has not been started yet, with its interface, handlers and settings.
 pub struct Server {
     protocol: Protocol,
     config: Config,
@@ -73,19 +73,19 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Creates a Thrift server for the functions of `schema`, without handlers.
+    /// Creates a Thrift server for the functions of the interface `schema`, without handlers.
     pub fn new(schema: Arc<Schema>) -> Server {
         Server::speaking(Protocol::Thrift(schema))
     }
 
-    /// Creates a gRPC server for the methods of `schema`, without handlers.
+    /// Creates a gRPC server for the methods of the interface `schema`, without handlers.
     pub fn grpc(schema: Arc<protobuf::Schema>) -> Server {
         Server::speaking(Protocol::Grpc(schema))
     }
 
-    /// Creates a server for the functions that a file declares. It uses gRPC if the file's name
-    /// ends in `.proto`, else Thrift. Included files are searched in the file's folder, then in the
-    /// folders of `search`.
+    /// Creates a server for the functions that the interface file `path` declares, without
+    /// handlers. The server speaks gRPC if the file's name ends in `.proto`, else Thrift. Included
+    /// files are searched in this file's folder, then in the folders of `search`.
     ///
     /// # Errors
     /// [`ServeError::Interface`] or [`ServeError::Proto`] if a file cannot be read or is malformed.
@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    /// Sets the server's configuration.
+    /// Sets the server's configuration. It is checked when the server starts.
     pub fn set_config(&mut self, config: Config) {
         self.config = config;
     }
@@ -123,11 +123,11 @@ impl Server {
     }
 
     /// Sets the handler of the function `name`: `Service.method`, or `method` if only one service
-    /// has it. Calls of functions without a handler are answered with UNKNOWN_METHOD, in gRPC with
-    /// UNIMPLEMENTED.
+    /// has it. The handler works on JSON text. Calls of functions without a handler are answered
+    /// with UNKNOWN_METHOD, in gRPC with UNIMPLEMENTED.
     ///
     /// # Errors
-    /// [`ServeError::Handler`] if the interface has no such function.
+    /// [`ServeError::Handler`] if the interface has no such function, or several.
     pub fn handle(
         &mut self,
         name: &str,
@@ -136,7 +136,8 @@ impl Server {
         self.set_handler(name, AnyHandler::Json(Arc::new(handler)))
     }
 
-    /// Like [`Server::handle`], for a handler that reads and returns values of its own types.
+    /// Like [`Server::handle`], for a handler that reads and returns values of the application's
+    /// own types.
     ///
     /// # Errors
     /// The errors of [`Server::handle`].
@@ -148,13 +149,13 @@ impl Server {
         self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
     }
 
-    /// Sets the time within which calls of a function should be answered. Queues ordered by
-    /// deadline use it for the function's traces and for the traces that its handler starts. The
-    /// deadline is soft: a later answer is still sent.
+    /// Sets the time `within` which calls of the function `name` should be answered; above 0.
+    /// Queues ordered by deadline use it for the function's traces, and for the traces that its
+    /// handler starts. The deadline is soft: a later answer is still sent.
     ///
     /// # Errors
-    /// [`ServeError::Handler`] if the interface has no such function, [`ServeError::Setting`] for a
-    /// time out of its range.
+    /// [`ServeError::Handler`] if the interface has no such function, and [`ServeError::Setting`]
+    /// for a time out of range.
     pub fn set_due_within(&mut self, name: &str, within: Duration) -> Result<(), ServeError> {
         check_time_limit("due_within", within)?;
         let function = self.function(name)?;
@@ -176,41 +177,41 @@ impl Server {
         Ok(())
     }
 
-    /// Calls `prepare` with every ensemble of accelerators that the server creates, for example to
-    /// replace software by devices.
+    /// Sets a function that is called with every ensemble of accelerators that the server creates,
+    /// for example to replace software by devices.
     pub fn prepare_ensembles(&mut self, prepare: impl Fn(&mut Ensemble) + Send + Sync + 'static) {
         self.prepare = Some(Box::new(prepare));
     }
 
-    /// Injects faults into accelerators, to test the effect of failing devices. The core's fallback
-    /// does not fail.
+    /// Sets the faults that the server injects into accelerators, to test the effect of failing
+    /// devices. The fallback to the core is not affected.
     ///
     /// # Errors
-    /// [`FaultError`] for a share outside 0 to 1, and for the step number 0.
+    /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.
     pub fn set_faults(&mut self, faults: &[Fault]) -> Result<(), FaultError> {
         self.faults = Faults::new(faults)?;
         Ok(())
     }
 
-    /// Sends spans of sampled requests to an OpenTelemetry collector.
+    /// Makes the server send OpenTelemetry spans of sampled requests to a collector.
     ///
     /// # Errors
-    /// [`TelemetryError`] for a ratio or an endpoint that is not allowed.
+    /// [`TelemetryError`] for a `sample_ratio` or an `endpoint` that is not allowed.
     pub fn set_telemetry(&mut self, telemetry: Telemetry) -> Result<(), TelemetryError> {
         telemetry.check()?;
         self.telemetry = Some(telemetry);
         Ok(())
     }
 
-    /// Calls `log` for each request whose client gets only a code and an id of its error
-    /// ([`Config::verbose_errors`](crate::Config)). `log` runs on the request's thread and should
-    /// be quick. Without a log such errors are only counted.
+    /// Sets the error log: a function that is called for each request whose client gets only a code
+    /// and an id of the request's error ([`Config::verbose_errors`](crate::Config)). It runs on the
+    /// request's thread and should be quick. Without a log, such errors are only counted.
     pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
         self.reports.log = Some(Box::new(log));
     }
 
-    /// Sets the tenants. They are identified by the addresses of their connections or by their
-    /// clients' proven identities. Each tenant's traffic is shaped.
+    /// Sets the server's tenants. A connection's tenant follows from its client's address or proven
+    /// identity. Each tenant has limits on its traffic ([`Tenant::shaping`]).
     ///
     /// # Errors
     /// [`TenantError`] for tenants that cannot be distinguished, too many tenants, and settings out
@@ -221,9 +222,9 @@ impl Server {
         Ok(())
     }
 
-    /// Adds a control plane like ARCUS's. It admits or refuses SLOs of tenants, watches them, and
-    /// sets each tenant's limit in accelerator time. Tenants without an SLO, and connections
-    /// without a tenant, share the remaining time.
+    /// Adds a control plane like ARCUS's, which admits or refuses the SLOs of tenants, checks
+    /// whether they are met, and sets each tenant's limit in accelerator time. Tenants without an
+    /// SLO, and connections without a tenant, share the remaining time.
     ///
     /// # Errors
     /// [`TenantError::Slo`] for settings out of range.
@@ -233,11 +234,12 @@ impl Server {
         Ok(())
     }
 
-    /// Sets custom traces of the service. Call [`Server::set_tls`] first, since TLS determines
-    /// which traces fit. [`Running::set_traces`] replaces them while the server runs.
+    /// Sets custom traces, with which the server receives and answers requests. Call
+    /// [`Server::set_tls`] and [`Server::set_config`] first, since they determine which traces fit.
+    /// [`Running::set_traces`] replaces the traces while the server runs.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the server. The server then keeps its
+    /// [`ServeError::OwnTraces`] if the traces cannot serve requests. The server then keeps its
     /// current traces.
     pub fn set_traces(&mut self, traces: ServerTraces) -> Result<(), ServeError> {
         self.kind().link(Some(&traces), 0)?;
@@ -245,7 +247,7 @@ impl Server {
         Ok(())
     }
 
-    /// Restores the default traces of the service.
+    /// Restores the default traces, with which the server receives and answers requests.
     pub fn remove_traces(&mut self) {
         self.traces = None;
     }
@@ -260,14 +262,15 @@ impl Server {
         }
     }
 
-    /// Sets whether to record the costs of the latest requests, step by step, for
-    /// [`Running::recording`].
+    /// Sets whether the server records the costs of the latest requests, step by step, for
+    /// [`Running::recording`]. Off at first.
     pub fn set_recording(&mut self, records: bool) {
         self.records = records;
     }
 
-    /// Runs every thread that serves connections or runs handlers within `scope`, for setup that
-    /// handlers need once per thread. `scope` must call its argument.
+    /// Sets a function within which every thread that serves connections or runs handlers does its
+    /// work, for setup that handlers need once per thread. `scope` must call its argument, which
+    /// does the work.
     pub fn set_thread_scope(
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,
@@ -275,7 +278,8 @@ impl Server {
         self.thread_scope = Arc::new(scope);
     }
 
-    /// Starts the server on `address`. It serves until [`Running::stop`].
+    /// Starts the server on `address`, where it serves until [`Running::stop`]. Port 0 lets the
+    /// system choose a port.
     ///
     /// # Errors
     /// [`ServeError::Listen`] if the address cannot be bound, and the errors of
@@ -288,7 +292,9 @@ impl Server {
     /// Like [`Server::start`], on a socket that is already listening.
     ///
     /// # Errors
-    /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
+    /// [`ServeError`] if a setting is out of range, custom traces or tenants do not fit the other
+    /// settings, an SLO is refused, the operators' port cannot be opened, or the system cannot
+    /// start a thread.
     pub fn start_on(mut self, listener: TcpListener) -> Result<Running, ServeError> {
         self.config.check()?;
         give_back_large_blocks();

@@ -1,4 +1,4 @@
-//! The state that all connections of a server share.
+//! The state that all connections of a running server share.
 
 use accelflow_accel::Limits;
 use accelflow_workload::profile::Recording;
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::observe::observers::Observers;
 use crate::observe::recorder::RecordingError;
 
-/// The parts of a running server, of which each connection uses some.
+/// The parts of a running server that its connections share.
 pub(crate) struct Shared {
     /// Bounds and time limits.
     pub(crate) config: Config,

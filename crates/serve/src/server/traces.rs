@@ -1,4 +1,4 @@
-//! The traces of a server: the default ones, and its own in their place.
+//! The traces of a server: the default traces, and custom traces in their place.
 
 use std::sync::Arc;
 
@@ -14,17 +14,18 @@ use crate::traces::slot::{Slot, TraceSetting};
 use crate::traces::source::TraceSource;
 use crate::transport::grpc::traces::{self as grpc, PipeTraces};
 
-/// The names of the traces with which a server receives requests and sends responses, and their
-/// source.
+/// The custom traces of a server: their source, and the names of the traces with which the server
+/// receives requests and sends responses.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTraces {
-    /// The source of the traces, such as a file. They replace the default traces of the same names.
+    /// The source of the custom traces, such as a file. A custom trace replaces the default trace
+    /// of the same name.
     pub source: TraceSource,
     /// The name of the trace that receives requests. Default: the paper's T1 (`T1_plain` without
-    /// TLS), and for gRPC `T1_grpc`, the part of T1 that decodes messages.
+    /// TLS). For gRPC: `T1_grpc`, the part of T1 that decodes messages.
     pub receive: Option<String>,
-    /// The name of the trace that sends responses. Default: the paper's T2 (`T2_plain` without TLS,
-    /// `T2_grpc` for gRPC).
+    /// The name of the trace that sends responses. Default: the paper's T2 (`T2_plain` without
+    /// TLS). For gRPC: `T2_grpc`, the part of T2 that encodes messages.
     pub respond: Option<String>,
     /// The name of the trace that sends compressed responses. Default: `respond` if that is given,
     /// else the paper's T3 (`T3_plain` without TLS, `T3_grpc` for gRPC).
@@ -217,15 +218,14 @@ impl TraceSlot {
         self.slot.now()
     }
 
-    /// Replaces the traces for further requests; returns the generation of the new ones. Traces
-    /// that are refused change nothing.
+    /// Replaces the traces for later requests. Returns the number of replacements so far. If the
+    /// new traces are refused, nothing changes.
     pub(crate) fn replace(&self, traces: Option<ServerTraces>) -> Result<u64, ServeError> {
         let link = |given: Option<&ServerTraces>, turn| self.kind.link(given, turn);
         self.slot.replace(traces, link)
     }
 
-    /// Replaces the traces by the present contents of their file; otherwise as
-    /// [`TraceSlot::replace`].
+    /// Replaces the traces by the present contents of their file, like [`TraceSlot::replace`].
     pub(crate) fn reload(&self) -> Result<u64, ServeError> {
         self.slot.reload(|given, turn| self.kind.link(given, turn))
     }

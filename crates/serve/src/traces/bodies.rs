@@ -1,4 +1,4 @@
-//! Bodies of custom accelerators, for the executors of a service.
+//! The bodies (software) of custom accelerators, for the executors of a service's traces.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,8 +9,9 @@ use accelflow_trace::Image;
 
 type Make = dyn Fn() -> Vec<Box<dyn CustomBody>> + Send + Sync;
 
-/// A factory for the implementations (bodies) of custom accelerators; each executor of traces gets
-/// its own. They belong to the traces that call them, and are replaced together with these.
+/// A factory for the bodies (software) of custom accelerators. Each executor of traces gets its own
+/// bodies. A factory belongs to the traces that call the accelerators, and is replaced together
+/// with these traces.
 #[derive(Clone, Default)]
 pub struct CustomBodies(Option<Arc<Make>>);
 
@@ -22,7 +23,7 @@ impl fmt::Debug for CustomBodies {
 }
 
 impl CustomBodies {
-    /// Creates a factory that calls `make` once for each executor.
+    /// Creates a factory that calls `make` for the bodies of each executor.
     pub fn new(
         make: impl Fn() -> Vec<Box<dyn CustomBody>> + Send + Sync + 'static,
     ) -> CustomBodies {
@@ -39,7 +40,8 @@ impl CustomBodies {
         names.collect()
     }
 
-    /// Adds the custom accelerators to `ensemble`. They replace those of the same name.
+    /// Adds the bodies of the custom accelerators to `ensemble`. They replace bodies of
+    /// accelerators with the same names.
     pub fn equip(&self, ensemble: &mut Ensemble) {
         for body in self.make() {
             ensemble.add(body);

@@ -1,4 +1,5 @@
-//! Checks that a trace receives or sends messages as its setting requires, on every path.
+//! The check that a trace receives or sends messages as the setting that names it requires, on
+//! every path.
 //!
 //! Each layer of a message has an accelerator that removes or adds it. The check follows all
 //! branches and tracks which layers are left.
@@ -11,17 +12,19 @@ use accelflow_trace::{Accel, Node, Part};
 use super::refusal::{FitFault, Misfit};
 use super::source::trace_of;
 
-/// Which protocol layers the messages of a connection have, so that traces need their accelerators.
+/// The protocol layers of a connection's messages. A trace that receives or sends messages must
+/// call the accelerator of each layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
-    /// Whether the trace receives or sends the connection's bytes with TCP. If not, as in gRPC, the
-    /// trace begins or ends with whole messages.
+    /// Whether the trace receives or sends the connection's bytes with TCP. If false, as in gRPC,
+    /// the trace begins or ends with whole messages instead.
     pub tcp: bool,
-    /// Whether messages are in TLS records.
+    /// Whether messages are in TLS records, so that traces need Decr and Encr.
     pub tls: bool,
-    /// Whether messages have an RPC header.
+    /// Whether messages have an RPC header, so that traces need RPC.
     pub rpc: bool,
-    /// Whether compression applies to the serialized message, as in gRPC.
+    /// Whether compression applies to the serialized message, as in gRPC, instead of the data
+    /// before serialization.
     pub compresses_messages: bool,
 }
 
@@ -53,16 +56,18 @@ impl Wire {
     }
 }
 
-/// What a trace of a service must do.
+/// What a trace of a service must do with messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
-    /// Receive a message, and notify a core.
+    /// The trace receives a message, and then notifies a core.
     Receive,
-    /// Send a message, and end.
+    /// The trace sends a message, and then ends.
     Send,
-    /// Send a message, and receive the answer with the trace of this name.
+    /// The trace sends a message, and then continues with the trace of this name, which receives
+    /// the response.
     Call(&'a str),
-    /// Send a request to storage, receive its answer, and perhaps send more.
+    /// The trace sends a request to storage and receives the response. It may then send further
+    /// requests.
     Store,
 }
 

@@ -1,4 +1,4 @@
-//! Trace memories of services, in which custom traces override the default ones.
+//! Trace memories of services, in which custom traces replace default traces.
 
 use std::collections::BTreeMap;
 
@@ -10,37 +10,37 @@ use super::fit::{Fit, Task, Wire};
 use super::refusal::TraceRefusal;
 use super::source::{Split, TraceSource, trace_of};
 
-/// A trace with which a service begins to receive or send, with its requirements.
+/// A trace that a setting of a service names, and what this trace must do.
 #[derive(Clone, Copy, Debug)]
 pub struct Root<'a> {
-    /// The setting that names the trace, such as `receive`.
+    /// The setting that names the trace, such as `receive`; for error messages.
     pub place: &'a str,
-    /// The name of the trace.
+    /// The name of the trace in the setting.
     pub name: &'a str,
-    /// What the trace must do.
+    /// What the trace must do with messages.
     pub task: Task<'a>,
-    /// The protocol layers of its messages.
+    /// The protocol layers of the messages that the trace receives or sends.
     pub wire: Wire,
 }
 
-/// The traces of a service: custom traces, and default traces for all other names.
+/// The traces that a service can use: custom traces, and default traces for all other names.
 #[derive(Clone, Copy, Debug)]
 pub struct ServiceTraces<'a> {
-    /// The default traces. Custom traces replace those of the same names.
+    /// The library of default traces. Custom traces replace default traces of the same names.
     pub base: &'a Library,
-    /// The custom traces of the service.
+    /// The custom traces of the service; `None` if it has none.
     pub own: Option<&'a TraceSource>,
-    /// Whether error subtraces may answer the service's caller.
+    /// Whether error subtraces may answer the client of the request being handled.
     pub answers_caller: bool,
 }
 
 impl ServiceTraces<'_> {
-    /// Checks that each trace in `roots` does its task, and links all traces that `roots` and the
-    /// traces named in `others` lead to.
+    /// Checks that each trace in `roots` does its task, and links these traces, the traces named in
+    /// `others`, and all traces that they lead to. Returns the linked trace memory.
     ///
     /// # Errors
-    /// [`TraceRefusal`] for a trace that is unknown, belongs to another service, does not fit its
-    /// task, or cannot be linked.
+    /// [`TraceRefusal`] for a trace that is unknown, belongs to another service, does not do its
+    /// task, calls a custom accelerator without a matching body, or cannot be linked.
     pub fn link(&self, roots: &[Root<'_>], others: &[&str]) -> Result<Image, TraceRefusal> {
         let mut reached: Vec<Part> = Vec::new();
         for root in roots {

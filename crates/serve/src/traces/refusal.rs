@@ -1,4 +1,4 @@
-//! Errors of traces that a service cannot use.
+//! Errors of custom traces that a service cannot use.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,15 @@ use accelflow_parameters::Refusal;
 use accelflow_trace::text::TextError;
 use accelflow_trace::{Accel, FileError, LinkError, RegisterError};
 
-/// The error of a setting whose trace cannot be used.
+/// The error of a service whose custom traces cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceRefusal {
-    /// No trace has the name in the setting.
+    /// No trace has the name in a setting, or a custom accelerator that the traces call has no
+    /// matching body.
     #[error(transparent)]
     Name(#[from] Refusal),
-    /// A trace does not do what its setting requires.
+    /// A trace does not do what the setting that names it requires.
     #[error("{place} = '{root}': {misfit}")]
     Misfit {
         /// The setting that names the trace, such as `receive`.
@@ -41,7 +42,7 @@ pub enum TraceRefusal {
     /// A trace cannot be registered, for example because its name is taken.
     #[error("traces: {0}")]
     Register(#[from] RegisterError),
-    /// A file of traces cannot be read.
+    /// A file of traces cannot be read, or does not contain valid traces.
     #[error("{path}: {why}")]
     File {
         /// The path of the file.
@@ -49,7 +50,7 @@ pub enum TraceRefusal {
         /// The reason why the file cannot be read.
         why: Box<FileFault>,
     },
-    /// Traces are to be read again, but they were not read from a file.
+    /// The traces cannot be read again, since they were not read from a file.
     #[error("the traces were not read from a file, so they cannot be read again")]
     NoFile,
 }
@@ -57,76 +58,76 @@ pub enum TraceRefusal {
 /// What is wrong with a file of traces.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
-    /// The operating system's error.
+    /// The operating system cannot read the file.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The file is larger than any file of traces; the largest size in bytes.
+    /// The file is larger than this limit, in bytes.
     #[error("must have at most {0} bytes")]
     Large(u64),
-    /// The file is neither a trace file nor text.
+    /// The file is neither a trace file nor UTF-8 text.
     #[error("must be a trace file or a text of traces, in UTF-8")]
     Neither,
-    /// The trace file is damaged.
+    /// The file is a trace file, but damaged.
     #[error(transparent)]
     Image(#[from] FileError),
-    /// The words in the file are not a valid trace memory.
+    /// The words of the trace file are not a valid trace memory.
     #[error(transparent)]
     Words(#[from] LinkError),
-    /// The text in the file does not describe traces.
+    /// The text of the file does not describe traces.
     #[error(transparent)]
     Text(#[from] TextError),
-    /// The file has an invalid trace.
+    /// The text of the file has an invalid trace.
     #[error(transparent)]
     Register(#[from] RegisterError),
 }
 
-/// The error of a trace that does not do what its setting requires.
+/// The error of a trace that does not do what the setting that names it requires.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trace '{trace}': {fault}")]
 pub struct Misfit {
-    /// The name of the trace with the error.
+    /// The name of the trace with the error: the named trace, or one that it leads to.
     pub trace: String,
     /// What is wrong in this trace.
     pub fault: FitFault,
 }
 
-/// Why a trace does not do what its setting requires.
+/// The reason why a trace does not do what the setting that names it requires.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
-    /// An accelerator is in the wrong place.
+    /// An accelerator is in the wrong place of a trace.
     #[error("{found}: must be {expected} at this place, since a message {passes} {order}")]
     Order {
         /// The accelerator that is in the wrong place.
         found: Accel,
         /// The accelerator that must be in this place.
         expected: String,
-        /// Whether a message `arrives by` or `leaves by` these accelerators.
+        /// The direction of messages: `arrives by` or `leaves by` the accelerators in `order`.
         passes: &'static str,
         /// The accelerators that messages of this connection need, in order.
         order: String,
     },
-    /// The trace ends too early.
+    /// The trace ends before its task is done.
     #[error("it ends too early: {expected} must follow, since a message {passes} {order}")]
     Early {
         /// The accelerator that must follow.
         expected: String,
-        /// Whether a message `arrives by` or `leaves by` these accelerators.
+        /// The direction of messages: `arrives by` or `leaves by` the accelerators in `order`.
         passes: &'static str,
         /// The accelerators that messages of this connection need, in order.
         order: String,
     },
-    /// A change of format, a compression or a custom accelerator (its name) is at a place where the
-    /// payload is not application data.
+    /// A change of format (`trans`), a compression or a custom accelerator, named here, is at a
+    /// place where the payload is not application data.
     #[error(
         "{0}: must come after the layers of a received message are removed, and before those of a \
          sent one are added"
     )]
     NotData(String),
-    /// A compression, by this accelerator, is at a place where the payload is not the serialized
-    /// message. The text names the two accelerators between which it must be.
+    /// This compression accelerator is at a place where the payload is not the serialized message.
+    /// The text names the two accelerators between which it must be.
     #[error("{0}: must be between {1}, since gRPC compresses serialized messages")]
     Message(Accel, &'static str),
-    /// A trace that must only receive sends a message, with this accelerator.
+    /// A trace that must only receive sends a message with this accelerator.
     #[error("{0} sends, but this trace must only receive")]
     Sends(Accel),
     /// A trace that must only send waits for a message.
@@ -135,12 +136,12 @@ pub enum FitFault {
     /// A trace waits for a response without having sent a message.
     #[error("it waits for a response before it has sent a message")]
     Unasked,
-    /// A trace ends although it must continue with the trace, of this name, that receives the
-    /// answer.
+    /// A trace ends after sending a message, but must continue with the trace of this name, which
+    /// receives the response.
     #[error("it ends after sending: must continue with tail '{0}', which receives the answer")]
     NoAnswer(String),
     /// A trace continues with a different trace than the one that is configured to receive the
-    /// answer.
+    /// response.
     #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]
     OtherAnswer {
         /// The name of the trace in its tail.
@@ -148,14 +149,14 @@ pub enum FitFault {
         /// The name of the configured trace.
         expected: String,
     },
-    /// This accelerator follows after the message has been sent.
+    /// This accelerator follows after the message has been sent, but must come before.
     #[error("{0} follows the sending of the message: must come before it")]
     Gone(Accel),
-    /// A fork would send more than one message.
+    /// The trace has a fork, which could send more than one message.
     #[error("a fork would send more than one message; use join")]
     Forks,
-    /// A trace continues with an error subtrace, of this name, which the service does not allow to
-    /// answer its caller.
+    /// A trace continues with the error subtrace of this name, but may not answer the client of the
+    /// request being handled.
     #[error("'{0}' answers the service's caller: the setting errors_to_caller must be on")]
     Caller(String),
 }

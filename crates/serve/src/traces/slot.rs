@@ -1,22 +1,22 @@
-//! Traces that may be replaced while they are used.
+//! A slot for a service's traces, which may be replaced while requests use them.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::refusal::TraceRefusal;
 use super::source::TraceSource;
 
-/// A setting of a service's traces: their source, and the names of the traces to use.
+/// A setting of a service's custom traces: their source, and the names of the traces to use.
 pub trait TraceSetting: Clone {
-    /// The source of the traces.
+    /// Returns the source of the custom traces.
     fn source(&self) -> &TraceSource;
 
-    /// Returns the same names, with `source` as the source of the traces.
+    /// Returns a setting with the same names of traces, and `source` as the source of the traces.
     #[must_use]
     fn from(self, source: TraceSource) -> Self;
 }
 
-/// The linked traces `T` that a service uses now, and the setting `G` that they were made from.
-/// They can be replaced while the service runs.
+/// The linked traces `T` that a service uses now, and the setting `G` from which they were linked.
+/// Both can be replaced while the service runs.
 ///
 /// Each request uses the traces that are current when it begins, until its end.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct Slot<T, G> {
 }
 
 impl<T, G: TraceSetting> Slot<T, G> {
-    /// Creates the slot for the setting `given` (`None` for default traces), and links the first
-    /// traces with `link`, which also gets the number of earlier replacements.
+    /// Creates a slot for the setting `given` (`None` for default traces). `link` gets this setting
+    /// and the number of earlier replacements, here 0, and returns the linked traces.
     ///
     /// # Errors
     /// The errors of `link`.
@@ -41,14 +41,15 @@ impl<T, G: TraceSetting> Slot<T, G> {
         })
     }
 
-    /// Returns the linked traces in use now.
+    /// Returns the linked traces that the service uses now.
     pub fn now(&self) -> Arc<T> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         now.clone()
     }
 
-    /// Replaces the traces by the result of `link` for the setting `given`. Returns the number of
-    /// replacements so far. If `link` fails, nothing changes.
+    /// Replaces the setting by `given` (`None` for default traces), and the traces by the result of
+    /// `link`. Returns the number of replacements so far, including this one. If `link` fails,
+    /// nothing changes.
     ///
     /// # Errors
     /// The errors of `link`.
@@ -60,10 +61,12 @@ impl<T, G: TraceSetting> Slot<T, G> {
         self.change(|_| Ok(given), link)
     }
 
-    /// Like [`Slot::replace`], for the same setting and the present contents of its trace file.
+    /// Reads the trace file of the current setting again, and replaces the traces by its present
+    /// contents, like [`Slot::replace`].
     ///
     /// # Errors
-    /// The errors of `link`, and [`TraceRefusal::NoFile`].
+    /// The errors of `link`, [`TraceRefusal::NoFile`] if the traces were not read from a file, and
+    /// [`TraceRefusal::File`] if the file cannot be read or does not contain valid traces.
     pub fn reload<E: From<TraceRefusal>>(
         &self,
         link: impl FnOnce(Option<&G>, u64) -> Result<T, E>,

@@ -22,7 +22,8 @@ pub(crate) struct Split {
     pub(crate) owner: Option<String>,
 }
 
-/// Where a service's custom traces come from: a library, a trace memory or a file.
+/// The source of a service's custom traces: a library, a trace memory or a file. The default source
+/// has no traces.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSource {
     traces: BTreeMap<String, Split>,
@@ -34,7 +35,7 @@ pub struct TraceSource {
 }
 
 impl TraceSource {
-    /// Creates a source from the present traces of a library.
+    /// Creates a source of custom traces from the present traces of `library`.
     pub fn of_library(library: &Library) -> TraceSource {
         let split = |trace: &Registered| Split {
             parts: trace.parts.clone(),
@@ -47,7 +48,7 @@ impl TraceSource {
         }
     }
 
-    /// Creates a source from a trace memory, which has linked traces.
+    /// Creates a source of custom traces from the linked traces of the trace memory `image`.
     ///
     /// # Errors
     /// [`LinkError`] for words that are not a valid trace memory.
@@ -65,11 +66,11 @@ impl TraceSource {
         })
     }
 
-    /// Reads traces from a file, which is a trace file (`docs/trace-format.md`) or a text of
-    /// traces.
+    /// Reads custom traces from a file: a trace file (`docs/trace-format.md`) or a text of traces.
     ///
     /// # Errors
-    /// [`TraceRefusal::File`] if the file cannot be read or does not contain valid traces.
+    /// [`TraceRefusal::File`] if the file cannot be read, is larger than 1 MiB, or does not contain
+    /// valid traces.
     pub fn from_file(path: &Path) -> Result<TraceSource, TraceRefusal> {
         let read = read(path).map_err(|why| TraceRefusal::File {
             path: path.to_owned(),
@@ -81,26 +82,27 @@ impl TraceSource {
         })
     }
 
-    /// Restricts the source to traces that `service` may use. Traces of other services are refused.
+    /// Restricts the source to traces that the service named `service` may use. Traces that belong
+    /// to other services are then refused.
     #[must_use]
     pub fn for_service(mut self, service: &str) -> TraceSource {
         self.service = Some(service.to_owned());
         self
     }
 
-    /// Adds the implementations (bodies) of the custom accelerators that the traces call.
+    /// Sets the bodies (software) of the custom accelerators that the traces call.
     #[must_use]
     pub fn with_bodies(mut self, bodies: CustomBodies) -> TraceSource {
         self.bodies = bodies;
         self
     }
 
-    /// The implementations (bodies) of the custom accelerators that the traces call.
+    /// Returns the bodies (software) of the custom accelerators that the traces call.
     pub fn bodies(&self) -> &CustomBodies {
         &self.bodies
     }
 
-    /// The file from which the traces were read, if any.
+    /// Returns the path of the file from which the traces were read; `None` for other sources.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }

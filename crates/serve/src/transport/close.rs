@@ -1,4 +1,4 @@
-//! Reasons why connections end.
+//! The reasons why connections end.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! Executors of clients' traces: inline, or through the ensemble that executors share.
+//! Executors of a client's traces, which run on the calling thread or in an ensemble that they
+//! share.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::traces::bodies::{CustomBodies, Equipment};
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// What the executors of one client's traces share, including the ensemble if one is configured.
+/// The engine that creates the executors of one client's traces. It holds what they share: the
+/// factory of accelerators and, if configured, an ensemble.
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
@@ -35,11 +37,11 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// Creates an engine that executes traces on the threads that `execution` states, with the
-    /// accelerators that `make` returns.
+    /// Creates an engine that executes traces on the threads that `execution` selects. `make`
+    /// creates the accelerators of each executor or worker.
     ///
     /// # Errors
-    /// The errors of starting the ensemble.
+    /// [`ServeError::Pools`] if the ensemble cannot be started.
     pub fn new(
         execution: Execution,
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
@@ -70,16 +72,16 @@ impl Engine {
         })
     }
 
-    /// The ensemble's worker pools, if the engine has an ensemble.
+    /// Returns the ensemble's worker pools; `None` if traces run on the calling thread.
     pub fn pools(&self) -> Option<Arc<Pools>> {
         self.pools.clone()
     }
 
     /// Creates an executor for the traces of `image`, with the custom accelerators in `bodies`.
-    /// `generation` counts how often both have been replaced.
+    /// `generation` is the number of replacements of the traces so far.
     ///
     /// # Errors
-    /// The errors of creating the executor's bodies.
+    /// The errors of the engine's function that makes accelerators.
     pub fn executor(
         &self,
         image: &Image,
@@ -104,8 +106,8 @@ impl Engine {
     }
 }
 
-/// Executes a client's traces one after another: in the engine's ensemble if it has one with room,
-/// otherwise on the calling thread.
+/// An executor of a client's traces, one after another: in the engine's ensemble if it has one with
+/// room, otherwise on the calling thread.
 #[derive(Debug)]
 pub struct EngineExecutor {
     /// With the bodies of the calling thread.
@@ -125,8 +127,8 @@ struct Shared {
 }
 
 impl EngineExecutor {
-    /// Replaces the trace memory and the custom accelerators that its traces call. `generation`
-    /// counts the replacements.
+    /// Replaces the trace memory, and the bodies of the custom accelerators that its traces call.
+    /// `generation` is the number of replacements so far, including this one.
     pub fn set_image(&mut self, image: &Image, bodies: &CustomBodies, generation: u64) {
         self.own.set_image(image.clone());
         bodies.equip(self.own.bodies_mut().inner_mut());
@@ -138,14 +140,14 @@ impl EngineExecutor {
         }
     }
 
-    /// Discards the data of earlier jobs, before a run for another tenant. The ensemble does so by
-    /// itself.
+    /// Discards the data of earlier messages in this executor's accelerators, before a run for
+    /// another tenant. An ensemble does this by itself.
     pub fn forget(&mut self) {
         self.own.bodies_mut().forget();
     }
 
-    /// Records accelerator calls and their costs from now on if `wanted`, else no longer. Off at
-    /// first.
+    /// Switches the recording of accelerator calls and their costs on or off, and discards recorded
+    /// costs. Off at first.
     pub fn note(&mut self, wanted: bool) {
         self.noted = wanted;
         self.costs_ns.clear();
@@ -153,17 +155,17 @@ impl EngineExecutor {
         self.own.set_detail(self.detail());
     }
 
-    /// Returns the costs of the accelerator calls since [`EngineExecutor::note`], in nanoseconds,
-    /// if they are recorded. In the ensemble they are the processor time of the workers, without
-    /// the wait in queues.
+    /// Returns the costs of the accelerator calls since the last call of this method or
+    /// [`EngineExecutor::note`], in nanoseconds. Empty if costs are not recorded. In the ensemble,
+    /// a cost is the processor time of the worker, without the wait in queues.
     pub fn take_costs(&mut self) -> Vec<f64> {
         let mut costs_ns = std::mem::take(&mut self.costs_ns);
         costs_ns.extend(self.own.bodies_mut().take());
         costs_ns
     }
 
-    /// Runs the trace `name` like [`Executor::run`]. The calling thread makes the run's calls of
-    /// `peer`.
+    /// Runs the trace `name` on `message`, like [`Executor::run`]. The calling thread makes the
+    /// calls to `peer`.
     ///
     /// # Errors
     /// The errors of [`Executor::run`].
@@ -177,7 +179,8 @@ impl EngineExecutor {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// Like [`EngineExecutor::run`], but takes the message's bytes from `payload`.
+    /// Like [`EngineExecutor::run`], but takes the message's bytes from `payload` instead of
+    /// `message`.
     ///
     /// # Errors
     /// The errors of [`Executor::run_on`].

@@ -1,4 +1,4 @@
-//! The software bodies of accelerators on a socket's bytes.
+//! The ensemble of software accelerators for connections that use the operating system's TCP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,15 +24,16 @@ pub(crate) fn ensemble(
 }
 
 /// The TCP accelerator of connections that use the operating system's TCP. The connection's thread
-/// has already received the whole message, or will send it. For a received message, this
-/// accelerator only clears what the job still has of the previous message, such as its facts.
+/// has already received the whole message, or will send it. This accelerator checks the message's
+/// size. For a received message, it also clears what the job still has of the previous message,
+/// such as its facts.
 #[derive(Debug)]
 pub struct SocketTcp {
     limits: Limits,
 }
 
 impl SocketTcp {
-    /// Creates the accelerator for messages within `limits`.
+    /// Creates the TCP accelerator for messages within `limits`.
     pub fn new(limits: Limits) -> SocketTcp {
         SocketTcp { limits }
     }
@@ -77,7 +78,8 @@ impl BalancingPolicy for NextCore {
     }
 }
 
-/// The peer of traces that only send replies over a socket. It has no connections to lend.
+/// The peer of traces that do not wait for responses, such as those that receive or answer a
+/// request. An exchange with this peer fails, and it has no connections to lend.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketPeer;
 

@@ -1,4 +1,4 @@
-//! Bytes that were received and not yet used.
+//! The buffer of bytes that a connection has received and not yet used.
 
 use std::io::{self, Read};
 use std::ops::Range;

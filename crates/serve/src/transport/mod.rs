@@ -1,4 +1,4 @@
-//! Bytes of a connection, for servers and clients alike: sockets, TLS, HTTP/2 and gRPC's framing.
+//! The transport of servers and clients: sockets, TLS, HTTP/2 and gRPC's framing.
 
 pub(crate) mod close;
 pub(crate) mod engine;

@@ -1,7 +1,8 @@
 //! The socket of a connection, which other threads may look at and shut down.
 //!
-//! A runtime's socket owns its descriptor. So that a connection with tasks needs no second one, the
-//! blocking socket becomes the runtime's, and everyone else shares that.
+//! An asynchronous runtime's socket owns its descriptor. So that a connection with asynchronous
+//! tasks needs no second descriptor, its blocking socket becomes the runtime's socket, which all
+//! other users then share.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,18 +1,20 @@
 //! The control plane of a server whose accelerators are shared by tenants (ARCUS, section 4.3). It
-//! admits SLOs of tenants, called promises, and sets the rates of shapers.
+//! admits SLOs of tenants, called promises, and sets the rates of the traffic shapers.
 //!
 //! The *capacity* of the server and the rates of tenants are in accelerator seconds per second:
 //! seconds of accelerator time that may be used in a second. The *time* of a request is the
 //! accelerator time that it takes. As in the rest of this crate there is no clock; the caller counts
 //! the events of each period.
 //!
-//! * [`Slo`] is a promise: a rate that is met in a share of all periods, and a latency percentile.
+//! * [`Slo`] is a promise: a request rate that is met in a share of all periods, and a latency
+//!   percentile.
 //! * [`ControlPlane`] admits or refuses promises, watches them, and adjusts the rates (Algorithm
 //!   1).
-//! * [`TenantStatus`] is a row of the PerFlowStatusTable, with a [`Verdict`].
+//! * [`TenantStatus`] is a row of ARCUS's PerFlowStatusTable, with a [`Verdict`].
 //!
-//! `accelflow-arcus` has the control plane of the paper's PCIe platform, whose capacity depends on paths
-//! and patterns. A server on cores has one resource, the time that it works for requests.
+//! The crate `accelflow-arcus` has the control plane of the paper's PCIe platform, whose capacity
+//! depends on paths and traffic patterns. A server on cores has one resource, the time that it
+//! works for requests.
 //!
 //! ```
 //! use accelflow_shaping::control::{ControlPlane, ControlSettings, Slo};

@@ -12,9 +12,10 @@ use super::numbers::{
     TRICKLE,
 };
 
-/// Every constant of the control plane that is not an input, with its source.
+/// The parameters of the control plane: every constant that is not an input, with its source.
 ///
-/// ARCUS prints the runtime's algorithm (Algorithm 1), and of its constants only the variance.
+/// ARCUS prints the algorithm of the control plane (Algorithm 1), but only one of its constants,
+/// the variance.
 pub const PARAMETERS: Table<ControlSettings> = Table::new(&[&[
     Row {
         parameter: Parameter {

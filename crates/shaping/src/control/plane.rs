@@ -1,4 +1,4 @@
-//! The admission of promises, and Algorithm 1, which watches them and adjusts rates.
+//! The admission of promises, and Algorithm 1, which checks the promises and adjusts rates.
 
 use accelflow_units::Time;
 
@@ -7,7 +7,8 @@ use super::slo::seconds;
 use super::status::{Counters, TenantStatus};
 use super::{ControlError, Limit, Slo};
 
-/// The settings of a [`ControlPlane`]: the capacity that it divides among tenants, and how often.
+/// The settings of a [`ControlPlane`]: the capacity that it divides among tenants, and the period
+/// of its checks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlSettings {
     /// The accelerator time that can be used each second, in seconds: above 0 and at most 400.
@@ -22,7 +23,7 @@ pub struct ControlSettings {
 }
 
 impl ControlSettings {
-    /// Creates the default settings for a capacity in seconds of accelerator time per second.
+    /// Creates the default settings for `capacity`, in seconds of accelerator time per second.
     pub const fn new(capacity: f64) -> ControlSettings {
         ControlSettings {
             capacity,
@@ -65,10 +66,12 @@ impl ControlSettings {
     }
 }
 
-/// The control plane of one server: promises tenants a rate and a latency, checks them against
-/// counters every period, and sets the rates of the tenants' traffic shapers (ARCUS, Algorithm 1).
+/// The control plane of one server: promises tenants a rate and a latency, checks the promises
+/// against counters every period, and sets the rates of the tenants' traffic shapers (ARCUS,
+/// Algorithm 1).
 ///
-/// Tenants are numbered from 0, in the order of their names.
+/// A tenant is identified by its index, from 0, in the order of the names given to
+/// [`ControlPlane::new`].
 #[derive(Clone, Debug)]
 pub struct ControlPlane {
     settings: ControlSettings,
@@ -78,8 +81,8 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Creates a control plane for the tenants `names`, without promises. All tenants share the
-    /// capacity.
+    /// Creates a control plane for the tenants called `names`, without promises. All tenants share
+    /// the capacity.
     ///
     /// # Errors
     /// [`ControlError::Setting`] for an invalid setting.
@@ -102,13 +105,15 @@ impl ControlPlane {
         self.settings
     }
 
-    /// Returns the status of each tenant, by its number. It is ARCUS's PerFlowStatusTable.
+    /// Returns the status of each tenant, in the order of their indices: ARCUS's
+    /// PerFlowStatusTable.
     pub fn tenants(&self) -> &[TenantStatus] {
         &self.tenants
     }
 
-    /// Returns the share of the unpromised capacity that tenants without promises may use. It is 1,
-    /// or less after a missed promise.
+    /// Returns the share of the free capacity that tenants without promises may use: 1, or less
+    /// after a missed promise. Free is what is not reserved for the present needs of tenants with
+    /// promises.
     pub fn eased(&self) -> f64 {
         self.eased
     }
@@ -118,8 +123,8 @@ impl ControlPlane {
         self.tenants.iter().map(TenantStatus::promised).sum()
     }
 
-    /// Returns the largest use by all tenants together, in seconds of accelerator time per second,
-    /// and what limits it.
+    /// Returns the largest accelerator time that all tenants together may use, in seconds per
+    /// second, and what limits this time.
     pub fn largest_use(&self) -> (f64, Limit) {
         let promises = self.tenants.iter().filter_map(|tenant| {
             let slo = tenant.slo?;
@@ -128,16 +133,17 @@ impl ControlPlane {
         self.most_with(promises)
     }
 
-    /// Makes or replaces the promise to a tenant (ARCUS, Algorithm 1, lines 7 to 10).
+    /// Makes or replaces the promise to the tenant with the index `tenant` (ARCUS, Algorithm 1,
+    /// lines 7 to 10).
     ///
     /// # Errors
-    /// [`ControlError::OutOfRange`] for a value out of range, [`ControlError::LatencyImpossible`]
-    /// for a latency that even idle accelerators cannot give, and [`ControlError::NotAdmitted`],
-    /// with the remaining capacity, if the promise does not fit. The tenant then keeps its current
-    /// promise.
+    /// [`ControlError::OutOfRange`] for a value of `slo` out of range,
+    /// [`ControlError::LatencyImpossible`] for a latency that even idle accelerators cannot give,
+    /// and [`ControlError::NotAdmitted`], with the remaining capacity, if the promise does not fit.
+    /// The tenant then keeps its current promise.
     ///
     /// # Panics
-    /// If there is no such tenant.
+    /// If there is no tenant with the index `tenant`.
     pub fn promise(&mut self, tenant: usize, slo: Slo) -> Result<(), ControlError> {
         let name = self.tenants[tenant].name.clone();
         slo.check(&name)?;
@@ -172,10 +178,10 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Ends the promise to a tenant. Returns whether there was one.
+    /// Ends the promise to the tenant with the index `tenant`. Returns whether there was a promise.
     ///
     /// # Panics
-    /// If there is no such tenant.
+    /// If there is no tenant with the index `tenant`.
     pub fn release(&mut self, tenant: usize) -> bool {
         let had = self.tenants[tenant].slo.is_some();
         self.tenants[tenant].promise(None);
@@ -183,9 +189,10 @@ impl ControlPlane {
         had
     }
 
-    /// Checks the promises against the counters of a period, one for each tenant, and adjusts the
+    /// Checks the promises against `counters`, what each tenant did in a period, and adjusts the
     /// rates of the tenants' shapers ([`TenantStatus::shaped`]; ARCUS, Algorithm 1, lines 3 to 6).
-    /// `elapsed` is the actual length of the period, which may be longer than the setting.
+    /// `elapsed` is the actual length of the period, which may be longer than
+    /// [`ControlSettings::period`].
     pub fn tick(&mut self, elapsed: Time, counters: &[Counters]) {
         let period = seconds(elapsed).max(1e-9);
         for (tenant, counted) in self.tenants.iter_mut().zip(counters) {

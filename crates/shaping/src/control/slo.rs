@@ -4,23 +4,24 @@ use accelflow_units::{Bytes, Time};
 
 use super::numbers::PERIODS;
 
-/// The largest allowed rate and capacity, far above any server's.
+/// The largest allowed rate, in requests per second, far above that of any server.
 const LARGEST: f64 = 1e9;
 
 /// A promised percentile of response times, such as 99 % within 200 us.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
-    /// The share of requests that must be answered within the latency, from 0.5 to below 1.
+    /// The share of requests that must be answered within the promised latency, from 0.5 to below
+    /// 1.
     pub quantile: f64,
-    /// The promised latency, from the admission of a request to its answer.
+    /// The promised latency, from the admission of a request to its answer: 1 ns to 10 s.
     pub within: Time,
 }
 
 impl LatencySlo {
-    /// Returns the largest utilization of the capacity (1 is all of it) at which requests that take
-    /// `time` of an accelerator are predicted to have the promised latency. It is 0 or less if they
-    /// never have. Each core is modelled as a separate M/M/1 queue, whose latencies are
-    /// exponential.
+    /// Returns the largest utilization (1 is the whole capacity) at which the promised latency is
+    /// predicted to hold, for requests that take `time` of an accelerator. The result is 0 or less
+    /// if the latency cannot hold at any utilization. The model is a separate M/M/1 queue for each
+    /// core, with exponentially distributed latencies.
     pub fn most_used(self, time: Time) -> f64 {
         1.0 - self.alone(time).as_ps() as f64 / self.within.as_ps() as f64
     }
@@ -35,14 +36,14 @@ impl LatencySlo {
 /// latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
-    /// The promised rate, in requests per second.
+    /// The promised rate, in requests per second: above 0 and at most 10^9.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request, on which the promised rate is based.
+    /// The mean accelerator time of a request, on which the promised rate is based: 1 ns to 10 s.
     pub time: Time,
     /// The message size from which `time` was predicted; `None` if `time` was given directly. With
-    /// a size, `time` follows the measured times of such messages.
+    /// a size, `time` follows the measured times of messages of this size.
     pub size: Option<Bytes>,
-    /// The share of periods in which the rate must be met, from 0.5 to below 1.
+    /// The share of periods in which the promised rate must be met, from 0.5 to below 1.
     pub periods: f64,
     /// The promised latency percentile; `None` if only the rate is promised.
     pub latency: Option<LatencySlo>,
@@ -61,8 +62,8 @@ impl Slo {
         }
     }
 
-    /// Returns the promised accelerator time, in seconds per second: the rate times the time of a
-    /// request.
+    /// Returns the promised accelerator time, in seconds per second: the promised rate times the
+    /// accelerator time of a request.
     pub fn share(&self) -> f64 {
         self.requests_per_s * seconds(self.time)
     }
@@ -121,7 +122,7 @@ pub enum Limit {
 /// The error of a refused promise to a tenant, or of invalid settings of the control plane.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ControlError {
-    /// The promise needs more capacity than is left.
+    /// The promise needs more of the capacity than is left.
     #[error(
         "tenant '{tenant}': requests_per_s = {requests_per_s}: must be at most {left_requests_per_s} for \
          requests of {} us: these need {asked} s of accelerator time per second, and {left} s are left \

@@ -10,16 +10,16 @@ use super::slo::{Slo, seconds};
 pub enum Verdict {
     /// The tenant has no promise.
     NoPromise,
-    /// The promise was kept.
+    /// The promise has been kept.
     Kept,
-    /// There were too few periods or requests to tell.
+    /// There have been too few periods or requests to tell whether the promise is kept.
     TooShort,
-    /// The promise was missed.
+    /// The promise has been missed.
     Missed,
 }
 
 impl Verdict {
-    /// Returns the name in files and reports.
+    /// Returns the name of the verdict in files and reports, such as `kept`.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::NoPromise => "no promise",
@@ -30,24 +30,24 @@ impl Verdict {
     }
 }
 
-/// What a server has counted of a tenant's requests in one period.
+/// The counts of a tenant's requests in one period of the control plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
     /// Number of the tenant's requests that were admitted in the period.
     pub requests: u64,
     /// The sum of the accelerator times of the tenant's requests that ended in the period.
     pub time: Time,
-    /// Number of the tenant's requests that took longer than the promised latency.
+    /// Number of the tenant's requests in the period that took longer than the promised latency.
     pub late: u64,
     /// Number of the tenant's requests that wait for tokens of the traffic shaper at the end of the
     /// period.
     pub waiting: usize,
-    /// The accelerator time of a request of the promised size, as measured; `None` if it has not
-    /// been.
+    /// The measured accelerator time of a request of the promised size ([`Slo::size`]); `None` if
+    /// it has not been measured.
     pub request_time: Option<Time>,
 }
 
-/// The status of a tenant in the control plane: its promise, its rates and its counts.
+/// The status of a tenant in the control plane: the promise to it, its rates and its counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantStatus {
     /// The name of the tenant.
@@ -61,11 +61,12 @@ pub struct TenantStatus {
     pub measured: f64,
     /// Number of periods since the promise was made.
     pub periods: u64,
-    /// Number of these periods in which requests waited and the tenant got less than promised.
+    /// Number of periods since the promise was made in which requests waited and the tenant got
+    /// less than promised.
     pub missed: u64,
-    /// Number of requests since the promise was made.
+    /// Number of requests admitted since the promise was made.
     pub requests: u64,
-    /// Number of these requests that took longer than the promised latency.
+    /// Number of requests since the promise was made that took longer than the promised latency.
     pub late: u64,
     /// The time of a request when the promise was given.
     pub(super) admitted: Time,
@@ -176,7 +177,7 @@ impl TenantStatus {
         }
     }
 
-    /// Returns the worse of the verdicts on rate and latency.
+    /// Returns the worse of the verdicts on the rate and the latency, in the order of [`Verdict`].
     pub fn verdict(&self) -> Verdict {
         self.rate_verdict().max(self.latency_verdict())
     }

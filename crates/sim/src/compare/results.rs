@@ -8,96 +8,107 @@ use accelflow_units::Time;
 use crate::server_use::ServerUse;
 use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
 
-/// The result of one service under one orchestrator. Numbers of requests count those after the
-/// warm-up unless stated otherwise; the measured window is from the end of the warm-up to the last
-/// arrival.
+/// The result of one service under one orchestrator. Unless stated otherwise, counts and times are
+/// those of requests after the warm-up. The measured window is the time from the end of the warm-up
+/// to the last arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceResult {
     /// The name of the service.
     pub service: String,
-    /// Arrival rate in the measured window, in requests per second.
+    /// Arrival rate of the requests after the warm-up that have a response time, in requests per
+    /// second; 0 for fewer than two such requests.
     pub offered_rps: f64,
     /// Number of requests after the warm-up that have a response time.
     pub completed: u64,
     /// Number of requests that were answered with an error, over the whole run.
     pub errors: u64,
-    /// Mean response time; `None` without completed requests.
+    /// Mean response time of the requests after the warm-up; `None` without completed requests.
     pub mean: Option<Time>,
-    /// Percentiles 50, 99 and 99.9 of the response time; `None` without completed requests.
+    /// The 50th, 99th and 99.9th percentile of the response times after the warm-up; `None` without
+    /// completed requests.
     pub percentiles: [Option<Time>; 3],
-    /// The longest response times, in descending order.
-    /// [`Comparison::tail_share`](crate::compare::Comparison::tail_share) sets their number. Empty
-    /// if response times are counted in bins.
+    /// The longest response times after the warm-up, in descending order.
+    /// [`Comparison::tail_share`](crate::compare::Comparison::tail_share) sets how many are listed.
+    /// Empty if response times are counted in bins.
     pub tail: Vec<Time>,
-    /// The histogram bins of the longest response times, in descending order; empty unless response
-    /// times are counted in bins. Each has the middle of the bin and a count.
+    /// The histogram bins of the longest response times after the warm-up, in descending order: the
+    /// response time at the middle of each bin, and the number of requests in the bin. Empty unless
+    /// response times are counted in bins.
     pub tail_bins: Vec<(Time, u64)>,
-    /// The times of single requests, in the order of their responses: evenly spaced and at most
-    /// [`Comparison::samples`](crate::compare::Comparison::samples).
+    /// The times of evenly spaced requests after the warm-up, in the order of their responses.
+    /// There are at most [`Comparison::samples`](crate::compare::Comparison::samples).
     pub samples: Vec<Sample>,
-    /// Completions in the measured window, in requests per second.
+    /// Number of responses per second between the first and the last arrival after the warm-up.
     pub throughput_rps: f64,
-    /// Utilization of the server's cores, 0 to 1.
+    /// Utilization of the server's cores in the measured window, 0 to 1; 1 if cores poll flags
+    /// continuously.
     pub core_utilization: f64,
-    /// The names of the accelerator types, indexed by [`Accel::index`]: the paper's nine, then
-    /// those that the workload declares.
+    /// The names of the accelerator types, indexed by [`Accel::index`]: the paper's nine, then the
+    /// custom ones that the workload declares.
     pub accelerators: Vec<String>,
-    /// Utilization of each accelerator type's processing elements, 0 to 1, indexed by
-    /// [`Accel::index`].
+    /// Utilization of each accelerator type's processing elements in the measured window, 0 to 1,
+    /// indexed by [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::MOST],
-    /// Share of time in which at least one processing element of an accelerator type was busy, 0 to
-    /// 1, indexed by [`Accel::index`].
-    pub accelerator_any_busy: [f64; Accel::MOST],
-    /// Share of each accelerator type's operations that found its queues full, 0 to 1, indexed by
+    /// Share of the measured window in which at least one processing element of an instance was
+    /// busy, averaged over the instances of each accelerator type: 0 to 1, indexed by
     /// [`Accel::index`].
+    pub accelerator_any_busy: [f64; Accel::MOST],
+    /// Share of each accelerator type's operations that were turned away because queues were full,
+    /// over the whole run: 0 to 1, indexed by [`Accel::index`].
     pub accelerator_denied: [f64; Accel::MOST],
-    /// Share of each accelerator type's operations that a core executed, over the whole run, 0 to
-    /// 1, indexed by [`Accel::index`]. These are operations after a fallback, or all operations in
-    /// a system without accelerators.
+    /// Share of each accelerator type's operations that a core executed, over the whole run: 0 to
+    /// 1, indexed by [`Accel::index`]. Cores execute operations after a fallback, or all operations
+    /// in a system without accelerators.
     pub accelerator_on_core: [f64; Accel::MOST],
-    /// Utilization of the central hardware manager, 0 to 1; 0 in a system without one.
+    /// Utilization of the central hardware manager in the measured window, 0 to 1; 0 in a system
+    /// without a manager.
     pub manager_utilization: f64,
-    /// Utilization of the A-DMA engines, 0 to 1.
+    /// Utilization of the A-DMA engines in the measured window, 0 to 1.
     pub dma_utilization: f64,
-    /// Mean number of accelerator operations per request, over all requests of the server.
+    /// Mean number of operations on accelerators per request, over all requests of the server in
+    /// the whole run.
     pub operations_per_request: f64,
-    /// The SLO of the service: its longest acceptable response time; `None` without an SLO.
+    /// The SLO (longest acceptable response time) of the service; `None` without an SLO.
     pub within: Option<Time>,
-    /// Number of requests that were ended because a message did not arrive in time. They have no
-    /// response time.
+    /// Number of requests that ended without a response because a message did not arrive in time or
+    /// was refused for lack of memory, over the whole run. They have no response time.
     pub timed_out: u64,
-    /// Number of operations that had a deadline, and number of them that missed it.
+    /// Number of operations that had a deadline, and number of operations that missed their
+    /// deadline, over the whole run.
     pub deadlines: (u64, u64),
-    /// Number of entries of input queues that changed places with an earlier one to meet a
-    /// deadline.
+    /// Number of entries of input queues that changed places with an earlier entry to meet a
+    /// deadline, over the whole run.
     pub exchanged: u64,
-    /// The statistics of the tenant that sends the service's requests, over all services of that
-    /// tenant.
+    /// The statistics of the tenant that sends the service's requests, over all of the tenant's
+    /// services on the server.
     pub tenant: TenantStats,
-    /// Number of times that a core executed the rest of a trace, by reason.
+    /// Number of fallbacks of traces, by reason, over the whole run.
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// Number of requests that ended with a response, over the whole run.
     pub responded: u64,
-    /// Number of requests after the warm-up that had an SLO, including those without a response,
-    /// and number of them that missed it.
+    /// Number of requests after the warm-up that had an SLO, and number of these requests whose
+    /// response was late or missing.
     pub slo: (u64, u64),
-    /// The name of the limiting resource if requests arrived faster than they were completed; else
-    /// `None`.
+    /// The name of the resource that limits the server if requests arrived faster than they were
+    /// completed ([`Saturation::cause`](crate::stats::Saturation::cause)); else `None`.
     pub saturated: Option<String>,
-    /// Mean number of instructions that an output dispatcher executed per operation; `None` if
-    /// there were no operations.
+    /// Mean number of instructions that an output dispatcher executed per operation, over the whole
+    /// run; `None` without operations.
     pub dispatcher_instructions: Option<f64>,
-    /// The sum of the response times, broken down by what the time was spent on
+    /// The sum of the response times after the warm-up, broken down by what the time was spent on
     /// ([`Part`](crate::stats::Part)).
     pub spent: Breakdown,
-    /// Data movement of the server: networks, caches, memory, address translation.
+    /// The statistics of the server's data movement: networks, caches, memory, address translation.
     pub data: DataStats,
-    /// The results of requests that other services sent to this one. Of the other fields, only
-    /// those about the server and its queues include such requests.
+    /// The results of the requests that other services sent to this service. The other fields about
+    /// requests and response times exclude such requests. Fields about hardware, queues, deadlines,
+    /// fallbacks, calls and retries include them.
     pub called: CalledResult,
-    /// How many requests this service sent to other services, and how they ended.
+    /// How many requests this service sent to other services, and how these requests ended, over
+    /// the whole run.
     pub calls: CallStats,
-    /// Number of repeated attempts of chains, and number of chains whose last attempt failed.
+    /// Number of repeated attempts of chains, and number of chains whose last attempt failed, over
+    /// the whole run.
     pub retries: (u64, u64),
 }
 
@@ -110,19 +121,20 @@ pub struct CalledResult {
     pub completed: u64,
     /// Number of requests from other services that were answered with an error, over the whole run.
     pub errors: u64,
-    /// Number of requests from other services that were ended because a message did not arrive in
-    /// time, over the whole run.
+    /// Number of requests from other services that ended without a response because a message did
+    /// not arrive in time or was refused for lack of memory, over the whole run.
     pub timed_out: u64,
-    /// Number of requests from other services after the warm-up that had an SLO, including those
-    /// without a response, and number of them that missed it.
+    /// Number of requests from other services after the warm-up that had an SLO, and number of
+    /// these requests whose response was late or missing.
     pub slo: (u64, u64),
-    /// Mean response time of requests from other services; `None` if none was completed.
+    /// Mean response time of requests from other services after the warm-up; `None` if none was
+    /// completed.
     pub mean: Option<Time>,
-    /// Percentiles 50, 99 and 99.9 of the response time of requests from other services; `None` if
-    /// none was completed.
+    /// The 50th, 99th and 99.9th percentile of the response times of requests from other services
+    /// after the warm-up; `None` if none was completed.
     pub percentiles: [Option<Time>; 3],
-    /// The sum of the response times of requests from other services, broken down by what the time
-    /// was spent on ([`Part`](crate::stats::Part)).
+    /// The sum of the response times of requests from other services after the warm-up, broken down
+    /// by what the time was spent on ([`Part`](crate::stats::Part)).
     pub spent: Breakdown,
 }
 
@@ -133,8 +145,8 @@ pub struct SystemResult {
     pub orchestrator: String,
     /// The result of each service, in the order of the plan.
     pub services: Vec<ServiceResult>,
-    /// The utilization of its servers over time, if
-    /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) is at least 2.
+    /// The utilization of the system's servers over time; empty if
+    /// [`Comparison::use_intervals`](crate::compare::Comparison::use_intervals) is below 2.
     pub used: Vec<ServerUse>,
 }
 

@@ -1,4 +1,4 @@
-//! Values of a configuration by key.
+//! Access to the values of a [`Config`] by the keys of parameters.
 
 use accelflow_parameters::{Refusal, number_text};
 
@@ -25,7 +25,8 @@ impl Config {
     /// unit.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown key or a value that is not allowed.
+    /// [`Refusal`] for an unknown key, for a value that is not allowed, and for a value above 0
+    /// that would be rounded to 0.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
         let before = self.get(key)?;
         PARAMETERS.set(self, key, value)?;
@@ -47,7 +48,7 @@ impl Config {
         PARAMETERS.get(self, key)
     }
 
-    /// Checks all values of a configuration whose fields were set directly.
+    /// Checks all values of the configuration. This is necessary after fields were set directly.
     ///
     /// # Errors
     /// [`Refusal`] for the first value that is not allowed or is inconsistent with another.

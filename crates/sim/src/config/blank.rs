@@ -1,4 +1,4 @@
-//! A configuration before its defaults are set.
+//! A [`Config`] with placeholder values, before the defaults of the parameters are set.
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Cycles, Time};
@@ -13,7 +13,7 @@ use super::parts::{
 use super::rates::{ONE_BYTE_PER_S, ONE_HERTZ};
 use super::server::Config;
 
-/// A configuration before any default is set.
+/// A configuration with placeholder values, before any default is set.
 pub(super) fn blank() -> Config {
     Config {
         core: core(),

@@ -11,20 +11,20 @@ use super::parts::Generation;
 use super::server::Config;
 
 impl Config {
-    /// Converts the time `base` of application logic on a core of the base server (Ice Lake) to
-    /// that on this server's cores.
+    /// Converts the time `base` of application logic on a core of the base server (Ice Lake) to the
+    /// time on this server's cores.
     pub fn application_time(&self, base: Time) -> Time {
         self.on_generation(base, 1.0)
     }
 
     /// Converts the time `base` of a datacenter tax operation on a core of the base server (Ice
-    /// Lake) to that on this server's cores.
+    /// Lake) to the time on this server's cores.
     pub fn tax_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.tax_gain)
     }
 
     /// Converts the time `base` of operating system work on a core of the base server (Ice Lake) to
-    /// that on this server's cores.
+    /// the time on this server's cores.
     pub fn system_time(&self, base: Time) -> Time {
         self.on_generation(base, self.core.system_gain)
     }

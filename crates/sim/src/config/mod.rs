@@ -1,7 +1,8 @@
-//! The parameters of the simulated server: one set for every experiment.
+//! The parameters of the simulated server.
 //!
-//! [`Config`] has them as quantities, in parts. [`PARAMETERS`] lists each with its key for files
-//! and command lines, its unit, its allowed values, and the source of its default.
+//! [`Config`] has the values of all parameters, as quantities with units. [`PARAMETERS`] describes
+//! each parameter: its key in files and on command lines, unit, allowed values, default and the
+//! source of the default.
 
 mod access;
 mod blank;

@@ -1,4 +1,4 @@
-//! Rates and clocks in the units of parameters.
+//! Conversions of data rates and clock frequencies from and to the units of parameters.
 
 use accelflow_units::{Bandwidth, Frequency};
 

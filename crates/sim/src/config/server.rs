@@ -1,4 +1,4 @@
-//! The configuration of the simulated server.
+//! The type [`Config`]: all parameters of the simulated server.
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};
@@ -16,35 +16,36 @@ pub(crate) const TRANSACTION: Bytes = Bytes::from_kib(2);
 /// All parameters of the simulated server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The cores, and the costs of software on them.
+    /// The parameters of the cores, and the costs of software on them.
     pub core: CoreConfig,
-    /// The accelerators and their queues.
+    /// The parameters of the accelerators and their queues.
     pub accelerator: AcceleratorConfig,
-    /// The exceptions that stop an accelerator.
+    /// The parameters of exceptions that stop an accelerator.
     pub exception: ExceptionConfig,
-    /// The input dispatchers.
+    /// The parameters of the input dispatchers.
     pub scheduling: SchedulingConfig,
-    /// The separation and limits of tenants.
+    /// The parameters that separate and limit tenants.
     pub tenant: TenantConfig,
-    /// The TCP accelerators.
+    /// The parameters of the TCP accelerators.
     pub tcp: TcpConfig,
-    /// The output dispatchers.
+    /// The parameters of the output dispatchers.
     pub dispatcher: DispatcherConfig,
-    /// The accelerator trace memory.
+    /// The parameters of the accelerator trace memory.
     pub atm: AtmConfig,
-    /// The on-chip networks and DMA engines.
+    /// The parameters of the on-chip networks and A-DMA engines.
     pub network: NetworkConfig,
-    /// The last-level cache and main memory.
+    /// The parameters of the last-level cache and main memory.
     pub memory: MemoryConfig,
-    /// Address translation and page faults.
+    /// The parameters of address translation and page faults.
     pub tlb: TlbConfig,
-    /// RELIEF's central hardware manager.
+    /// The parameters of RELIEF's central hardware manager.
     pub relief: ReliefConfig,
-    /// Cohort's software queues.
+    /// The parameters of Cohort's software queues.
     pub cohort: CohortConfig,
-    /// Messages and their buffers.
+    /// The parameters of messages and their buffers.
     pub payload: PayloadConfig,
-    /// Probabilities of cache misses, errors and other answers, where they are drawn.
+    /// The probabilities of cache misses, errors and other facts, for runs that draw facts at
+    /// random.
     pub facts: FactsConfig,
 }
 
@@ -71,15 +72,16 @@ impl Config {
     }
 
     /// Returns the time on the accelerator `accel` of an operation that takes `on_core` on a core
-    /// of the base server.
+    /// of the base server. The accelerator's speedup or its fixed time per operation applies.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
-    /// Returns the time of an operation on `accel` that takes `on_core` on a core of the base
-    /// server and reads `input`. If the RPC accelerator transforms payloads
-    /// ([`super::RpcProcessor::Whole`]), the time for a payload depends on its size alone.
+    /// Returns the time of an operation of `accel` that takes `on_core` on a core of the base
+    /// server and reads `input`, when an accelerator executes the operation. If the RPC accelerator
+    /// serializes payloads ([`super::RpcProcessor::Whole`]), the times of Ser and Dser depend on
+    /// `input` alone.
     pub fn accelerated_input(&self, accel: Accel, on_core: Time, input: Bytes) -> Time {
         match self.element_of(accel) == accel {
             true => self.accelerated(accel, on_core),
@@ -87,8 +89,8 @@ impl Config {
         }
     }
 
-    /// Returns the time that a dispatcher's transformation engine takes for `payload` bytes; zero
-    /// without an engine.
+    /// Returns how long an output dispatcher's engine takes to transform the format of `payload`
+    /// bytes; zero without an engine.
     pub fn transformation(&self, payload: Bytes) -> Time {
         let rate = self.dispatcher.transform_rate;
         rate.map_or(Time::ZERO, |rate| rate.transfer(payload))

@@ -20,7 +20,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// The share number `share` of `shares` equal ones; the first shares get the remainder.
+    /// The share with index `share` of `shares` equal shares; the first shares get the remainder.
     pub(crate) fn share(&self, share: usize, shares: usize) -> Sizes {
         let of = |all: usize| all / shares + usize::from(share < all % shares);
         Sizes {
@@ -32,7 +32,7 @@ impl Sizes {
     }
 }
 
-/// The element that an operation is given.
+/// The preparation that the element given to an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
     /// Whether the element must wipe the state of another tenant.

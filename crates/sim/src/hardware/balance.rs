@@ -3,7 +3,7 @@ use crate::config::Balancing;
 
 impl Balancing {
     /// The core for a request with the random numbers `draws`. `turn` is the number of requests
-    /// assigned before; of equal cores the first from `first` on is taken.
+    /// assigned before. Of equal cores, the first is taken, counting from `first`.
     pub(crate) fn choose<T: Copy>(
         self,
         cores: &[Core<T>],

@@ -8,9 +8,9 @@ use crate::config::InterruptPolicy;
 /// The time slices of tasks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
-    /// How long a task may run while others wait; zero for no limit.
+    /// Longest time that a task may run while other tasks wait; zero for no limit.
     pub length: Time,
-    /// Time to switch back to a task at the end of another one's time slice.
+    /// Time to switch back to a task at the end of another task's time slice.
     pub switch: Time,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Core<T> {
     /// Number of the last start, which may wrap. The end of an earlier one is outdated.
     starts: u32,
     idle_since: Time,
-    /// Number of requests in flight that LdB has assigned to it.
+    /// Number of requests in flight that LdB has assigned to the core.
     owned: usize,
     pub(crate) busy: BusyTime,
 }
@@ -43,7 +43,7 @@ struct Waiting<T> {
 struct Running<T> {
     task: T,
     ends: Time,
-    /// When its slice ends; [`Time::MAX`] without slices, and for interrupts.
+    /// When the task's time slice ends; [`Time::MAX`] without slices, and for interrupts.
     slice_ends: Time,
     is_interrupt: bool,
 }
@@ -59,12 +59,13 @@ pub(crate) enum SliceEnd<T> {
     Behind(T),
 }
 
-/// A task has been started.
+/// The start of a task on a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskStart {
     /// When the task or its time slice ends, whichever is earlier.
     pub ends: Time,
-    /// The argument of [`Core::slice_ends`] and [`Core::finish`].
+    /// Sequence number of the start, by which [`Core::slice_ends`] and [`Core::finish`] identify
+    /// it.
     pub number: u32,
 }
 
@@ -98,7 +99,7 @@ impl<T: Copy> Core<T> {
         self.owned += 1;
     }
 
-    /// Removes one of its requests, which has ended.
+    /// Removes a request of the core that has ended.
     pub(crate) fn disown(&mut self) {
         self.owned -= 1;
     }

@@ -1,7 +1,7 @@
-//! A finer model of one path, reads from memory, to measure the error of moving whole transactions.
-//! Each line of 64 B is requested separately, a cycle after the previous one, at the slice and the
-//! controller of its address, and takes each link separately. All resources serve lines in the
-//! order of arrival.
+//! A finer model of reads from memory, to measure the error of simulating whole transactions. Each
+//! line of 64 B is requested separately, a cycle after the previous one, at the cache slice and the
+//! memory controller of the line's address, and occupies each link separately. All resources serve
+//! lines in the order of arrival.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};

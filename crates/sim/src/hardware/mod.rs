@@ -1,7 +1,7 @@
 //! The hardware that operations contend for: cores, accelerators, DMA engines, and the networks,
 //! caches and memory between them.
 //!
-//! No component owns a clock: the caller passes the time.
+//! No component owns a clock: the caller passes the simulated time to each method.
 
 mod accelerator;
 mod assoc;

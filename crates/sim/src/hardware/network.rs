@@ -49,9 +49,9 @@ pub(crate) struct Carried {
 /// Shares of time in which the busiest links carried data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LinkShares {
-    /// Share of time in which the busiest link of a mesh carried data.
+    /// Share of time in which the busiest link of a mesh carried data, 0 to 1.
     pub busiest: f64,
-    /// Share of time in which the busiest link between chiplets carried data.
+    /// Share of time in which the busiest link between chiplets carried data, 0 to 1.
     pub busiest_crossing: f64,
 }
 
@@ -93,13 +93,13 @@ impl Network {
         self.routes.chiplet(self.site(place))
     }
 
-    /// The number of the place of an accelerator.
+    /// The index of the place of an accelerator.
     #[inline(always)]
     pub(crate) fn site_of(&self, accel: Accel, instance: u8) -> Site {
         self.routes.site_of(accel, u16::from(instance))
     }
 
-    /// The number of a place, by which its routes are found faster.
+    /// The index of a place, by which routes are found faster.
     #[inline]
     pub(crate) fn site(&self, place: Place) -> Site {
         self.routes.site(place)

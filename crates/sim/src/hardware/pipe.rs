@@ -3,9 +3,9 @@ use accelflow_units::Time;
 /// The times at which the first and the last byte of a transfer reach a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// The time at which the first byte is there.
+    /// The time at which the first byte reaches the place.
     pub head: Time,
-    /// The time at which the last byte is there.
+    /// The time at which the last byte reaches the place.
     pub tail: Time,
 }
 

@@ -1,11 +1,11 @@
-//! The routes between places, each computed once.
+//! The routes between the components on the package, each computed once.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::topology::{Place, Step, Stop, Topology};
 
-/// The number of a place.
+/// The index of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site(u32);
 
@@ -23,9 +23,9 @@ pub(crate) enum LinkKind {
 /// A link on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
-    /// Index of the link.
+    /// Index of the link in the network.
     pub link: u32,
-    /// The kind of the link.
+    /// The kind of the link, which determines its bandwidth and latency.
     pub kind: LinkKind,
 }
 
@@ -143,13 +143,13 @@ impl Routes {
         &self.stages[route.first as usize..route.end as usize]
     }
 
-    /// The number of the place of an accelerator.
+    /// The index of the place of an accelerator.
     #[inline(always)]
     pub(crate) fn site_of(&self, accel: Accel, instance: u16) -> Site {
         Site((accel.index() * self.instances + usize::from(instance)) as u32)
     }
 
-    /// The number of a place.
+    /// The index of a place.
     #[inline]
     pub(crate) fn site(&self, place: Place) -> Site {
         let number = match place {

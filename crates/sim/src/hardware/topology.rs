@@ -7,7 +7,7 @@ use crate::config::NetworkConfig;
 pub(crate) enum Place {
     /// An instance of an accelerator.
     Accel(Accel, u16),
-    /// A slice of the last-level cache, on the tile of the core with the same number.
+    /// A slice of the last-level cache, on the tile of the core with the same index.
     Slice(u16),
     /// A memory controller, at the edge of the cores' mesh.
     Controller(u16),
@@ -31,14 +31,14 @@ pub(crate) enum Step {
 /// A network interface: its router, and which of the router's two interfaces it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
-    /// Number of the chiplet.
+    /// Index of the chiplet.
     pub chiplet: usize,
     /// Column of the router in the chiplet's mesh.
     pub x: usize,
     /// Row of the router in the chiplet's mesh.
     pub y: usize,
-    /// Whether this is the router's second interface, in addition to that of the core and its cache
-    /// slice.
+    /// Whether this is the router's second interface. The first interface is that of the core and
+    /// its cache slice.
     pub beside: bool,
 }
 

@@ -54,9 +54,9 @@ struct WalkWay {
 pub(crate) struct TranslationCounts {
     /// Number of pages looked up in TLBs.
     pub lookups: u64,
-    /// Number of lookups that missed.
+    /// Number of TLB lookups that missed.
     pub misses: u64,
-    /// Number of page-table entries that walks have read.
+    /// Number of page-table entries that page-table walks have read.
     pub table_reads: u64,
 }
 

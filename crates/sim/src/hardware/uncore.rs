@@ -26,11 +26,11 @@ pub(crate) struct Uncore {
 pub(crate) struct Movement {
     /// The source and the destination of the data.
     pub endpoints: Endpoints,
-    /// The memory address, if memory is one end of the route.
+    /// The memory address, if memory is one end of the route; otherwise without effect.
     pub address: u64,
     /// Number of bytes to move.
     pub size: Bytes,
-    /// Index of the tenant whose data is moved.
+    /// Index, among the tenants of the server, of the tenant whose data is moved.
     pub tenant: u16,
 }
 

@@ -43,7 +43,7 @@ impl Cohort {
             return interrupt_and_submit(completion, config);
         }
         // The request's thread takes the operation from one queue and puts it into another. An arm
-        // that waits at a join is put there later, together with the last arm.
+        // that waits at a join is put into the other queue later, together with the last arm.
         let taken = config.cohort.pop + config.core.context_switch;
         match completion.arm {
             Arm::Waits => taken,

@@ -1,12 +1,12 @@
-//! Completions of operations.
+//! The completion of an operation, on which an orchestrator decides.
 
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;
 
 use crate::config::Config;
 
-/// What an [`Orchestrator`](super::Orchestrator) decides on: an operation has completed, and its
-/// trace has a next step.
+/// The completion of an operation, and the next step of its trace. An
+/// [`Orchestrator`](super::Orchestrator) decides who handles the completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The accelerator whose operation has completed.
@@ -19,28 +19,31 @@ pub struct Completion {
     pub loads: u8,
     /// Number of format transformations of the payload before the next step.
     pub transforms: u8,
-    /// Size of the payload.
+    /// Size of the payload after the operation.
     pub size: Bytes,
-    /// Whether this completion starts the operation after a join of parallel arms.
+    /// Whether this completion starts the operation after a join of parallel arms, if the trace has
+    /// a join here.
     pub arm: Arm,
 }
 
 impl Completion {
-    /// Whether the payload is larger than a queue entry can hold, so that the rest is in memory.
+    /// Returns whether the payload is larger than a queue entry can hold, so that a part of the
+    /// payload is in memory.
     pub fn is_large(&self, config: &Config) -> bool {
         self.size > config.accelerator.inline
     }
 }
 
-/// Whether a completion starts the operation after the next join of parallel arms of a trace.
+/// Whether the completion of an arm of a trace starts the operation after the join of the arms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arm {
-    /// The trace has no join before its next step.
+    /// The trace has no join before its next step, so the completion is not that of an arm.
     #[default]
     None,
-    /// The completion does not start the next operation: other arms of the join have not completed.
+    /// The completion does not start the operation after the join, because other arms have not
+    /// completed.
     Waits,
-    /// The completion starts the next operation: it is the last arm of the join.
+    /// The completion starts the operation after the join, because all other arms have completed.
     Last,
 }
 
@@ -49,8 +52,8 @@ pub enum Arm {
 pub enum Next {
     /// The trace continues at this accelerator.
     Forward(Accel),
-    /// The trace waits for a message, and continues at this TCP accelerator when it arrives.
+    /// The trace waits for a message, and continues at a TCP accelerator when the message arrives.
     Park,
-    /// The trace ends, and its core is notified.
+    /// The trace ends, and the core of the request is notified.
     End,
 }

@@ -33,7 +33,7 @@ pub(super) fn software_transforms(completion: &Completion, config: &Config) -> T
 
 /// Core time of a completion that interrupts: the interrupt, two context switches (to the thread
 /// that handles it and back), and the submission of the next operation. An arm that waits for
-/// others at a join submits nothing; the last arm does.
+/// others at a join submits nothing; the last arm submits the operation.
 pub(super) fn interrupt_and_submit(completion: &Completion, config: &Config) -> Time {
     let submit = match completion.arm {
         Arm::Waits => Time::ZERO,

@@ -1,4 +1,4 @@
-//! Decisions about completions.
+//! The decision of an orchestrator about a completion.
 
 use accelflow_units::Time;
 
@@ -6,24 +6,26 @@ use super::completion::Completion;
 use super::costs::instructions;
 use crate::config::Config;
 
-/// The cost of orchestrating one [`Completion`]: for how long dispatcher,
-/// manager and core are busy with it, one after the other.
+/// The cost of orchestrating one [`Completion`]: how long the output dispatcher, the manager and
+/// the core are busy with the completion, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Time for which the accelerator's output dispatcher is busy.
+    /// Time for which the accelerator's output dispatcher is busy with the completion.
     pub dispatcher: Time,
     /// Number of instructions that the output dispatcher executes.
     pub instructions: u64,
-    /// The work of the central hardware manager; `None` if it is not involved.
+    /// The work of the central hardware manager; `None` if the manager is not involved.
     pub manager: Option<ManagerVisit>,
-    /// Time for which the request's core is busy while the trace waits for it.
+    /// Time for which the request's core is busy with the completion while the trace waits for the
+    /// core.
     pub core: Time,
-    /// Time for which the request's core is busy while the trace waits for a message anyway.
+    /// Time for which the request's core is busy with the completion while the trace waits for a
+    /// message, so that the trace is not delayed.
     pub background: Time,
 }
 
 impl Decision {
-    /// Whether the output dispatcher is the only one to be busy with it.
+    /// Whether the output dispatcher handles the completion alone, without manager and core.
     pub(crate) fn is_alone(&self) -> bool {
         self.manager.is_none() && self.core == Time::ZERO && self.background == Time::ZERO
     }
@@ -32,14 +34,15 @@ impl Decision {
 /// The cost of one task of the central hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ManagerVisit {
-    /// Time for which the manager can serve nothing else.
+    /// Time for which the task occupies the manager.
     pub occupancy: Time,
     /// Time from the start of the task until the manager's decision takes effect.
     pub latency: Time,
 }
 
 impl ManagerVisit {
-    /// Creates a task with RELIEF's occupancy and latency (the parameters `relief.*`).
+    /// Creates a task with RELIEF's occupancy and latency (the parameters `relief.occupancy_ns` and
+    /// `relief.latency_ns`).
     pub fn of(config: &Config) -> ManagerVisit {
         ManagerVisit {
             occupancy: config.relief.occupancy,
@@ -47,8 +50,8 @@ impl ManagerVisit {
         }
     }
 
-    /// Creates a task in which the manager also resolves branches and transforms the payload. This
-    /// takes as many instructions as an output dispatcher needs.
+    /// Creates a task in which the manager also resolves the branches of `completion` and
+    /// transforms its payload, in as many instructions as an output dispatcher needs.
     pub fn resolving(completion: &Completion, config: &Config) -> ManagerVisit {
         let extra = instructions(completion, config).saturating_sub(config.dispatcher.plain);
         let resolving = config.dispatch(extra);

@@ -6,9 +6,8 @@ use super::orchestrator::Orchestrator;
 use super::properties::Properties;
 use crate::config::{Config, FallbackTo};
 
-/// Accelerators execute traces and forward directly. A manager or a core does the steps that their
-/// output dispatchers cannot do, and the trace then continues (AccelFlow, section VII.A.2, Fig.
-/// 13).
+/// Accelerators execute traces and forward directly. A manager or a core does the steps that output
+/// dispatchers cannot do, and the trace then continues (AccelFlow, section VII.A.2, Fig. 13).
 pub(super) struct Direct {
     id: &'static str,
     paper_name: &'static str,

@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 
 use accelflow_trace::Accel;
 
-/// Pairs of accelerators with a static link for direct hand-over, as Cohort has them.
+/// The pairs of accelerators that Cohort connects by a static link. The first accelerator of a pair
+/// hands operations over to the second, without a core.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links(BTreeSet<(Accel, Accel)>);
 
 impl Links {
-    /// Links the pairs of accelerators that follow one another most often: "links pairs of
-    /// accelerators that frequently go together" (AccelFlow, section VI). No accelerator is in two
-    /// pairs.
+    /// Creates links between the accelerators that follow one another most often: "links pairs of
+    /// accelerators that frequently go together" (AccelFlow, section VI). An accelerator has at
+    /// most one link.
     ///
-    /// `transitions` counts how often the second accelerator follows the first. The most frequent
-    /// pair is linked, then the most frequent pair of the remaining accelerators, and so on; ties
-    /// go to the lower accelerator numbers.
+    /// `transitions` has pairs of accelerators, and how often the second follows the first. The
+    /// most frequent pair is linked, then the most frequent pair of the remaining accelerators, and
+    /// so on. Of equally frequent pairs, the one with the lower accelerators comes first.
     pub fn most_frequent(transitions: &[((Accel, Accel), u64)]) -> Links {
         let mut ranked = transitions.to_vec();
         ranked.sort_by_key(|&(pair, count)| (std::cmp::Reverse(count), pair));
@@ -29,12 +30,12 @@ impl Links {
         Links(linked)
     }
 
-    /// Whether there is a link from `from` to `to`.
+    /// Returns whether there is a link from `from` to `to`. Links have a direction.
     pub fn linked(&self, from: Accel, to: Accel) -> bool {
         self.0.contains(&(from, to))
     }
 
-    /// Returns the linked pairs, in ascending order.
+    /// Returns the linked pairs (from, to), in ascending order.
     pub fn pairs(&self) -> impl Iterator<Item = (Accel, Accel)> + '_ {
         self.0.iter().copied()
     }

@@ -1,9 +1,9 @@
-//! The systems under comparison. They differ in the component that decides the next step of a
-//! trace, and in its cost.
+//! Orchestrators: the systems under comparison. They differ in which component starts the next
+//! operation of a trace, and in what this costs.
 //!
-//! During a run an orchestrator decides which components handle the completion of an operation, and
-//! for how long each is busy. Its other properties are fixed, in [`Properties`]. Accelerators,
-//! networks, cores and workload are the same for all orchestrators.
+//! During a run, an orchestrator decides which components handle the completion of an operation,
+//! and for how long each is busy. [`Properties`] has what does not change during a run.
+//! Accelerators, networks, cores and workload are the same for all orchestrators.
 
 mod accelflow;
 mod cohort;

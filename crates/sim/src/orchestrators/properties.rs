@@ -8,34 +8,38 @@ use crate::config::{Config, DispatchPolicy};
 /// The properties of an orchestrator that do not change during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Properties {
-    /// Whether there are accelerators. Without them every operation runs on a core, and the other
-    /// properties have no effect.
+    /// Whether the system has accelerators. If `false`, every operation runs on a core, and the
+    /// other properties have no effect.
     pub accelerated: bool,
-    /// Whether a trace that waits for a message occupies a queue entry of the TCP accelerator.
-    /// Otherwise it needs no entry until the message arrives.
+    /// Whether a trace that waits for a message occupies a queue entry of the TCP accelerator. If
+    /// `false`, the trace needs no entry until the message arrives. The parameter `tcp.parking` can
+    /// override this property.
     pub parks: bool,
-    /// Where operations wait for a processing element. With [`Queueing::Central`] every decision
-    /// must include a visit to the manager, which otherwise does not learn that an element is free.
+    /// Where operations wait for a processing element. With [`Queueing::Central`], every decision
+    /// must include a task of the manager ([`Decision::manager`](super::Decision::manager));
+    /// otherwise the manager does not learn that an element is free.
     pub queueing: Queueing,
     /// The order in which input dispatchers load the ready entries of their queues.
     pub policy: DispatchPolicy,
-    /// Core time to start a chain of traces.
+    /// Core time to start one chain of traces.
     pub start: Time,
-    /// The manager's work before a chain from a core starts and, with [`Queueing::Central`], before
+    /// The manager's task before a chain that a core starts and, with [`Queueing::Central`], before
     /// a message gets a processing element; `None` if the manager is not involved.
     pub submission: Option<ManagerVisit>,
-    /// How a core learns that an accelerator needs its decision.
+    /// How a core learns that an accelerator needs a decision of the core.
     pub requests: CoreRequests,
     /// How a core learns that a trace has ended.
     pub notification: Notification,
-    /// Core time to see that a trace has ended, before the switch to the request's thread.
+    /// Core time to notice that a trace has ended, before the context switch to the thread of the
+    /// request.
     pub notified: Time,
 }
 
 impl Properties {
-    /// Creates properties with zero costs: one queue per accelerator in the order of the parameter
-    /// `scheduling.policy`, no manager, interrupts for decisions of cores, and a flag for the end
-    /// of a trace.
+    /// Creates the properties of a system with accelerators and zero costs. Each accelerator has an
+    /// input queue, ordered by the parameter `scheduling.policy`. There is no manager. Interrupts
+    /// ask cores for decisions, and flags report the ends of traces. Waiting traces occupy no queue
+    /// entry.
     pub fn new(config: &Config) -> Properties {
         Properties {
             accelerated: true,
@@ -54,36 +58,35 @@ impl Properties {
 /// Where operations wait for a processing element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Queueing {
-    /// Operations wait in the input queue of their accelerator, from which its processing elements
-    /// take them.
+    /// Operations wait in the input queue of their accelerator, for one of its processing elements.
     #[default]
     PerAccelerator,
-    /// Operations of all accelerators wait in one queue at the central manager, which assigns them
-    /// to processing elements.
+    /// Operations of all accelerators wait in one queue of the central manager, which assigns
+    /// operations to processing elements.
     Central,
 }
 
-/// How a core learns that an accelerator needs its decision.
+/// How a core learns that an accelerator needs a decision of the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoreRequests {
     /// The core is interrupted.
     #[default]
     Interrupt,
-    /// The core finds a task in its run queue.
+    /// The core finds a task in its run queue, without an interrupt.
     RunQueue,
-    /// The core polls a queue in memory and finds an entry. Such queues also report ends of traces,
-    /// and carry operations from cores to accelerators.
+    /// The core polls a queue in memory and finds an entry. Queues in memory then also report the
+    /// ends of traces, and carry operations from cores to accelerators.
     SoftwareQueue,
 }
 
 /// How a core learns that a trace has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
-    /// The core checks a flag in memory, as often as the parameter `core.notification` states.
+    /// The core checks a flag in memory; the parameter `core.notification` states when.
     #[default]
     Flag,
     /// The core is interrupted.
     Interrupt,
-    /// The core finds a task in its run queue.
+    /// The core finds a task in its run queue, without an interrupt.
     Found,
 }

@@ -1,4 +1,4 @@
-//! The list of systems.
+//! The lists of orchestrators (systems) that can be simulated.
 
 use super::accelflow::AccelFlow;
 use super::cpu_centric::CpuCentric;
@@ -7,7 +7,7 @@ use super::non_acc::NonAcc;
 use super::orchestrator::Orchestrator;
 use super::{cohort, deadlines, direct, relief};
 
-/// The systems that the paper's figures compare, in the paper's order. They are the default of a
+/// The orchestrators that the paper's figures compare, in the paper's order: the default of a
 /// comparison.
 pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &NonAcc,
@@ -18,8 +18,8 @@ pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &Ideal,
 ];
 
-/// The steps from RELIEF to AccelFlow (AccelFlow, section VII.A.2, Fig. 13): each step adds one
-/// technique.
+/// The orchestrators from RELIEF to AccelFlow, each of which adds one technique to the one before
+/// (AccelFlow, section VII.A.2, Fig. 13).
 pub const LADDER: [&dyn Orchestrator; 5] = [
     &relief::RELIEF,
     &relief::PER_ACC_TYPE_Q,
@@ -28,7 +28,7 @@ pub const LADDER: [&dyn Orchestrator; 5] = [
     &AccelFlow,
 ];
 
-/// All orchestrators that can be simulated, from the one without accelerators to the ideal one.
+/// All orchestrators that can be simulated, from Non-acc (no accelerators) to Ideal.
 pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &NonAcc,
     &CpuCentric,
@@ -45,19 +45,19 @@ pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &Ideal,
 ];
 
-/// The error of an identifier that no orchestrator has.
+/// The error of a name that no orchestrator of [`SYSTEMS`] has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("orchestrator = '{id}': must be one of {}", SYSTEMS.map(|o| o.id()).join(", "))]
 pub struct UnknownOrchestrator {
-    /// The identifier as it was given.
+    /// The name as it was given.
     pub id: String,
 }
 
-/// Returns the orchestrator of [`SYSTEMS`] with this identifier. The paper's spelling is also
-/// accepted, in any case.
+/// Returns the orchestrator of [`SYSTEMS`] whose identifier is `id`, such as `cpu_centric`. The
+/// name in the paper, such as `CPU-Centric`, is also accepted, in upper or lower case.
 ///
 /// # Errors
-/// [`UnknownOrchestrator`] for a name that is neither.
+/// [`UnknownOrchestrator`] if `id` is neither an identifier nor a name in the paper.
 pub fn orchestrator(id: &str) -> Result<&'static dyn Orchestrator, UnknownOrchestrator> {
     let same = |o: &&&dyn Orchestrator| o.id() == id || o.paper_name().eq_ignore_ascii_case(id);
     let found = SYSTEMS.iter().find(same).copied();

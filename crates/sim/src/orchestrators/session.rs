@@ -1,4 +1,4 @@
-//! Decisions of one simulation that keep state or can fail, such as those of classes in Python.
+//! Sessions: orchestrators with state in one simulation, such as policies written in Python.
 
 use std::error::Error;
 use std::fmt;
@@ -13,36 +13,39 @@ use super::links::Links;
 use super::properties::Properties;
 use crate::config::Config;
 
-/// The decisions of an [`Orchestrator`](super::Orchestrator) in one simulation. An orchestrator
-/// that keeps state begins a session for each simulation, so that simulations do not depend on one
-/// another.
+/// An [`Orchestrator`](super::Orchestrator) in one simulation. An orchestrator that keeps state
+/// begins a session for each simulation, so that simulations do not depend on one another.
 pub trait Session: Send {
-    /// Returns the properties that do not change during the simulation. A run reads them once.
-    /// [`Properties::policy`] has no effect if [`Session::orders_queues`] is true.
+    /// Returns the properties of the orchestrator, which do not change during the simulation. A run
+    /// calls this once. [`Properties::policy`] has no effect if [`Session::orders_queues`] returns
+    /// `true`.
     ///
     /// # Errors
-    /// [`PolicyError`] if the policy fails; it ends the simulation.
+    /// [`PolicyError`] if the policy fails; the simulation then fails.
     fn properties(&mut self) -> Result<Properties, PolicyError>;
 
-    /// Decides which of dispatcher, manager and core handle `completion`, and for how long.
+    /// Returns the decision which of dispatcher, manager and core handle `completion`, and for how
+    /// long.
     ///
     /// # Errors
-    /// [`PolicyError`] if the policy fails; it ends the simulation.
+    /// [`PolicyError`] if the policy fails; the simulation then fails.
     fn decide(&mut self, completion: &Completion) -> Result<Decision, PolicyError>;
 
-    /// Whether [`Session::choose`] chooses the next entry of each queue, instead of a built-in
-    /// policy.
+    /// Returns whether [`Session::choose`] chooses the next entry of each queue, instead of a
+    /// built-in policy.
     fn orders_queues(&self) -> bool;
 
-    /// Whether operations have deadlines, which software sets as for
-    /// [`DispatchPolicy::Edf`](crate::config::DispatchPolicy::Edf).
+    /// Returns whether operations have deadlines, which software sets in the same way as for
+    /// [`DispatchPolicy::Edf`](crate::config::DispatchPolicy::Edf). The result has no effect unless
+    /// [`Session::orders_queues`] returns `true`.
     fn needs_deadlines(&self) -> bool;
 
-    /// Chooses the entry that leaves `queue` next, and returns its index in `waiting`. These are
-    /// the waiting entries, at least one, in the order in which they became ready.
+    /// Chooses the entry that leaves `queue` next, and returns the index of the entry in `waiting`.
+    /// `waiting` has all waiting entries, at least one, in the order in which they became ready.
+    /// The simulation fails if the index is out of range.
     ///
     /// # Errors
-    /// [`PolicyError`] if the policy fails; it ends the simulation.
+    /// [`PolicyError`] if the policy fails; the simulation then fails.
     fn choose(
         &mut self,
         queue: &QueueName,
@@ -51,14 +54,14 @@ pub trait Session: Send {
     ) -> Result<usize, PolicyError>;
 }
 
-/// What a [`Session`] may know of its simulation.
+/// The inputs of a simulation that a [`Session`] may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated<'s> {
     /// The parameters of the simulated server.
     pub config: &'s Config,
-    /// The pairs of accelerators with a static link, as Cohort has them.
+    /// The pairs of accelerators that Cohort connects by a static link.
     pub links: &'s Links,
-    /// The names of the services, indexed by the service's number.
+    /// The names of the services, indexed like the services of the plan.
     pub services: &'s [&'s str],
 }
 
@@ -69,8 +72,8 @@ pub struct QueueName {
     pub accel: Accel,
     /// The index of the instance within its type.
     pub instance: u8,
-    /// Whether it is the overflow area, from which entries move to the input queue, and not the
-    /// input queue, from which processing elements load them.
+    /// Whether the queue is the overflow area, from which entries move to the input queue. If
+    /// `false`, it is the input queue, from which processing elements load entries.
     pub overflow: bool,
 }
 
@@ -90,29 +93,30 @@ impl fmt::Display for QueueName {
 pub struct Waiting {
     /// Index of the entry's service in [`Simulated::services`].
     pub service: u16,
-    /// Number of the tenant that sent the entry's request.
+    /// ID of the tenant that sent the entry's request.
     pub tenant: u16,
     /// Priority of the entry's request; higher goes first.
     pub priority: u8,
     /// Time at which the entry's request arrived at the server.
     pub arrived: Time,
-    /// Deadline of the entry's operation; [`Time::MAX`] without one.
+    /// Deadline of the entry's operation; [`Time::MAX`] without a deadline.
     pub due: Time,
-    /// Expected time of the operation on a processing element.
+    /// Expected time of the entry's operation on a processing element of an idle server.
     pub expected: Time,
 }
 
-/// The error of a user's policy in a [`Session`]. It has the text of the wrapped error.
+/// The failure of a user's policy in a [`Session`]. This type wraps the policy's own error and
+/// displays the text of that error.
 #[derive(Clone, Debug)]
 pub struct PolicyError(Arc<dyn Error + Send + Sync>);
 
 impl PolicyError {
-    /// Wraps the error of a user's policy.
+    /// Wraps `error`, the error of a user's policy.
     pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> PolicyError {
         PolicyError(Arc::from(error.into()))
     }
 
-    /// Returns the wrapped error if it has the type `E`; else `None`.
+    /// Returns the error that the policy reported, if that error has the type `E`; else `None`.
     pub fn inner<E: Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()
     }
@@ -127,7 +131,7 @@ impl fmt::Display for PolicyError {
 impl Error for PolicyError {}
 
 impl PartialEq for PolicyError {
-    /// Whether the texts are equal.
+    /// Returns whether both errors have the same text.
     fn eq(&self, other: &PolicyError) -> bool {
         self.to_string() == other.to_string()
     }

@@ -9,9 +9,9 @@ use super::{PhasePlan, Plan, ServicePlan};
 const APPLICATION: u64 = 0xA991 << 48;
 
 impl Plan {
-    /// Draws the time of application logic for each request, from the distribution that `times`
-    /// returns for the name of a service and the index of a phase. Phases for which it returns
-    /// `None` keep their times.
+    /// Returns the plan with times of application logic that are drawn for each request. `times`
+    /// returns the distribution for the name of a service and the index of a phase; with `None`,
+    /// the time of the phase stays as it is.
     #[must_use]
     pub fn with_application_times(
         mut self,

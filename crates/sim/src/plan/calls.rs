@@ -1,4 +1,5 @@
-//! Calls between services, the assignment of services to servers, and retries.
+//! Methods of [`Plan`] for calls between services, the assignment of services to servers, and
+//! retries.
 
 use accelflow_parameters::Refusal;
 use accelflow_workload::profile::WaitDistribution;
@@ -7,9 +8,9 @@ use super::retry::MAX_ATTEMPTS;
 use super::{ChainPlan, MAX_SERVER, PhasePlan, Plan, Retry};
 
 impl Plan {
-    /// Lets the service with index `callee` answer the messages of a chain. Requests to `callee`
-    /// are then simulated, and their response times replace the chain's waits for messages. The
-    /// chain is given by the indices of its service, phase and chain.
+    /// Returns the plan in which the service with index `callee` answers the messages of a chain.
+    /// Requests to `callee` are simulated, and their response times replace the chain's waits for
+    /// messages. `service`, `phase` and `chain` are the indices that identify the chain.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index, for a chain without a trace that waits for a message, and
@@ -40,12 +41,13 @@ impl Plan {
         Ok(self)
     }
 
-    /// Makes attempts of a chain fail and be retried, as `retry` states. The chain is given by the
-    /// indices of its service, phase and chain.
+    /// Returns the plan in which a chain fails and is retried as `retry` states. `service`, `phase`
+    /// and `chain` are the indices that identify the chain.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown index, for a chain of the first or last phase, which receive the
-    /// request and send the response only once, and for values outside the ranges of [`Retry`].
+    /// [`Refusal`] for an unknown index and for values outside the ranges of [`Retry`]. A chain of
+    /// the first or last phase is refused too, because these phases receive the request and send
+    /// the response only once.
     pub fn with_retry(
         mut self,
         service: usize,
@@ -77,11 +79,11 @@ impl Plan {
         Ok(self)
     }
 
-    /// Assigns the service with index `service` to the server with number `server`. By default
-    /// services are on server 0. Services with the same number share a server.
+    /// Returns the plan with the service `service` (an index) on the server `server` (an ID). By
+    /// default, all services are on server 0. Services with the same ID share a server.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown service or a number above [`MAX_SERVER`].
+    /// [`Refusal`] for an unknown service or a server ID above [`MAX_SERVER`].
     pub fn on_server(mut self, service: usize, server: usize) -> Result<Plan, Refusal> {
         self.check_service("service", service)?;
         if server > MAX_SERVER {
@@ -93,8 +95,9 @@ impl Plan {
         Ok(self)
     }
 
-    /// Lets each message from one server to another take a time drawn from `time`. By default, and
-    /// between services of one server, messages take no time.
+    /// Returns the plan in which each message from one server to another takes a time on the
+    /// network that is drawn from `time`. By default, and between services of one server, messages
+    /// take no time.
     #[must_use]
     pub fn with_one_way(self, time: WaitDistribution) -> Plan {
         Plan {
@@ -103,9 +106,9 @@ impl Plan {
         }
     }
 
-    /// Lets the messages of one chain from one server to another, both request and response of its
-    /// call, take a time drawn from `time` instead of that of [`Plan::with_one_way`]. The chain is
-    /// given by the indices of its service, phase and chain.
+    /// Returns the plan in which request and response of one chain's call take times on the network
+    /// drawn from `time`, not from the distribution of [`Plan::with_one_way`]. `service`, `phase`
+    /// and `chain` are the indices that identify the chain.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index.
@@ -120,13 +123,13 @@ impl Plan {
         Ok(self)
     }
 
-    /// Makes a chain detached: it runs and costs like any other, but neither its phase nor the
-    /// response of the request waits for it. The chain is given by the indices of its service,
-    /// phase and chain.
+    /// Returns the plan with a detached chain, which runs and costs like any other. Neither the
+    /// chain's phase nor the response of the request waits for the chain. `service`, `phase` and
+    /// `chain` are the indices that identify the chain.
     ///
     /// # Errors
-    /// [`Refusal`] for an unknown index, for a chain of the first phase, which receives the
-    /// request, and for a chain of the last phase, which sends the response.
+    /// [`Refusal`] for an unknown index, and for a chain of the first or last phase, which receive
+    /// the request and send the response.
     pub fn with_detached(
         mut self,
         service: usize,
@@ -144,7 +147,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// Assigns each service to a server of its own.
+    /// Returns the plan with each service alone on a server, whose ID is the index of the service.
     #[must_use]
     pub fn isolated(mut self) -> Plan {
         for (index, service) in self.services.iter_mut().enumerate() {
@@ -153,7 +156,7 @@ impl Plan {
         self
     }
 
-    /// Assigns all services to one server.
+    /// Returns the plan with all services on server 0.
     #[must_use]
     pub fn on_one_server(mut self) -> Plan {
         for service in &mut self.services {
@@ -162,14 +165,15 @@ impl Plan {
         self
     }
 
-    /// Returns the indices of the services that `service` calls, in the order of its chains.
+    /// Returns the indices of the services that the service with index `service` calls, in the
+    /// order of its chains. A service appears once for each chain that calls it.
     pub fn callees(&self, service: usize) -> impl Iterator<Item = usize> {
         let phases = self.services.get(service).map(|service| &service.phases);
         let phases = phases.into_iter().flatten();
         phases.flat_map(chains_of).filter_map(|chain| chain.calls)
     }
 
-    /// Returns the indices of the services that others call, in ascending order.
+    /// Returns the indices of the services that other services call, in ascending order.
     pub fn called(&self) -> Vec<usize> {
         let services = 0..self.services.len();
         let mut called: Vec<usize> = services.flat_map(|service| self.callees(service)).collect();
@@ -178,12 +182,12 @@ impl Plan {
         called
     }
 
-    /// Whether any service calls another.
+    /// Returns whether any service calls another.
     pub fn has_calls(&self) -> bool {
         !self.called().is_empty()
     }
 
-    /// Whether any chain may be repeated after a failure.
+    /// Returns whether any chain may fail and be retried.
     pub fn has_retries(&self) -> bool {
         let phases = self.services.iter().flat_map(|service| &service.phases);
         phases
@@ -191,14 +195,14 @@ impl Plan {
             .any(|chain| chain.retry.is_some())
     }
 
-    /// Returns the distribution of the time that a message of `chain` takes from one server to
-    /// another.
+    /// Returns the distribution of the time that a message of a call of `chain` takes from one
+    /// server to another.
     pub fn one_way<'p>(&'p self, chain: &'p ChainPlan) -> &'p WaitDistribution {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }
 
-    /// Returns the indices of the services that requests to `services` reach by calls, including
-    /// `services` themselves, in ascending order.
+    /// Returns the indices of the services that requests to `services` reach by direct and indirect
+    /// calls, in ascending order. The result includes `services`.
     pub fn reached_from(&self, services: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut left: Vec<usize> = services.into_iter().collect();
         let mut reached = vec![false; self.services.len()];

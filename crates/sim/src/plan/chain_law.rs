@@ -1,4 +1,4 @@
-//! Laws of the costs of a chain's operations.
+//! The cost of an operation of a chain as a function of the message's size.
 
 use accelflow_trace::{Accel, AtmAddress};
 

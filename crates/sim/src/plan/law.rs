@@ -1,4 +1,4 @@
-//! Costs of operations, prepared for many messages.
+//! Costs of operations as functions of the message's size, prepared for many messages.
 
 use accelflow_units::Time;
 use accelflow_workload::profile::Cost;

@@ -12,12 +12,13 @@ pub struct Form {
     pub ratio: f64,
 }
 
-/// The size of one message of one request before compression, and the mean size of such messages.
+/// The size before compression of one message of one request, and the mean size of messages of the
+/// same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
-    /// The size of this message before compression.
+    /// The size of the message before compression.
     pub size: Bytes,
-    /// The mean size of messages of the same kind.
+    /// The mean size, before compression, of messages of the same kind.
     pub mean: Bytes,
 }
 
@@ -28,7 +29,7 @@ impl Form {
         ratio: 1.0,
     };
 
-    /// Whether a message of this form is compressed after an operation of `accel`.
+    /// Returns whether a message of this form is compressed after an operation of `accel`.
     #[inline]
     pub fn after(self, accel: Accel) -> bool {
         match accel {

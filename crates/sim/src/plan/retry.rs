@@ -1,18 +1,18 @@
-//! Attempts after failures.
+//! Failures and retries of chains.
 
 use accelflow_units::Time;
 
-/// The largest number of attempts of a chain, the first included.
+/// The largest allowed number of attempts of a chain, the first included.
 pub const MAX_ATTEMPTS: u16 = 64;
 
-/// How a chain of traces fails and is retried: after a failed attempt it starts again after a
-/// pause.
+/// How a chain of traces fails and is retried. After a failed attempt and a pause, the chain starts
+/// again. After the last failed attempt, the request is answered with an error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retry {
     /// Probability that an attempt fails, 0 to 1, drawn for each attempt of each request.
     pub odds: f64,
-    /// Largest number of attempts, the first included: 1 to [`MAX_ATTEMPTS`].
+    /// Largest number of attempts of the chain, the first included: 1 to [`MAX_ATTEMPTS`].
     pub attempts: u16,
-    /// Time from the end of a failed attempt to the beginning of the next.
+    /// Pause from the end of a failed attempt to the beginning of the next.
     pub backoff: Time,
 }

@@ -1,7 +1,7 @@
-//! Times drawn for each request from distributions.
+//! Times that are drawn from distributions for each request.
 //!
-//! Each time depends only on its place, the seed and the request's number, so it is the same in
-//! every system.
+//! A drawn time depends only on the service's path, the seed and the request's sequence number, so
+//! it is the same in every system.
 
 use accelflow_units::Time;
 use accelflow_workload::profile::{OutsideTimes, ServiceProfile, WaitDistribution};
@@ -25,16 +25,18 @@ impl ServiceSpreads {
         }
     }
 
-    /// Returns the core time of request number `request`, for the random seed `seed`, that is
-    /// neither in operations nor in application logic: kernel, sockets and scheduling in systems
-    /// that execute traces in software.
+    /// Returns the core time that a request spends neither in operations nor in application logic:
+    /// kernel, sockets and scheduling. Only systems that execute traces in software spend it.
+    /// `request` is the sequence number of the request, and `seed` the random seed. Zero unless a
+    /// recording has such times.
     pub fn outside_core(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.core.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))
     }
 
-    /// Returns the time that request number `request`, for the random seed `seed`, spends at the
-    /// client, outside of the server.
+    /// Returns the time that a request spends at the client, outside of the server. `request` is
+    /// the sequence number of the request, and `seed` the random seed. Zero unless a recording has
+    /// such times.
     pub fn outside_client(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.client.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE | 2))

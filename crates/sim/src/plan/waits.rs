@@ -1,4 +1,4 @@
-//! The times that traces wait for messages.
+//! Methods of [`Plan`] for the times that traces wait for messages.
 
 use accelflow_trace::AtmAddress;
 use accelflow_units::Time;
@@ -6,15 +6,15 @@ use accelflow_units::Time;
 use super::{ChainPlan, Plan, WAIT};
 
 impl Plan {
-    /// Returns how long the trace at the address `trace` waits for its message; the median if waits
-    /// are drawn from a distribution.
+    /// Returns the median time that the trace at the address `trace` waits for its message,
+    /// according to the plan's distribution for that trace.
     pub fn typical_wait(&self, trace: AtmAddress) -> Time {
         let distribution = self.waits.get(trace.index());
         distribution.map_or(Time::ZERO, |waits| waits.median())
     }
 
-    /// Returns how long the trace called `trace` in `chain` waits for its message; the median if
-    /// waits are drawn from a distribution.
+    /// Returns the median time that the trace called `trace` in `chain` waits for its message; zero
+    /// for an unknown trace.
     pub fn typical_wait_in(&self, chain: &ChainPlan, trace: &str) -> Time {
         let Some(at) = self.image.entry(trace) else {
             return Time::ZERO;
@@ -23,9 +23,9 @@ impl Plan {
         own.map_or_else(|| self.typical_wait(at), |(_, waits)| waits.median())
     }
 
-    /// Returns how long the trace at the address `trace` in `chain` waits for its message, for
-    /// request number `request` and the random seed `seed`. It depends only on the arguments, so it
-    /// is the same in every system.
+    /// Returns how long the trace at the address `trace` in `chain` waits for its message, for the
+    /// request with sequence number `request` and the random seed `seed`. The time depends only on
+    /// the arguments, so it is the same in every system.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
         let own = chain.waits.iter().find(|(at, _)| *at == trace);
         let own = own.map(|(_, distribution)| distribution);

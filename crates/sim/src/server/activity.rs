@@ -1,4 +1,4 @@
-//! The activities of a server's hardware, for observers.
+//! The activities of a simulated server's hardware, which an observer may follow.
 
 use accelflow_trace::{Accel, AtmAddress};
 use accelflow_units::Time;
@@ -8,34 +8,35 @@ use crate::stats::Part;
 /// The hardware of a simulated server, as an [`Observer`](crate::Observer) sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerShape {
-    /// The index of the simulated server, from 0.
+    /// The ID of the simulated server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
     pub server: usize,
     /// Number of cores.
     pub cores: usize,
-    /// The accelerator instances or tenants' shares of them, in the order of type, instance and
-    /// share.
+    /// The accelerator instances, or the tenants' shares of these instances, in the order of type,
+    /// instance and share.
     pub units: Vec<UnitShape>,
     /// Number of A-DMA engines.
     pub dma_engines: usize,
-    /// The names of the links of the on-chip network; [`HardwareEvent::Carries`] gives an index.
+    /// The names of the links of the on-chip network, indexed by [`HardwareEvent::Carries`].
     pub links: Vec<String>,
     /// Whether a central manager keeps the operations of all accelerators in one queue.
     pub central: bool,
 }
 
-/// The size of an accelerator instance, or of a tenant's share of one.
+/// An accelerator instance, or a tenant's share of an instance, and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitShape {
-    /// The identity of the instance or share.
+    /// The type and the indices of the instance or share.
     pub unit: UnitName,
-    /// Number of processing elements.
+    /// Number of processing elements of the instance or share.
     pub elements: u64,
-    /// Whether it is the first share of the instance, to which the instance's output dispatcher is
-    /// counted.
+    /// Whether this is a whole instance or the first share of an instance. Activities of the
+    /// instance's output dispatcher name this share.
     pub whole: bool,
 }
 
-/// Identifies an accelerator instance, or a tenant's share of one ([`crate::config::Isolation::Reserved`]).
+/// The identity of an accelerator instance, or of a tenant's share of an instance
+/// ([`crate::config::Isolation::Reserved`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnitName {
     /// The type of the accelerator.
@@ -46,117 +47,122 @@ pub struct UnitName {
     pub share: usize,
 }
 
-/// Something that the hardware of a simulated server did, and when.
+/// An activity of the hardware of a simulated server, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// The index of the server, from 0.
+    /// The ID of the simulated server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
     pub server: usize,
-    /// The simulated time at which it happened.
+    /// The simulated time at which the activity was reported.
     pub at: Time,
-    /// The execution for which it happened. `None` if there are several or it is unknown.
+    /// The execution for which the hardware was active; `None` if there are several or none is
+    /// known.
     pub of: Option<Execution>,
     /// What the hardware did.
     pub what: HardwareEvent,
 }
 
-/// Identifies what hardware works for: a request, and the trace or application logic of it that
-/// runs.
+/// The identity of what hardware works for: a request, and its running trace or application logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
     /// Index of the request's service.
     pub service: usize,
-    /// Number of the request within the service. Requests that services send to each other have
-    /// the highest bit set.
+    /// Sequence number of the request within its service, from 0. Requests that services send to
+    /// each other have a random ID with the highest bit set instead.
     pub request: u64,
-    /// A number that distinguishes traces which run at the same time on one server; `None` for
-    /// application logic.
+    /// ID of the running trace, unique among the traces that run at the same time on the server;
+    /// `None` for application logic.
     pub job: Option<u32>,
-    /// The trace, by the address of its first word; `None` for application logic.
+    /// The address of the running trace's first word; `None` for application logic.
     pub trace: Option<AtmAddress>,
 }
 
-/// What the hardware of a simulated server did.
+/// The kinds of activities of a simulated server's hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardwareEvent {
-    /// Part of a request's time has passed.
+    /// A request has spent a stretch of its time on one [`Part`] of its breakdown.
     Spends {
-        /// What the request's time was spent on.
+        /// What the request's stretch of time was spent on.
         part: Part,
-        /// When the request began to spend this time.
+        /// When the stretch began.
         from: Time,
-        /// The end of the time: now, unless other time of the request has been spent since.
+        /// When the stretch ended: at [`Activity::at`], unless other stretches of the request have
+        /// followed.
         until: Time,
-        /// What the request waited for, if `part` is [`Part::Queueing`].
+        /// What the request waited for, if `part` is [`Part::Queueing`] and the wait is known; else
+        /// `None`.
         wait: Option<Wait>,
         /// Index of the core that handles the request.
         core: usize,
-        /// The accelerator at which the request's trace is; `None` if it is at a core.
+        /// The accelerator at which the request's trace is; `None` if the request is at a core.
         unit: Option<UnitName>,
     },
     /// A core starts or resumes a task, or becomes idle.
     Runs {
         /// Index of the core.
         core: usize,
-        /// What the core works on; `None` if it is idle.
+        /// What the core works on from now on; `None` if the core is idle.
         work: Option<CoreWork>,
     },
     /// A processing element of this accelerator begins an operation.
     Operates(UnitName),
     /// A processing element of this accelerator becomes free.
     Freed(UnitName),
-    /// The output dispatcher of this accelerator starts to handle an entry; it becomes idle if
-    /// [`Activity::of`] is `None`.
+    /// The output dispatcher of this accelerator starts to handle an entry or, if [`Activity::of`]
+    /// is `None`, becomes idle.
     Dispatches(UnitName),
-    /// An A-DMA engine starts a transfer, which ends at this time.
+    /// An A-DMA engine starts a transfer that will end at this time.
     Moves(Time),
-    /// The central manager is busy with a task.
+    /// The central manager accepts a task.
     Manages {
         /// The time at which the manager's task begins.
         from: Time,
         /// The time at which the manager's task ends.
         until: Time,
     },
-    /// A link of the on-chip network carries data.
+    /// A link of the on-chip network is reserved for a transfer.
     Carries {
         /// Index of the link in [`ServerShape::links`].
         link: usize,
-        /// The beginning of the transfer on this link.
+        /// The time at which the transfer on the link begins.
         from: Time,
-        /// The end of the transfer on this link.
+        /// The time at which the transfer on the link ends.
         until: Time,
     },
-    /// The length of a queue has changed to this number of entries.
+    /// The length of this queue has changed to this number of entries.
     Length(Queue, usize),
 }
 
 /// What a request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
-    /// It waits for a processing element, in an input queue.
+    /// The request waits for a processing element, in an input queue.
     Input,
-    /// It waits for an entry of an input queue, in the overflow area of that queue.
+    /// The request waits for an entry of an input queue, in the overflow area of that queue.
     Overflow,
-    /// It waits for an entry of an output queue, in the processing element that has its result.
+    /// The request waits for an entry of an output queue, in the processing element that has the
+    /// result.
     Output,
-    /// It waits for a processing element, in the central manager's queue.
+    /// The request waits for a processing element, in the central manager's queue.
     Central,
-    /// It waits for an entry of the central manager's queue, in the overflow area of that queue.
+    /// The request waits for an entry of the central manager's queue, in the overflow area of that
+    /// queue.
     CentralOverflow,
-    /// It waits for the traffic shaper of its tenant, or for other traces of the tenant to end.
+    /// The request waits for the traffic shaper of its tenant, or for other traces of the tenant to
+    /// end.
     Tenant,
-    /// It waits for the core that handles it.
+    /// The request waits for its core, which has other work.
     Core,
 }
 
 /// What a core works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoreWork {
-    /// Application logic, and the start of the chains after it.
+    /// Application logic, and the start of the chains of the next phase.
     Application,
     /// A decision that an accelerator cannot make, such as a branch in a system without
     /// dispatchers.
     Decision,
-    /// The start of a trace: an Enqueue by the core, or a repeated attempt of one.
+    /// The start of a trace: a repeated Enqueue, or another attempt of a failed chain.
     Start,
     /// The operating system's handling of an accelerator's exception.
     Exception,
@@ -164,12 +170,12 @@ pub enum CoreWork {
     Software,
     /// A notification that a trace has ended, or an interrupt that nothing waits for.
     Notice,
-    /// A poll of a queue in memory (Cohort).
+    /// A poll of the core's software queue in memory (Cohort).
     Poll,
 }
 
 impl CoreWork {
-    /// Returns the name of the work in reports.
+    /// Returns the name of this kind of work in reports.
     pub const fn name(self) -> &'static str {
         match self {
             CoreWork::Application => "application",
@@ -183,11 +189,11 @@ impl CoreWork {
     }
 }
 
-/// Identifies a queue of a simulated server.
+/// The identity of a queue of a simulated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Queue {
-    /// The operations that wait for a processing element of this accelerator, including its
-    /// overflow area.
+    /// The operations that wait for a processing element of this accelerator, in its input queue
+    /// and overflow area.
     Input(UnitName),
     /// The entries of this accelerator's output queue that wait for its output dispatcher.
     Dispatcher(UnitName),

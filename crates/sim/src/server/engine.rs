@@ -1,4 +1,4 @@
-//! The engine: composes the parts of the server and runs the event loop.
+//! The engine, which composes the parts of the server and runs the event loop.
 
 use std::sync::atomic::Ordering;
 
@@ -47,7 +47,7 @@ pub(crate) struct Engine<'r> {
     pub dispatchers: Dispatchers,
     /// The central hardware manager.
     pub manager: Manager,
-    /// The RPC processor (Cerebros), if it replaces the RPC accelerator.
+    /// The state of the RPC processor (Cerebros), if one replaces the RPC accelerator.
     pub processor: Processor,
     /// The joins that wait for parallel arms.
     pub joins: Joins,
@@ -67,11 +67,11 @@ pub(crate) struct Engine<'r> {
     pub timing: Timing<'r>,
     /// The deadlines of operations.
     pub deadlines: Deadlines,
-    /// The statistics so far.
+    /// The statistics collected so far.
     pub measures: Measures,
-    /// The decisions of a user's policy, if there is one.
+    /// The decisions of the orchestrator or of its session.
     pub policies: Policies,
-    /// The exceptions of accelerators.
+    /// The odds of exceptions and page faults.
     pub exceptions: Exceptions,
     /// The time before which a step may go on with later events.
     pub(super) horizon: Time,

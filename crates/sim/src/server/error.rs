@@ -8,38 +8,43 @@ use accelflow_parameters::Refusal;
 
 use crate::orchestrators::PolicyError;
 
-/// The error of a step of a simulation: one word, so that steps return it in a register.
+/// The error of a step of a simulation. It is one word, so that steps return it in a register.
 pub(crate) type Failure = Box<SimError>;
 
-/// The error of a simulation that cannot run.
+/// The reason why a simulation cannot run or cannot be completed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {
-    /// A parameter of the simulated server is outside its range.
+    /// The value of a parameter of the simulated server is not allowed, alone or together with
+    /// other parameters, the tenants or the orchestrator.
     #[error(transparent)]
     Config(#[from] Refusal),
     /// The arrival process of a service is invalid.
     #[error(transparent)]
     Arrivals(#[from] ArrivalsError),
-    /// The traffic shaper of a tenant is invalid, or a trace of the tenant can never pass it.
+    /// The traffic shaper of a tenant is invalid, or a trace of the tenant can never pass the
+    /// shaper.
     #[error("tenant {tenant}, shaping: {error}")]
     Shaping {
-        /// The number of the tenant.
+        /// The ID of the tenant.
         tenant: u16,
-        /// The error of the shaper.
+        /// The error of the traffic shaper.
         error: ShapingError,
     },
-    /// The loads of the tenant with this number have different traffic shapers.
+    /// The loads of the tenant with this ID have different limits
+    /// ([`Load::shaping`](crate::Load::shaping)).
     #[error(
         "tenant {0}: shaping: must be the same for all loads of the tenant, which share one token bucket"
     )]
     ShapingDiffers(u16),
-    /// A load is for a service with this index, which the plan does not have.
+    /// A load names a service with this index, which the plan does not have.
     #[error("service = {0}: must be the index of a service in the plan")]
     UnknownService(usize),
-    /// The services are on this number of servers, but a function for one server was called.
+    /// The services of the loads are on this number of servers, but a function that simulates one
+    /// server was called.
     #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
     SeveralServers(usize),
-    /// A load has no requests after the warm-up.
+    /// A load has no requests after the warm-up, or is for a service that should be called but no
+    /// other service calls.
     #[error(
         "service {service}: requests = {requests}: must be more than its warm-up of {warmup}; increase the number of requests or the rate of the service"
     )]
@@ -51,15 +56,16 @@ pub enum SimError {
         /// Number of requests of the warm-up.
         warmup: u64,
     },
-    /// The path of the service with this name does not begin or does not end with a chain.
+    /// The path of the service with this name does not begin or does not end with a chain of
+    /// traces.
     #[error("service {0}: path: must begin and end with a chain of traces")]
     Path(String),
-    /// A trace cannot continue with the facts (values that branches test) of its chain.
+    /// A trace cannot continue with the facts (payload values that branches test) of the chain.
     #[error("service {service}, trace {trace}: {fault}")]
     Fault {
         /// The name of the service.
         service: String,
-        /// The name of the trace.
+        /// The name of the trace that cannot continue.
         trace: String,
         /// The reason why the trace cannot continue.
         fault: Fault,
@@ -69,28 +75,28 @@ pub enum SimError {
     Undrained {
         /// Number of requests that have not ended.
         requests: usize,
-        /// A list of the parts of the server that are not idle.
+        /// A description of the parts of the server that are not idle.
         left: String,
     },
-    /// A user's policy has failed.
+    /// The policy of a user, such as an orchestrator written in Python, has failed.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The profile has no cost for an operation of a trace.
+    /// The plan has no cost for an operation of a trace, since the profile has none.
     #[error(
         "service {service}, trace {trace}: the operation of {accel} must have a cost in the profile"
     )]
     NoCost {
         /// The name of the service.
         service: String,
-        /// The name of the trace.
+        /// The name of the trace that has the operation.
         trace: String,
-        /// The name of the accelerator.
+        /// The name of the accelerator that should execute the operation.
         accel: String,
     },
 }
 
 impl SimError {
-    /// Returns the refusal of a parameter's value for [`SimError::Config`]; else `None`.
+    /// Returns the refused parameter and value of [`SimError::Config`]; `None` for other errors.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             SimError::Config(refusal) => Some(refusal),

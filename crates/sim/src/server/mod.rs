@@ -1,7 +1,7 @@
 //! The simulated server.
 //!
-//! [`engine`] composes the server of [`parts`] and runs the event loop; [`way`] has the steps of a
-//! request, one file each; [`state`] has requests, jobs and events.
+//! [`engine`] composes the server from [`parts`] and runs the event loop. [`way`] has the steps of
+//! a request, one file for each step. [`state`] has requests, jobs and events.
 
 mod activity;
 mod engine;

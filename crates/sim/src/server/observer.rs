@@ -1,72 +1,74 @@
-//! The interface of observers of a simulation.
+//! Observers of a simulation, and the events of requests.
 
 use accelflow_trace::AtmAddress;
 use accelflow_units::Time;
 
 use super::activity::{Activity, ServerShape};
 
-/// Receives the events of a simulation, in the order of simulated time.
+/// A receiver of the events of a simulation, in the order of simulated time.
 pub trait Observer {
-    /// Called when something has happened to a request.
+    /// Receives an event of a request, when it happens.
     fn see(&mut self, seen: &Seen);
 
-    /// Called when the simulation of a server begins. Servers that are simulated together begin
-    /// together.
+    /// Receives the hardware of a server before the first event, if [`Observer::follows_hardware`]
+    /// returns `true`. Servers that are simulated together all begin before the first event.
     fn begin(&mut self, _server: &ServerShape) {}
 
-    /// Whether [`Observer::act`] is called, which makes a simulation slower.
+    /// Returns whether the observer also follows the hardware: [`Observer::begin`] and
+    /// [`Observer::act`] are then called, which makes a simulation slower. The default is `false`.
     fn follows_hardware(&self) -> bool {
         false
     }
 
-    /// Called when the hardware of a server has done something. Times of a server's activities
-    /// never decrease; [`crate::HardwareEvent::Carries`], [`crate::HardwareEvent::Moves`] and
+    /// Receives an activity of a server's hardware. The times [`Activity::at`] of a server never
+    /// decrease; [`crate::HardwareEvent::Carries`], [`crate::HardwareEvent::Moves`] and
     /// [`crate::HardwareEvent::Manages`] are reported in advance.
     fn act(&mut self, _activity: &Activity) {}
 }
 
-/// An event of a simulated request and its time.
+/// An event of a simulated request, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// Index of the request's service.
     pub service: usize,
-    /// Number of the request within the service.
+    /// Sequence number of the request within its service, from 0. Requests that services send to
+    /// each other have a random ID with the highest bit set instead.
     pub request: u64,
     /// The simulated time of the event.
     pub at: Time,
-    /// What happened to the request.
+    /// The kind of the event.
     pub what: RequestEvent,
 }
 
-/// What happened to a simulated request.
+/// The kinds of events of a simulated request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEvent {
-    /// The request has arrived.
+    /// The request has arrived from a client. Requests from other services have no such event.
     Arrived,
-    /// A phase of application logic has ended that took this core time.
+    /// A phase of application logic, which took this core time, has ended.
     Application(Time),
-    /// A message has been sent, and its answer is awaited.
+    /// The request has sent a message, and waits for the answer.
     Sent(Awaited),
-    /// The awaited answer has arrived.
+    /// The answer for which the request waited has arrived.
     Answered(Awaited),
     /// The request has ended, with or without a response.
     Responded {
         /// Whether the request failed: its response is an error, or it ended without a response.
         error: bool,
-        /// Index of the chain of the current phase that has sent the response; `None` if no chain
-        /// has.
+        /// Index of the chain that has sent the response, within the request's current phase;
+        /// `None` if no chain has sent a response.
         chain: Option<usize>,
     },
 }
 
-/// The answer to a message, for which a request waits.
+/// The answer to a message that a request has sent, for which a trace waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Awaited {
     /// Index of the phase that sent the message.
     pub phase: usize,
     /// Index of the chain, within the phase, that sent the message.
     pub chain: usize,
-    /// The trace that receives the answer.
+    /// The trace that receives the answer, by the address of its first word.
     pub trace: AtmAddress,
     /// Whether the answer is compressed.
     pub compressed: bool,

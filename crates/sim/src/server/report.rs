@@ -1,4 +1,4 @@
-//! The outcome of a run.
+//! The outcome of a run: its statistics at the end.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

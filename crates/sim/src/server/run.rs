@@ -1,4 +1,4 @@
-//! The inputs of a simulation: a server, a plan, an orchestrator and loads.
+//! The inputs of a simulation: server parameters, a plan, an orchestrator and loads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -13,52 +13,55 @@ use crate::plan::Plan;
 /// The limits on a tenant's traffic. By default there is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// ARCUS's traffic shaper, which limits the tenant's traces, their bytes or both; `None` for no
-    /// limit.
+    /// ARCUS's traffic shaper, which limits the rate of the tenant's traces or of their input
+    /// bytes; `None` for no limit.
     pub flow: Option<FlowConfig>,
-    /// A limit on accelerator time: a token bucket whose tokens are nanoseconds that the operations of
-    /// the tenant's traces take on idle processing elements; `None` for no limit. A trace starts once
-    /// the bucket has tokens for its predicted time, that of earlier traces with inputs of its
-    /// size. When it ends, it pays the time beyond the prediction or gets unused tokens back. So
-    /// one limit holds for traces of any size.
+    /// A limit on accelerator time; `None` for no limit. It is a token bucket. A token is a
+    /// nanosecond that operations of the tenant's traces take on idle processing elements. A trace
+    /// starts once the bucket has tokens for its predicted time: the time of earlier traces with
+    /// inputs of the same size. When the trace ends, it pays for time beyond the prediction or
+    /// returns unused tokens.
     pub time: Option<Registers>,
 }
 
-/// The requests that a simulation sends to one service.
+/// The requests that clients send to one service in a simulation, and how they are treated.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Index of the service in the plan.
     pub service: usize,
     /// The arrival process of the requests.
     pub arrivals: ArrivalProcess,
-    /// Number of requests, including the warm-up.
+    /// Number of requests that count, including the warm-up. Further requests arrive, but are not
+    /// counted, until all loads have had theirs.
     pub requests: u64,
-    /// Number of first requests that the statistics leave out.
+    /// Number of requests at the beginning that the statistics leave out; less than `requests`.
     pub warmup: u64,
-    /// The number of the tenant that sends the requests. The limit on running traces counts by
-    /// tenant, and processing elements wipe their state between tenants (AccelFlow, section IV.D).
+    /// The ID of the tenant that sends the requests. Tenants have separate limits on running
+    /// traces, and processing elements wipe their state between tenants (AccelFlow, section IV.D).
     pub tenant: u16,
-    /// The priority of the requests in queues that are ordered by priority; higher goes first.
+    /// The priority of the requests in queues that are ordered by priority. Requests with a higher
+    /// value go first.
     pub priority: u8,
-    /// The SLO: the longest acceptable response time (AccelFlow, section IV.C). Deadlines are
-    /// derived from it, and violations are counted; `None` for no SLO.
+    /// The SLO, the longest acceptable response time (AccelFlow, section IV.C); `None` for no SLO.
+    /// Deadlines of operations are derived from the SLO, and violations are counted.
     pub slo: Option<Time>,
-    /// The limits that all traces of the tenant pass before they start. All loads of a tenant must
-    /// have the same limits.
+    /// The limits on the traffic of the tenant, which delay the start of its traces. All loads of a
+    /// tenant must have the same limits.
     pub shaping: Limits,
-    /// The sampling interval: requests after the warm-up are sampled if their numbers are multiples
-    /// of it; none if it is 0. If a service has several loads, the value of the last one applies.
+    /// The sampling interval: requests after the warm-up whose sequence numbers are multiples of
+    /// the interval are sampled; 0 for no samples. If a service has several loads, the interval of
+    /// the last one applies.
     pub sample_every: u64,
     /// Whether response times are counted in the bins of a histogram, so that memory does not grow
-    /// with their number ([`accelflow_kernel::Samples::binned`]). One such load applies it to all
-    /// services of the server.
+    /// with the number of requests ([`accelflow_kernel::Samples::binned`]). One load with `true` is
+    /// enough for all services of the server.
     pub binned: bool,
 }
 
 impl Load {
     /// Creates a load of `requests` requests to the service with index `service`. Statistics leave
-    /// out the first `warmup` requests. The tenant is 0, the priority is the lowest, and there is
-    /// no SLO and no traffic shaper.
+    /// out the first `warmup` requests. The tenant is 0 and the priority 0, the lowest. The load
+    /// has no SLO, no traffic shaper and no samples.
     pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
         Load {
             service,
@@ -74,45 +77,46 @@ impl Load {
         }
     }
 
-    /// Creates the load of a service that only other services call, without arrivals of its own.
+    /// Creates the load of a service that only other services call: clients send no requests.
     /// Requests from other services have the tenant, priority, SLO and limits of this load.
     pub fn called(service: usize) -> Load {
         Load::new(service, ArrivalProcess::Trace(Vec::new()), 0, 0)
     }
 
-    /// Whether this is a [`Load::called`], without arrivals of its own.
+    /// Returns whether clients send no requests, as in a load from [`Load::called`].
     pub fn is_called(&self) -> bool {
         let none = matches!(&self.arrivals, ArrivalProcess::Trace(times) if times.is_empty());
         none && (self.requests, self.warmup) == (0, 0)
     }
 
-    /// Sets the number of the tenant that sends the requests.
+    /// Returns the load with requests of the tenant with the ID `tenant`.
     pub fn of_tenant(self, tenant: u16) -> Load {
         Load { tenant, ..self }
     }
 
-    /// Sets the priority of the requests; higher goes first.
+    /// Returns the load with this priority of the requests. Requests with a higher value go first.
     pub fn at_priority(self, priority: u8) -> Load {
         Load { priority, ..self }
     }
 
-    /// Adds a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the tenant, started by
-    /// a core or by a message, wait in order until the shaper has tokens for their input, and start
-    /// one shaping latency later. If a token is an operation, it admits one trace. If it is a byte,
-    /// it admits one byte of the first operation's input; a trace takes at least one.
+    /// Returns the load with a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the
+    /// tenant wait until the shaper has tokens for their input, and start one shaping latency
+    /// later. A token for operations admits one trace. A token for bytes admits one byte of the
+    /// first operation's input; a trace takes at least one such token.
     pub fn shaped(mut self, flow: FlowConfig) -> Load {
         self.shaping.flow = Some(flow);
         self
     }
 
-    /// Limits the tenant's use of accelerator time ([`Limits::time`]).
+    /// Returns the load with a limit on the tenant's accelerator time ([`Limits::time`]).
     pub fn shaped_in_time(mut self, registers: Registers) -> Load {
         self.shaping.time = Some(registers);
         self
     }
 
-    /// Samples the times of single requests ([`crate::stats::ServiceStats::samples`]): evenly
-    /// spaced, and at most `most` of those after the warm-up.
+    /// Returns the load with samples of the times of single requests
+    /// ([`crate::stats::ServiceStats::samples`]). The samples are evenly spaced among the requests
+    /// after the warm-up, and at most `most`; none if `most` is 0.
     pub fn sampling(self, most: u64) -> Load {
         let counted = self.requests.saturating_sub(self.warmup);
         let sample_every = counted.div_ceil(most.max(1)).max(1);
@@ -122,7 +126,7 @@ impl Load {
         }
     }
 
-    /// Sets the SLO: the longest acceptable response time.
+    /// Returns the load with this SLO: the longest acceptable response time.
     pub fn within(self, slo: Time) -> Load {
         Load {
             slo: Some(slo),
@@ -131,7 +135,8 @@ impl Load {
     }
 }
 
-/// One simulation: the requests to send, the services, the hardware and the orchestrator.
+/// The inputs of one simulation: the requests to send, the services, the hardware and the
+/// orchestrator.
 #[derive(Clone)]
 pub struct Run<'r> {
     /// The parameters of the simulated server.
@@ -140,8 +145,8 @@ pub struct Run<'r> {
     pub plan: &'r Plan,
     /// The orchestrator (system) to simulate.
     pub orchestrator: &'r dyn Orchestrator,
-    /// The requests that are sent. Services with a load, and services that they call, are on the
-    /// servers that the plan assigns.
+    /// The requests to send. Only services with a load, and the services that they call, are
+    /// simulated, on the servers that the plan assigns.
     pub loads: &'r [Load],
     /// The random seed of arrivals, payload sizes and choices of cores. Requests are the same for
     /// every orchestrator.
@@ -149,7 +154,7 @@ pub struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// Returns the run with other server parameters and these loads.
+    /// The run with other server parameters and other loads.
     pub(super) fn on(&self, config: &'r Config, loads: &'r [Load]) -> Run<'r> {
         Run {
             config,
@@ -159,15 +164,16 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Observes and stops a simulation from another thread while it runs.
+/// The connection to a running simulation, by which another thread sees its progress and can stop
+/// it.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Set this to `true` to end the simulation early.
+    /// Whether the simulation shall end early. Another thread sets this to `true`.
     pub stop: AtomicBool,
-    /// Number of requests that statistics count and that have ended. Updated every few
-    /// milliseconds.
+    /// Approximate number of requests that have ended, including the warm-up. The simulation
+    /// updates this number every few milliseconds.
     pub ended: AtomicU64,
-    /// The largest number of intervals of the utilization over time
-    /// ([`crate::stats::SimulationResult::used`]). Below 2, it is not recorded.
+    /// The largest number of time intervals for which utilization is recorded
+    /// ([`crate::stats::SimulationResult::used`]). Below 2, none is recorded.
     pub use_intervals: usize,
 }

@@ -1,4 +1,5 @@
-//! Several servers whose services call each other. The server with the earliest event proceeds.
+//! The simulation of several servers whose services call each other. The server with the earliest
+//! event proceeds.
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,4 @@
-//! Runs simulations.
+//! The functions that run simulations.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -12,13 +12,13 @@ use super::servers::Servers;
 use crate::config::Config;
 use crate::stats::{Operated, SimulationResult};
 
-/// The result of one of several servers that were simulated together.
+/// The result of one server, of several that were simulated together.
 #[derive(Clone, Debug)]
 pub struct ServerResult {
-    /// The number of the server.
+    /// The ID of the server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
     pub server: usize,
-    /// Indices of the server's services that have a load or are called, in ascending order.
-    /// `outcome` has empty statistics for other services.
+    /// Indices in the plan of the services on this server that have a load or are called, in
+    /// ascending order. In `outcome`, the statistics of other services are empty.
     pub services: Vec<usize>,
     /// The statistics of the server.
     pub outcome: SimulationResult,
@@ -27,14 +27,16 @@ pub struct ServerResult {
 /// Simulates one server until every request has ended, and returns its statistics.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, and for services on several servers.
+/// [`SimError`] for an invalid server, plan or load, for services on several servers, and if a
+/// user's policy fails.
 pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
     let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
     Ok(Engine::new(&run.on(&config, &loads), server)?.run()?.0)
 }
 
-/// Simulates like [`simulate`]. Returns `None` if [`Watch::stop`] was set.
+/// Simulates one server like [`simulate`], and reports progress to `watch`. Returns `None` if
+/// [`Watch::stop`] was set.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -49,7 +51,7 @@ pub fn simulate_watched(
     Ok((!watch.stop.load(Ordering::Relaxed)).then_some(outcome))
 }
 
-/// Simulates like [`simulate`] and reports the events of each request to `observer`.
+/// Simulates one server like [`simulate`], and reports events to `observer`.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -64,7 +66,8 @@ pub fn simulate_observed(
     Ok(engine.run()?.0)
 }
 
-/// Simulates like [`simulate_servers`] and reports the events of each request to `observer`.
+/// Simulates servers like [`simulate_servers`], and reports events to `observer` instead of
+/// returning statistics.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].
@@ -90,7 +93,8 @@ pub fn simulate_servers_observed(
     Ok(())
 }
 
-/// Simulates like [`simulate`] and also returns every operation, in the order of simulated time.
+/// Simulates one server like [`simulate`], and also returns every operation, in the order of
+/// simulated time.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -102,17 +106,18 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(SimulationResult, Vec<Operated>
         .run()
 }
 
-/// Simulates several servers together until every request has ended, and returns the outcome of each
-/// in the order of the servers' numbers. Simulates the servers that the loads of `run` name, and
-/// those of all services that they call. All servers have the parameters `run.config`.
+/// Simulates several servers together until every request has ended, and returns the result of each
+/// server, in ascending order of the servers' IDs. These are the servers of all services with a
+/// load in `run`, and of the services that they call. All servers have the parameters `run.config`.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load.
+/// [`SimError`] for an invalid server, plan or load, and if a user's policy fails.
 pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerResult>, SimError> {
     simulate_all(run, None)
 }
 
-/// Simulates like [`simulate_servers`]. Returns `None` if [`Watch::stop`] was set.
+/// Simulates servers like [`simulate_servers`], and reports progress to `watch`. Returns `None` if
+/// [`Watch::stop`] was set.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].
@@ -153,7 +158,7 @@ fn simulate_all(run: &Run<'_>, watch: Option<&Watch>) -> Result<Vec<ServerResult
     Ok(named.collect())
 }
 
-/// The server with the costs of its generation. What the generation makes of allowed costs is allowed.
+/// Checks `config`, and returns it with the costs of its processor generation.
 fn checked(config: &Config) -> Result<Config, SimError> {
     config.check()?;
     Ok(config.with_generation_costs())
@@ -173,7 +178,7 @@ fn run_alone(
     Ok(engine.run()?.0)
 }
 
-/// The number and the loads of the one server of `run`.
+/// The ID and the loads of the only server of `run`.
 fn only_server(run: &Run<'_>) -> Result<(usize, Vec<Load>), SimError> {
     let mut servers = loads_by_server(run)?;
     match servers.pop() {
@@ -182,8 +187,8 @@ fn only_server(run: &Run<'_>) -> Result<(usize, Vec<Load>), SimError> {
     }
 }
 
-/// The loads of each server of `run`, in the order of the servers' numbers. A service that is called
-/// and has no load gets one without arrivals.
+/// The loads of each server of `run`, in ascending order of the servers' IDs. A service that is
+/// called and has no load gets one without arrivals.
 fn loads_by_server(run: &Run<'_>) -> Result<Vec<(usize, Vec<Load>)>, SimError> {
     let plan = run.plan;
     let unknown = run.loads.iter().map(|load| load.service);

@@ -1,4 +1,4 @@
-//! The configuration of a gateway, and the errors of starting one.
+//! The settings of a storage gateway, and the errors of a gateway that cannot start.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,19 +13,21 @@ use serde::{Deserialize, Serialize};
 use super::error::StoreError;
 use crate::collections::{Collection, CollectionError};
 
-/// The settings of a storage gateway, which its command reads from a JSON file.
+/// The settings of a storage gateway, which the command `accelflow-storage-gateway` reads from a
+/// JSON file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayConfig {
     /// The address that the gateway listens on.
     pub listen: SocketAddr,
-    /// The PEM file of the gateway's certificate chain, which begins with its own certificate.
+    /// The path of the PEM file with the gateway's certificate chain, which begins with the
+    /// gateway's own certificate.
     pub certificates: PathBuf,
-    /// The PEM file of the certificate's private key.
+    /// The path of the PEM file with the private key of the gateway's certificate.
     pub key: PathBuf,
     /// The URL of the cache, a Redis server: `redis://...`.
     pub redis: String,
-    /// The database, a PostgreSQL server, as a URL or in `key=value` form.
+    /// The connection string of the database, a PostgreSQL server: a URL, or in `key=value` form.
     pub postgres: String,
     /// The collections that the gateway stores.
     pub collections: Vec<Collection>,
@@ -35,8 +37,8 @@ pub struct GatewayConfig {
     /// The number of connections to the database, 1 to 1,024. Default 8.
     #[serde(default = "default_pool")]
     pub database_connections: usize,
-    /// The longest time that one request to the cache or the database may take, in milliseconds: 1
-    /// to 3,600,000. Default 2,000.
+    /// The time limit of one request to the cache or the database, in milliseconds: 1 to 3,600,000.
+    /// Default 2,000.
     #[serde(default = "default_timeout")]
     pub store_timeout_ms: u64,
 }
@@ -56,7 +58,7 @@ fn default_timeout() -> u64 {
 /// The error of a gateway that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// A file cannot be read or used.
+    /// A file of settings, certificates or a key cannot be read or used.
     #[error("{path}: {why}")]
     File {
         /// The path of the file.
@@ -69,12 +71,12 @@ pub enum GatewayError {
     Number {
         /// The name of the setting.
         name: &'static str,
-        /// The value as given.
+        /// The value of the setting as it was given.
         value: u64,
         /// The largest allowed value.
         most: u64,
     },
-    /// The settings of a collection are not valid.
+    /// The settings of a collection are invalid.
     #[error(transparent)]
     Collections(#[from] CollectionError),
     /// The gateway cannot listen on its address.
@@ -85,10 +87,10 @@ pub enum GatewayError {
         /// The operating system's error.
         error: io::Error,
     },
-    /// The cache or the database cannot be used.
+    /// The cache or the database cannot be reached or prepared.
     #[error("cannot use {what}: {error}")]
     Store {
-        /// The name of the cache or database.
+        /// Which of the two cannot be used: "the cache" or "the database".
         what: &'static str,
         /// The error of the cache or database.
         error: StoreError,
@@ -96,11 +98,11 @@ pub enum GatewayError {
 }
 
 impl GatewayConfig {
-    /// Reads the settings from the JSON file at `path`.
+    /// Reads the settings of a gateway from the JSON file at `path`.
     ///
     /// # Errors
-    /// [`GatewayError::File`] for a file that cannot be read, or is not a valid configuration; then
-    /// with line and column.
+    /// [`GatewayError::File`] for a file that cannot be read, or whose JSON is invalid. For invalid
+    /// JSON, the error states line and column.
     pub fn load(path: &Path) -> Result<GatewayConfig, GatewayError> {
         let refused = |why: String| GatewayError::File {
             path: path.to_owned(),

@@ -1,9 +1,10 @@
-//! Errors of the stores.
+//! Errors of the cache and the database behind a gateway.
 
 use crate::collections::{CollectionError, MAX_ITEM_BYTES};
 use crate::payload::PayloadError;
 
-/// The error of the gateway's cache or database, or of a request that they refuse.
+/// The error of the cache or the database behind a gateway, or of a request that the gateway
+/// refuses.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -19,11 +20,12 @@ pub enum StoreError {
     /// The pool of connections to PostgreSQL cannot be created.
     #[error("the pool of connections to the database cannot be created: {0}")]
     Build(#[from] deadpool_postgres::BuildError),
-    /// The cache or the database (its name) has not answered in time. A write may still be
-    /// performed.
+    /// The cache or the database (the value is its name) has not answered in time. A write may
+    /// still be performed.
     #[error("{0} did not answer in time")]
     Slow(&'static str),
-    /// A write to a key of [`Kind::UniqueDocuments`](crate::Kind) that already has a document.
+    /// A write was refused because the key already has a document, in a collection of
+    /// [`Kind::UniqueDocuments`](crate::Kind).
     #[error("{collection}/{key} already exists")]
     Exists {
         /// The collection of the document.
@@ -31,16 +33,17 @@ pub enum StoreError {
         /// The key of the document.
         key: String,
     },
-    /// A write to a list with an item that is too large; its size in bytes.
+    /// A write to a list was refused because the item is too large (the value is its size in
+    /// bytes).
     #[error("size of the list item = {0} bytes: must be at most {MAX_ITEM_BYTES} bytes")]
     Item(usize),
-    /// A request that the settings of its collection do not allow.
+    /// A request was refused because the settings of the collection do not allow it.
     #[error(transparent)]
     Request(#[from] CollectionError),
-    /// A write request without data.
+    /// A write request was refused because it has no data.
     #[error("the write request has no data")]
     NoData,
-    /// Data that cannot be compressed, decompressed or decoded; the reason.
+    /// Data could not be compressed, decompressed or decoded (the value is the reason).
     #[error("{0}")]
     Payload(String),
 }

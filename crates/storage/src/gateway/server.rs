@@ -1,4 +1,4 @@
-//! The gateway's connections: storage requests over TLS, answered one after the other.
+//! The connections of a gateway: storage requests over TLS, which are answered one after the other.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,7 +26,8 @@ const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection may be idle.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A storage gateway that listens: it serves storage messages over TLS from Redis and PostgreSQL.
+/// A storage gateway that listens for connections. It answers storage messages over TLS from Redis
+/// and PostgreSQL.
 pub struct Gateway {
     listener: TcpListener,
     acceptor: TlsAcceptor,
@@ -41,8 +42,8 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Creates a gateway: connects to cache and database, creates the database's tables, and
-    /// listens.
+    /// Creates a gateway: connects to the cache and the database, creates the tables in the
+    /// database if they do not exist, and listens.
     ///
     /// # Errors
     /// [`GatewayError`] for an invalid setting, an unusable certificate or key, a cache or database
@@ -79,16 +80,16 @@ impl Gateway {
         })
     }
 
-    /// The address that the gateway listens on.
+    /// Returns the address that the gateway listens on.
     ///
     /// # Errors
-    /// The system's error.
+    /// The error of the operating system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves requests until the future is dropped. Connections beyond the maximum are closed at
-    /// once.
+    /// Serves requests until the returned future is dropped. Connections beyond
+    /// [`GatewayConfig::max_connections`] are closed at once.
     pub async fn serve(self) {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else {

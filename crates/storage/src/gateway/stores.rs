@@ -1,4 +1,4 @@
-//! The two stores behind a gateway, and the requests to them.
+//! The cache and the database behind a gateway, and the requests to them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,8 @@ use super::error::StoreError;
 use crate::collections::{Collection, Collections, Kind};
 use crate::payload::{self};
 
-/// Counts of the requests that a gateway has served: by operation, hits of the cache, and failures.
+/// Counts of the requests that a gateway has served: requests by operation, hits in the cache, and
+/// failures.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// All requests, by [`Operation`].
@@ -23,17 +24,18 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The number of requests for `operation`.
+    /// Returns the number of requests for `operation`, failed ones included.
     pub fn requests(&self, operation: Operation) -> u64 {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// The number of reads from the cache that found their key.
+    /// Returns the number of reads from the cache that found their key.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
-    /// The number of requests that the cache or the database refused or failed to process.
+    /// Returns the number of requests that the gateway refused, or that failed in the cache or the
+    /// database. Also counts writes that are committed but could not update the cache.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }

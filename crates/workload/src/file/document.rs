@@ -1,4 +1,4 @@
-//! Documents: workloads that were read, with the positions of their values.
+//! Documents: workloads read from files, with the position of each value in the file.
 
 use accelflow_parameters::Refusal;
 
@@ -7,7 +7,7 @@ use super::error::FileError;
 use super::places::{Places, Position};
 use super::tree::Workload;
 
-/// A workload that was read from a file, with the positions of its values in the file.
+/// A workload read from a file, with the line and column of each value in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The workload that the file describes.
@@ -31,14 +31,14 @@ impl Document {
         Document::new(workload, name.to_owned(), Places::default())
     }
 
-    /// Returns the name of the file, for error messages.
+    /// Returns the name of the workload file, for error messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Checks that the values of the workload are consistent with one another. For example, two
-    /// services with one name, a path that does not begin with one chain of traces, quantiles that
-    /// are not in order, and services that call one another in a cycle are errors.
+    /// Checks that the values of the workload are consistent with one another. Errors are, for
+    /// example: two services with one name, a path that does not begin with one chain of traces,
+    /// quantiles that are not in order, services that call one another in a cycle.
     ///
     /// # Errors
     /// [`FileError`] for the first value that is not allowed, with its position.
@@ -46,8 +46,9 @@ impl Document {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
     }
 
-    /// Returns the line and column of the value at `path`, such as `services[0].sizes`, or of the
-    /// nearest value that contains it; `None` for a workload that was not read from text.
+    /// Returns the line and column in the file of the value at `path`, such as `services[0].sizes`,
+    /// or of the nearest value that contains it; `None` for a workload that was not read from TOML
+    /// text.
     pub fn place(&self, path: &str) -> Option<Position> {
         self.places.of(path)
     }

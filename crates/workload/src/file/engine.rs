@@ -1,4 +1,5 @@
-//! The distributions, costs and times of a workload's file in the form that the simulator uses.
+//! Conversion of the distributions, costs and times of a workload file to the types that the
+//! simulator uses.
 
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{Accel, Image};
@@ -18,11 +19,12 @@ use crate::services;
 use crate::sizes::{LogNormal, PayloadSizes, QuantileTable, SizeDistribution, SizePreset};
 
 impl Workload {
-    /// Returns the sizes of all messages of the workload. Services and chains without sizes use
-    /// those of the file's `defaults`, or else those of the preset `others`.
+    /// Returns the size distributions of all messages of the workload. Services and chains without
+    /// sizes use those of the file's `defaults`, or else those of the preset `others`.
     ///
     /// # Errors
-    /// [`Refusal`] for an invalid distribution, which [`super::Document::check`] also refuses.
+    /// [`Refusal`] for a CSV file that is not inlined yet ([`super::Document::inlined`]), and for
+    /// an invalid distribution, which [`super::Document::check`] also refuses.
     pub fn payload_sizes(&self, others: SizePreset) -> Result<PayloadSizes, Refusal> {
         let base = match &self.defaults.sizes {
             Some(sizes) => sizes.payloads("defaults.sizes")?,
@@ -49,8 +51,8 @@ impl Workload {
         Ok(made)
     }
 
-    /// Whether the file states times that remote sides take to answer, for any service or in its
-    /// `defaults`.
+    /// Whether the workload file states times that remote sides take to answer, for any service or
+    /// chain or in its `defaults`.
     pub fn has_waits(&self) -> bool {
         let of = |service: &Service| {
             !service.waits.is_empty()
@@ -70,8 +72,8 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// Returns the times that remote sides take to answer, for the whole workload: those of the
-    /// file's `defaults`, and those of `others` for traces that are not there.
+    /// Returns the times that remote sides take to answer, for the whole workload: those in the
+    /// file's `defaults`, and those of `others` for traces without a time in `defaults`.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -83,8 +85,9 @@ impl Workload {
         waits.stated()
     }
 
-    /// Returns the time that a remote side takes to answer to the trace `trace`, if the service or
-    /// its chain at `place`, (phase, chain in the phase), states one.
+    /// Returns the distribution of the time that a remote side takes to answer to the trace
+    /// `trace`, as the chain at `place` states it, or else the service called `service`; `None` if
+    /// neither does. `place` is (index of the phase, index of the chain in the phase).
     pub fn own_wait(
         &self,
         service: &str,
@@ -101,10 +104,11 @@ impl Workload {
     }
 
     /// Returns the arrival process of `service` at a mean rate of `rate_rps` requests per second;
-    /// `None` if the file does not state one. Arrivals at given times are not scaled to the rate.
+    /// `None` if the workload file states no process. Arrivals at given times are not scaled to
+    /// `rate_rps`.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for a rate out of range.
+    /// [`ArrivalsError`] for states of a bursty process or a table of rates that are not allowed.
     pub fn arrival_process(
         &self,
         service: &Service,
@@ -146,8 +150,8 @@ impl Workload {
         }))
     }
 
-    /// Whether the file states costs of operations: a service has `costs`, or the `defaults` have a
-    /// recording or the cost of each operation.
+    /// Whether the workload file states costs of operations: a service has `costs`, or the
+    /// `defaults` have a recording or the cost of each operation.
     pub fn has_own_costs(&self) -> bool {
         let own =
             |costs: &Costs| matches!(costs, Costs::Recording { .. } | Costs::Operations { .. });
@@ -155,8 +159,9 @@ impl Workload {
         of_services || self.defaults.costs.as_ref().is_some_and(own)
     }
 
-    /// Returns the times of application logic that the file states for the service `name`: one for
-    /// each CPU phase, if stated, and the sum for all other CPU phases, if stated.
+    /// Returns the times of application logic that the workload file states for the service called
+    /// `name`: the (mean) time of each CPU phase in order, `None` for a phase without a time; then
+    /// the total time of the phases without a time, `None` if not stated.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -171,7 +176,7 @@ impl Workload {
     }
 
     /// Returns the distribution of the time of application logic in the phase with index `phase` of
-    /// the service `name`; `None` if it is not drawn for each request.
+    /// the service called `name`; `None` if the time is not drawn for each request.
     pub fn drawn_cpu_time(&self, name: &str, phase: usize) -> Option<WaitDistribution> {
         match self.service(name)?.path.get(phase)? {
             Phase::Cpu(phase) => phase.cpu.drawn().map(Wait::distribution),
@@ -179,13 +184,15 @@ impl Workload {
         }
     }
 
-    /// Returns the costs of `paths`, services of this workload, from the paper's shares of time
-    /// instead of the file's costs. Costs of custom accelerators are the file's. The paper's shares
-    /// are taken as means over the services `reference`; `tcp_cost_ns` is the cost of a TCP
-    /// operation on a core.
+    /// Returns the costs of `paths`, services of this workload, derived from the paper's shares of
+    /// time instead of the workload file's costs. Only the costs of custom accelerators come from
+    /// the file. The paper's shares are taken as means over the services `reference`; `tcp_cost_ns`
+    /// is the cost of a TCP operation on a core, in ns. `waits` are the times that remote sides
+    /// take to answer.
     ///
     /// # Errors
-    /// [`Refusal`] for a custom accelerator whose cost is not stated.
+    /// [`Refusal`] for a custom accelerator whose cost is not stated, and for costs that do not fit
+    /// a service.
     pub fn paper_profile(
         &self,
         paths: &[services::Service],
@@ -210,8 +217,8 @@ impl Workload {
         Ok(Profile::together(parts, waits.clone()))
     }
 
-    /// Returns the workload without the costs of TCP that single services state, so that
-    /// [`Workload::profile`] uses the same given cost of TCP for all.
+    /// Returns a copy of the workload without the costs of TCP that single services state, so that
+    /// [`Workload::profile`] uses its argument `tcp_cost_ns` for all services.
     pub fn with_one_tcp_cost(&self) -> Workload {
         let mut workload = self.clone();
         for service in &mut workload.services {
@@ -222,9 +229,10 @@ impl Workload {
         workload
     }
 
-    /// Returns the costs of `paths`, services of this workload, as its file states them. Where the
-    /// file uses the paper's shares of time, these are means over the services `reference`, and
-    /// `tcp_cost_ns` is the cost of a TCP operation on a core.
+    /// Returns the costs of `paths`, services of this workload, as the workload file states them.
+    /// Where the file uses the paper's shares of time, these are taken as means over the services
+    /// `reference`, and `tcp_cost_ns` is the cost of a TCP operation on a core, in ns, unless the
+    /// service states its own. `waits` are the times that remote sides take to answer.
     ///
     /// # Errors
     /// [`Refusal`] for costs that do not fit a service.
@@ -336,8 +344,8 @@ fn missing(error: &StatedCostsError, place: &str, image: &Image) -> Refusal {
 }
 
 impl Costs {
-    /// Returns the cost of a TCP operation on a core in ns, if the file states one for use with the
-    /// paper's shares of time.
+    /// Returns the cost of a TCP operation on a core, in ns; `None` unless these are costs from the
+    /// paper's shares ([`Costs::Paper`]) with a stated cost of TCP.
     pub fn tcp_cost_ns(&self) -> Option<f64> {
         match self {
             Costs::Paper { tcp_cost_ns } => *tcp_cost_ns,
@@ -391,7 +399,7 @@ impl Costs {
 }
 
 impl SizesPreset {
-    /// Returns the preset of [`crate::sizes`] with this name.
+    /// Returns the corresponding preset of [`crate::sizes`].
     pub const fn preset(self) -> SizePreset {
         match self {
             SizesPreset::SocialNetwork => SizePreset::SocialNetwork,
@@ -463,7 +471,9 @@ impl Sizes {
 }
 
 impl Wait {
-    /// Returns the distribution of times that this value of the file describes.
+    /// Returns the distribution of times that this value of a workload file describes. The value
+    /// must not name a CSV file: [`super::Document::inlined`] replaces the name by the file's
+    /// contents.
     pub fn distribution(&self) -> WaitDistribution {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         match self {

@@ -4,14 +4,14 @@ use accelflow_parameters::Refusal;
 
 use super::places::Position;
 
-/// The error of a workload file that cannot be read or used. Displayed as `FILE:LINE:COLUMN:
-/// MESSAGE`.
+/// The error of a workload file that cannot be parsed or used. Displayed as
+/// `FILE:LINE:COLUMN: MESSAGE`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {cause}", .at.map(|at| format!(":{at}")).unwrap_or_default())]
 pub struct FileError {
-    /// The name of the file, as given.
+    /// The name of the workload file, as given.
     pub file: String,
-    /// The line and column in the file, if known.
+    /// The line and column in the file; `None` if unknown.
     pub at: Option<Position>,
     /// The reason why the file cannot be used.
     pub cause: Cause,
@@ -34,7 +34,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Returns the value that is not allowed, with the reason; `None` if the text cannot be parsed.
+    /// Returns the refusal: the value that is not allowed, with the reason; `None` if the text
+    /// cannot be parsed.
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Cause::Refused(refusal) => Some(refusal),

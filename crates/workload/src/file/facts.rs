@@ -89,7 +89,7 @@ pub(super) fn placed_chains(
         })
 }
 
-/// The place of a chain of `part`, the phase number `phase`.
+/// The place of a chain of `part`, the phase with index `phase`.
 fn place(part: &Phase, index: usize, phase: usize, number: usize) -> String {
     let inside = match part {
         Phase::Parallel(_) => format!(".parallel[{number}]"),
@@ -98,7 +98,7 @@ fn place(part: &Phase, index: usize, phase: usize, number: usize) -> String {
     format!("services[{index}].path[{phase}]{inside}")
 }
 
-/// The place of the chain number `number` in its phase; equal chains count separately.
+/// The place of the chain with index `number` in its phase; equal chains count separately.
 fn place_of(service: &Service, index: usize, phase: usize, number: usize) -> String {
     let Some(part) = service.path.get(phase) else {
         return format!("services[{index}].path[{phase}]");
@@ -135,7 +135,7 @@ fn is_bit(image: &Image, field: &str) -> bool {
     uses.contains(&Use::Bit) && !uses.contains(&Use::Number)
 }
 
-/// The way in which a condition tests a field.
+/// The kind of test that a condition makes of a payload field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
     None,

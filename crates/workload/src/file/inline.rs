@@ -1,4 +1,4 @@
-//! Inlining, which replaces references to files with the files' contents.
+//! Inlining: replaces the names of files in a workload by the contents of these files.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -17,9 +17,10 @@ use super::values::{Arrivals, Costs, Duration, MessageSizes, Size, Sizes, Wait};
 pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 impl Document {
-    /// Returns the workload with the contents of all files that it names in place of their names:
-    /// traces, recordings and CSV files. Names are relative to `folder`. `modules` has, for each
-    /// Python module by its name in the file, its traces as text.
+    /// Returns the document with the contents of all files that the workload names in place of
+    /// their names: traces, recordings and CSV files. File names are relative to `folder`.
+    /// `modules` maps the name of each Python module that the workload names to the text of the
+    /// module's traces.
     ///
     /// # Errors
     /// [`FileError`] for a file that cannot be read or whose contents are not of the expected kind,

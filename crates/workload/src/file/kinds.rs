@@ -8,7 +8,7 @@ use crate::profile::{Cost, PaperProfileError, StatedCost};
 use crate::services;
 use crate::sizes::{MessagePlace, PayloadSizes};
 
-/// The cost of each custom accelerator for messages of the service of `path`.
+/// The cost of each custom accelerator for the messages of the service `path`.
 pub(super) fn typical(
     kinds: &[Option<StatedCost>],
     path: &services::Service,
@@ -34,7 +34,7 @@ pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
 }
 
 impl Workload {
-    /// The cost on a core of each custom accelerator, by its number in `image`.
+    /// The cost on a core of each custom accelerator, by its index in [`Image::kinds`].
     pub(super) fn kind_costs(&self, image: &Image) -> Result<Vec<Option<StatedCost>>, Refusal> {
         self.check_kinds(image)?;
         let stated = image.kinds().iter().map(|kind| {
@@ -47,11 +47,12 @@ impl Workload {
         Ok(stated.collect())
     }
 
-    /// Returns the speedup over a core of each custom accelerator, by its index in `image`; `None`
-    /// where the file does not state it.
+    /// Returns the speedup over a core of each custom accelerator, by its index in
+    /// [`Image::kinds`]; `None` where the workload file does not state a speedup.
     ///
     /// # Errors
-    /// [`Refusal`] for a cost of an accelerator that no trace declares.
+    /// [`Refusal`] if the workload file states the cost of an accelerator that no trace of `image`
+    /// declares.
     pub fn kind_speedups(&self, image: &Image) -> Result<Vec<Option<f64>>, Refusal> {
         self.check_kinds(image)?;
         let stated = image.kinds().iter();

@@ -12,11 +12,12 @@ use super::values::Wait;
 use crate::services::{ChainWalk, PhaseWalk, Place, ServiceError};
 
 impl Workload {
-    /// Returns the trace memory of the workload: the paper's traces, then those of the file.
+    /// Returns the trace memory of the workload: the paper's traces, then the traces of the
+    /// workload file.
     ///
     /// # Errors
     /// [`Refusal`] for traces that are not inlined yet ([`super::Document::inlined`]), that cannot
-    /// be parsed, or that are invalid.
+    /// be parsed, that have the name of a trace of the paper, or that are invalid.
     pub fn memory(&self) -> Result<Image, Refusal> {
         let whole = |error: &dyn std::fmt::Display| {
             Refusal::new(
@@ -50,7 +51,8 @@ impl Workload {
         link(all).map_err(|error| whole(&error))
     }
 
-    /// The file's traces: the number of its entry in `traces`, the name and the source of each.
+    /// The traces of the file: for each, the index of its entry in `traces`, its name and its
+    /// source.
     fn sources(&self) -> Result<Vec<(usize, String, Nodes)>, Refusal> {
         let mut found = Vec::new();
         for (index, traces) in self.traces.iter().enumerate() {
@@ -79,13 +81,14 @@ impl Workload {
         Ok(found)
     }
 
-    /// Checks that the traces of `image` can run all chains of the workload, for all values of the
-    /// payload fields that are random. Returns warnings about settings without effect: traces of
-    /// the file that no service uses, paths that send no response, a network time without a call
-    /// between servers.
+    /// Checks that the traces of `image` can run all chains of the workload, for both values of
+    /// every random payload field. Returns warnings about likely mistakes: traces of the file that
+    /// no service uses, paths that send no response, a network time without a call between servers.
     ///
     /// # Errors
-    /// [`Refusal`] for the first chain that cannot run.
+    /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
+    /// of an unknown trace, a fact other than 0 and 1 of a bit, or a call by a chain that waits for
+    /// no answer.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
         self.check_bits(image)?;

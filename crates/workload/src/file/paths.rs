@@ -1,10 +1,11 @@
-//! The services of a workload's file as paths of traces.
+//! Conversion of the services of a workload file to paths of CPU phases and chains of traces.
 
 use super::tree;
 use crate::services::{Chain, FactOdds, Odds, OddsError, Phase, Service, ServiceError};
 
 impl tree::Workload {
-    /// Returns the services as paths of CPU phases and chains of traces, in the order of the file.
+    /// Returns the workload's services as paths of CPU phases and chains of traces, in the order of
+    /// the file.
     ///
     /// # Errors
     /// None for a workload that [`super::Document::check`] has accepted.
@@ -12,13 +13,14 @@ impl tree::Workload {
         self.services.iter().map(tree::Service::to_path).collect()
     }
 
-    /// Returns the service called `name`; `None` if the file does not have it.
+    /// Returns the service called `name`; `None` if the workload does not have it.
     pub fn service(&self, name: &str) -> Option<&tree::Service> {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// Returns the probabilities of the payload values that are random in the chain at `place`,
-    /// (phase, chain in the phase), of the service `name`; none for an unknown chain.
+    /// Returns the probabilities of the random payload values of a chain of the service called
+    /// `name`. `place` is (index of the phase, index of the chain in the phase). An unknown chain
+    /// has no probabilities.
     pub fn fact_odds(&self, name: &str, place: (usize, usize)) -> FactOdds {
         let mut chains = self
             .service(name)
@@ -59,8 +61,8 @@ impl tree::Service {
         self.method.as_deref().unwrap_or(&self.name)
     }
 
-    /// Returns all chains of traces as (phase, index in the phase, chain). Equal chains of a phase
-    /// follow one another.
+    /// Returns all chains of traces of the service as (index of the phase, index of the chain in
+    /// the phase, chain). A chain with `times` = n appears n times in a row.
     pub fn chains(&self) -> impl Iterator<Item = (usize, usize, &tree::Chain)> {
         self.path.iter().enumerate().flat_map(|(phase, part)| {
             let each = part.chains().iter();
@@ -104,10 +106,10 @@ fn made(chain: &tree::Chain) -> Chain {
 }
 
 impl tree::Chain {
-    /// Returns the probabilities of the payload values that are random in this chain.
+    /// Returns the probabilities of the random payload values of this chain.
     ///
     /// # Errors
-    /// [`OddsError`] for a number outside 0 to 1.
+    /// [`OddsError`] for a probability outside 0 to 1.
     pub fn fact_odds(&self) -> Result<FactOdds, OddsError> {
         let mut found = FactOdds::none();
         for (trace, fields) in &self.odds {

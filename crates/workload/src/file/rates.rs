@@ -1,4 +1,4 @@
-//! The rates of a workload's services.
+//! The arrival rates of a workload's services.
 
 use accelflow_parameters::{Refusal, number_text};
 
@@ -6,31 +6,36 @@ use super::tree::{Rate, Service, Workload};
 
 use super::values::Arrivals;
 
-/// The name of the set of rates by which all services have the same rate. Every workload has it.
+/// The name of the set of arrival rates that gives all services the same rate. Every workload has
+/// this set.
 pub const EQUAL: &str = "equal";
 
-/// The name of the set of rates that the services of the file state themselves.
+/// The name of the set of arrival rates that consists of the rates stated by the services
+/// themselves.
 pub const OWN: &str = "own";
 
 impl Workload {
-    /// Returns the names of the sets of rates by which a total rate can be divided among the
-    /// services.
+    /// Returns the names of the sets of rates that can divide a total arrival rate among the
+    /// services: [`EQUAL`], [`OWN`] if any service states a rate, and the sets in the workload
+    /// file.
     pub fn rate_names(&self) -> Vec<&str> {
         let own = self.has_own_rates().then_some(OWN);
         let named = self.rates.keys().map(String::as_str);
         std::iter::once(EQUAL).chain(own).chain(named).collect()
     }
 
-    /// Whether any service of the file states a rate, or a share of the total rate, of its own.
+    /// Whether any service of the workload states its own arrival rate, or its own rate relative to
+    /// the mean of all services.
     pub fn has_own_rates(&self) -> bool {
         let of =
             |service: &Service| service.rate_share.is_some() || service.stated_rate().is_some();
         self.services.iter().any(of)
     }
 
-    /// Returns the mean rate of a service, in requests per second; `None` if the file does not
-    /// state it. The service's own values come before the `defaults`, and a rate comes before an
-    /// arrival process.
+    /// Returns the mean arrival rate of `service`, in requests per second. The service's own values
+    /// come before the `defaults`, and a stated rate comes before the rate of an arrival process.
+    /// Without any of these, the rate is 0 for a service that other services call, and otherwise
+    /// `None`.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
         let stated = service.stated_rate();
         let stated = stated.or(self.defaults.rate_rps.map(|rate| rate.0));
@@ -48,15 +53,17 @@ impl Workload {
         beside.map(|rate| rate.0).or_else(|| mean_rate(arrivals))
     }
 
-    /// Whether another service of the file calls `service`, so that it needs no arrival rate.
+    /// Whether another service of the workload calls `service`, so that `service` needs no arrival
+    /// rate.
     pub fn is_called(&self, service: &Service) -> bool {
         let callers = self.services.iter();
         let mut chains = callers.flat_map(|caller| caller.chains());
         chains.any(|(_, _, chain)| chain.calls.as_deref() == Some(&service.name))
     }
 
-    /// Returns the mean over the services of their mean rates, in requests per second; `None` if a
-    /// service has no rate. Services that only other services call do not count.
+    /// Returns the mean over all services of [`Workload::rate_of`], in requests per second; `None`
+    /// if a service has no rate. Services with rate 0, which only other services call, do not
+    /// count.
     pub fn mean_rate(&self) -> Option<f64> {
         // If all have one default rate, the mean is that rate exactly.
         if !self
@@ -73,9 +80,10 @@ impl Workload {
         Some(rates.iter().sum::<f64>() / own as f64)
     }
 
-    /// Returns the rate of each service relative to the mean over all services, in the order of the
-    /// file, according to the set of rates called `name`; `None` for an unknown name. `scaled` is
-    /// true if the mean rate is given by the scenario and not by the file.
+    /// Returns the arrival rate of each service divided by the mean rate of the services, in the
+    /// order of the workload file, according to the set of rates called `name`; `None` for an
+    /// unknown name. `scaled` is true if the scenario gives the mean rate; with [`OWN`], a
+    /// service's `rate_share` then comes before its `rate_rps`.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -1,4 +1,4 @@
-//! Reading the text of a workload's file into a tree.
+//! Reading of the text of a workload file.
 
 use accelflow_parameters::Refusal;
 use serde_json::{Map, Number, Value};
@@ -12,12 +12,13 @@ use super::shape;
 /// The largest size of the text of a workload file, in bytes.
 pub const MAX_TEXT_BYTES: usize = 256 << 20;
 
-/// Reads the workload that `text` describes: JSON if it begins with a brace, else TOML. `name` is
-/// the file's name, for error messages.
+/// Reads a workload from `text`, the contents of a workload file: JSON if the text begins with a
+/// brace, else TOML. `name` is the file's name, for error messages.
 ///
 /// # Errors
-/// [`FileError`] for text that is neither, an unknown field, or an invalid value.
-/// [`Document::check`] checks the consistency of values.
+/// [`FileError`] for text longer than [`MAX_TEXT_BYTES`], text that is neither JSON nor TOML, an
+/// unknown or missing field, or an invalid value. [`Document::check`] checks the consistency of
+/// values.
 pub fn read(text: &str, name: &str) -> Result<Document, FileError> {
     if text.len() > MAX_TEXT_BYTES {
         let (bytes, most) = (text.len(), MAX_TEXT_BYTES);

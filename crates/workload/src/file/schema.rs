@@ -1,5 +1,4 @@
-//! The JSON Schema of a workload's file, for editors and for checking the fields and types of
-//! a file.
+//! The JSON Schema of workload files, for editors and for checking the fields and types of a file.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -9,14 +8,14 @@ use super::tree::Workload;
 
 /// Returns the JSON Schema (draft 2020-12) of a workload file, as indented text.
 ///
-/// It describes the fields, with their types, ranges and names. [`super::Document::check`] checks
-/// the consistency of values.
+/// The schema describes names, types and ranges of the fields. It does not describe the consistency
+/// of values, which [`super::Document::check`] checks.
 pub fn json_schema() -> String {
     schema_text(&schema_of::<Workload>())
 }
 
-/// Returns the JSON Schema (draft 2020-12) of the file that the Rust type `T` describes. The file
-/// may have a field `$schema`, for editors.
+/// Returns the JSON Schema (draft 2020-12) of a file whose contents the Rust type `T` describes.
+/// The file may have a field `$schema`, for editors.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<T>();
@@ -28,8 +27,8 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// Returns a JSON Schema as indented text. Keys are in alphabetical order, and each description is
-/// on one line.
+/// Returns the JSON Schema `schema` as indented text. The keys of each object are in alphabetical
+/// order, and each description is on one line.
 pub fn schema_text(schema: &Value) -> String {
     format!("{:#}\n", sorted(schema))
 }

@@ -1,5 +1,5 @@
-//! The tree of a workload's file, `accelflow.workload/1`. Every field that is left out stays left
-//! out, so that a file that is read and written again says the same.
+//! The types of a workload file, `accelflow.workload/1`. A field that the file leaves out stays
+//! empty, so that writing the file again leaves it out, too.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub const SCHEMA: &str = "accelflow.workload/1";
 pub struct Workload {
     /// The name and version of the format of this file.
     pub schema: SchemaName,
-    /// The name of the workload: letters, digits, - and _.
+    /// The name of the workload: 1 to 64 letters, digits, - and _.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_-]{1,64}$"))]
     pub name: String,
     /// A description of the workload in one sentence.
@@ -28,21 +28,21 @@ pub struct Workload {
     /// Values that a paper prints for this workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
-    /// The files from which an importer made this file.
+    /// The origin of an imported workload: the imported files, and remarks of the importer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Traces in addition to the paper's T1 to T12.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<Traces>,
     /// The cost on a core, and the speedup, of each custom accelerator that the traces declare, by
-    /// the accelerator's name.
+    /// the name of the accelerator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, KindCost>,
     /// Values for every service that does not state its own.
     #[serde(default, skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,
-    /// Named sets of arrival rates, each with the rate of every service in requests per second.
-    /// Only the ratios of the rates count.
+    /// Named sets of arrival rates. Each set maps every service's name to its rate in requests per
+    /// second; only the ratios of the rates count.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, BTreeMap<String, Rate>>,
     /// The services, in the order in which results list them.
@@ -107,13 +107,13 @@ pub struct OriginFile {
     pub sha256: String,
 }
 
-/// One or more traces, given by exactly one of the fields.
+/// One or more traces, given by exactly one of the fields `source`, `file` and `module`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Traces {
-    /// The traces as text.
+    /// The text of the traces, in the trace language.
     Source(String),
-    /// The name of a file with the traces as text, or of a trace file, relative to the workload
+    /// The name of a text file of traces or of a compiled trace file, relative to the workload
     /// file.
     File(String),
     /// The name of a Python module that registers the traces, relative to the workload file.
@@ -127,8 +127,8 @@ pub struct Defaults {
     /// The mean rate of each service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The name of the set of rates, in `rates`, that is used with the paper's costs if no rate is
-    /// set from outside.
+    /// The name of the set of rates, in the workload's `rates`, that is used with the paper's costs
+    /// if the scenario sets no rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,
     /// The service-level objective (SLO): the longest allowed time from a request to its response,
@@ -154,8 +154,8 @@ pub struct Defaults {
     /// for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// The time of a message from one server to another, each way, for calls between services; by
-    /// default 0.
+    /// The time that a message of a call between services takes from one server to another, each
+    /// way; by default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Wait>,
 }
@@ -170,13 +170,13 @@ impl Defaults {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// The name of the service: letters, digits, -, _ and dots; unique in the file.
+    /// The name of the service: 1 to 64 letters, digits, -, _ and dots; unique in the file.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))]
     pub name: String,
     /// The name of the remote procedure that clients call; by default the service's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The number of the tenant to which the service belongs; by default 0.
+    /// The ID of the tenant to which the service belongs; by default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<u16>,
     /// The priority of the service, higher first; by default 0.
@@ -204,8 +204,8 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The time of the application logic of an invocation, in us. The CPU phases without a time of
-    /// their own have equal parts of it.
+    /// The total time of application logic of one invocation, in us. The CPU phases without a time
+    /// of their own share this total equally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,
@@ -237,7 +237,7 @@ pub const MAX_PHASES: usize = 1_000;
 pub enum Phase {
     /// A chain of traces, or several equal ones that run in parallel.
     Chain(Chain),
-    /// Different chains of traces that run in parallel. The phase ends with the last of them.
+    /// Different chains of traces that run in parallel. The phase ends when the last of them ends.
     Parallel(Parallel),
     /// Application logic that takes a stated time.
     Timed(Timed),
@@ -246,8 +246,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the chains of traces of this phase, as the file lists them; none for application
-    /// logic.
+    /// Returns the chains of traces of this phase, as the workload file lists them; empty for
+    /// application logic.
     pub fn chains(&self) -> &[Chain] {
         match self {
             Phase::Chain(chain) => std::slice::from_ref(chain),
@@ -256,7 +256,7 @@ impl Phase {
         }
     }
 
-    /// The place in the file of the chain number `number` of this phase, which is at `place`.
+    /// The place in the file of the chain with index `number` of this phase, which is at `place`.
     pub(super) fn place_of(&self, place: &str, number: usize) -> String {
         match self {
             Phase::Parallel(_) => format!("{place}.parallel[{number}]"),
@@ -295,7 +295,7 @@ pub struct Timed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// true, for a time from `app_us` or the costs, or the distribution of the core time.
+    /// Either true, for a time from `app_us` or the costs, or the distribution of the core time.
     pub cpu: CpuTime,
 }
 
@@ -303,28 +303,28 @@ pub struct Cpu {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
-    /// true: the time is the phase's part of `app_us`, or comes from the costs.
+    /// true: the core time is an equal part of the service's `app_us`, or comes from the costs.
     Elsewhere(#[schemars(extend("const" = true))] bool),
     /// A distribution from which the time of each request is drawn.
     Drawn(Wait),
 }
 
-/// A chain of traces: a first trace and those that its tails lead to.
+/// A chain of traces: a first trace and all traces that its tails lead to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// The name of the first trace, such as T4.
+    /// The name of the chain's first trace, such as T4.
     pub trace: String,
-    /// The number of such chains that run in parallel; by default 1.
+    /// The number of copies of this chain that run in parallel; by default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub times: Option<u8>,
-    /// The values of the payload fields that branches test, on the most common path, by trace and
-    /// field.
+    /// The value, on the most common path, of each payload field that a branch tests: by trace,
+    /// then by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, BTreeMap<String, i64>>,
-    /// The probability that a payload field is 1, by trace and field, for fields that are drawn for
-    /// each request.
+    /// The probability that a payload field is 1, for fields drawn at random for each request: by
+    /// trace, then by field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub odds: BTreeMap<String, BTreeMap<String, Probability>>,
     /// The sizes of the chain's messages before compression.
@@ -334,19 +334,19 @@ pub struct Chain {
     /// for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
-    /// The name of the service of this file that the chain calls. Its response time replaces the
-    /// time that a remote side takes to answer.
+    /// The name of the service in this file that the chain calls. The response time of this service
+    /// replaces the time that a remote side takes to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
-    /// The time of the call's messages from one server to another, each way; by default that of
-    /// `defaults`.
+    /// The time that a message of the call takes from one server to another, each way; by default
+    /// `network` of the `defaults`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Wait>,
     /// Whether the chain runs on its own: neither its phase nor the response waits for it. By
     /// default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detached: Option<bool>,
-    /// How the chain repeats attempts that fail.
+    /// The rule by which the chain repeats failed attempts; by default no attempt fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
 }
@@ -365,7 +365,7 @@ impl Chain {
         }
     }
 
-    /// Returns the number of such chains that run in parallel.
+    /// Returns the number of copies of this chain that run in parallel.
     pub fn count(&self) -> usize {
         usize::from(self.times.unwrap_or(1))
     }

@@ -1,4 +1,4 @@
-//! Values of a workload's file: arrivals, sizes, costs, waits and retries.
+//! Types of values in a workload file: arrivals, sizes, costs, waits and retries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +11,8 @@ pub enum Arrivals {
     Poisson {},
     /// Poisson arrivals at a rate that changes between states (a Markov-modulated Poisson process).
     Modulated {
-        /// The rate over the mean rate, and the weight, of each state. The weighted mean of the
-        /// rates is 1.
+        /// A pair for each state: its rate over the mean rate, and its weight. The weighted mean of
+        /// these rates must be 1.
         #[schemars(length(min = 1, max = 1_000))]
         states: Vec<(f64, f64)>,
         /// The mean time from one draw of a state to the next, in us.
@@ -24,17 +24,18 @@ pub enum Arrivals {
         /// The name of the set of rates.
         preset: ArrivalsPreset,
     },
-    /// Arrivals at given times, by exactly one of the two fields.
+    /// Arrivals at given times, listed by exactly one of the fields `file` and `times_us`.
     Times {
-        /// The name of a CSV file with the column time_us, ascending, relative to the workload
-        /// file.
+        /// The name of a CSV file, relative to the workload file, with the ascending column
+        /// time_us.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
         /// The times of the requests, in us, ascending.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         times_us: Option<Vec<f64>>,
     },
-    /// Poisson arrivals at a rate that changes at given times, by exactly one of the two fields.
+    /// Poisson arrivals at a rate that changes at given times, listed by exactly one of the fields
+    /// `file` and `rates`.
     Rates {
         /// The name of a CSV file with the columns start_us and rate_rps, relative to the workload
         /// file.
@@ -67,8 +68,8 @@ pub enum Sizes {
     FixedBytes(Size),
     /// Sizes whose logarithm is normally distributed.
     LogNormal(LogNormalBytes),
-    /// Pairs of a probability and a size in bytes, from probability 0 to 1. Sizes are evenly
-    /// distributed between the pairs.
+    /// A table of quantiles: pairs of a probability, from 0 to 1, and the size in bytes that this
+    /// share of the messages does not exceed. Between the pairs, sizes are evenly distributed.
     Quantiles(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Size)>),
     /// The name of a CSV file with the columns size_bytes and count, relative to the workload file.
     HistogramFile(String),
@@ -118,7 +119,8 @@ pub enum SizesPreset {
 pub enum MessageSizes {
     /// One distribution for all messages.
     All(Sizes),
-    /// One distribution for each message of the chain, in order. Later messages have the last one.
+    /// One distribution for each message of the chain, in order. Messages beyond the list have the
+    /// last distribution.
     Each(#[schemars(length(min = 1, max = 8))] Vec<Sizes>),
 }
 
@@ -134,7 +136,7 @@ pub enum Costs {
         #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
         tcp_cost_ns: Option<f64>,
     },
-    /// Costs measured by `accelflow record`, given by exactly one of the two fields.
+    /// Costs measured by `accelflow record`, given by exactly one of the fields `file` and `text`.
     Recording {
         /// The name of the recording's file, relative to the workload file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +145,7 @@ pub enum Costs {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// The cost of each operation. The services must not use an operation whose cost is left out.
+    /// The cost of each operation. A cost may be left out only if no service uses the operation.
     Operations {
         /// The cost of TCP, for sending and receiving alike.
         #[serde(default, rename = "TCP", skip_serializing_if = "Option::is_none")]
@@ -220,8 +222,8 @@ pub struct KindCost {
     pub speedup: Option<f64>,
 }
 
-/// A distribution of times: of a remote side's answer, of application logic, or of a message on the
-/// network.
+/// A distribution of times: until a remote side answers, of application logic, or of a message on
+/// the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
@@ -229,12 +231,12 @@ pub enum Wait {
     ConstantUs(Duration),
     /// Times whose logarithm is normally distributed.
     LogNormal(LogNormalTime),
-    /// Pairs of a probability and a time in us, from probability 0 to 1. Times are evenly
-    /// distributed between the pairs.
+    /// A table of quantiles: pairs of a probability, from 0 to 1, and the time in us that this
+    /// share of the times does not exceed. Between the pairs, times are evenly distributed.
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
     /// The name of a CSV file with the columns time_us and count, relative to the workload file.
     HistogramFile(String),
-    /// Pairs of a time in us, ascending, and the number of times it was measured.
+    /// Pairs of a time in us, ascending, and the count of how often this time was measured.
     HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 
@@ -255,7 +257,7 @@ pub struct LogNormalTime {
     pub sigma: f64,
 }
 
-/// The repetition of attempts of a chain that fail.
+/// The rule by which a chain repeats failed attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {

@@ -4,11 +4,13 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use super::tree::Workload;
 
-/// Returns `workload` as TOML in canonical form: fields in the order of the format, each phase and
-/// each chain on a line of its own. [`super::read()`] reads the same workload from it.
+/// Returns `workload` as TOML text in canonical form: fields in the order of the format, each phase
+/// and each parallel chain on a line of its own. [`super::read()`] reads the same workload from
+/// this text.
 ///
 /// # Errors
-/// If a whole number is too large for TOML, which is impossible in a workload that was read.
+/// An error if a whole number is too large for TOML, which is impossible in a workload read from
+/// TOML.
 pub fn write(workload: &Workload) -> Result<String, toml_edit::ser::Error> {
     let mut document = toml_edit::ser::to_document(workload)?;
     for key in ["printed", "origin", "defaults", "rates"] {

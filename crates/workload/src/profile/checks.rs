@@ -1,4 +1,4 @@
-//! The values that a recording may have, whatever services use it.
+//! Checks of the values of a recording that do not depend on the services that use it.
 
 use std::ops::RangeInclusive;
 
@@ -18,8 +18,8 @@ const MAX_ROUNDS: usize = 1_000;
 
 impl Recording {
     /// Checks the values of all recorded services: times, numbers of samples, quantiles,
-    /// calibrations and unique names. Whether operations are those of a service's path is checked
-    /// where they are used ([`Profile::from_recording`](super::Profile::from_recording)).
+    /// calibrations and unique names. [`Profile::from_recording`](super::Profile::from_recording)
+    /// checks whether the recorded operations and requests fit a service's path.
     ///
     /// # Errors
     /// [`RecordingError`] for the first value that is not allowed.

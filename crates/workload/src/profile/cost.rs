@@ -15,9 +15,9 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Creates a cost that is `mean` for a payload of mean size. The share `size_share` of it
-    /// (limited to 0 to 1; NaN counts as 0) is proportional to the payload's size, and the rest is
-    /// constant.
+    /// Creates a cost that is `mean` for a payload of mean size. The share `size_share` of this
+    /// cost is proportional to the payload's size (limited to 0 to 1; NaN counts as 0), and the
+    /// rest is constant.
     pub fn new(mean: Time, size_share: f64) -> Cost {
         let size_share = if size_share.is_nan() {
             0.0
@@ -27,7 +27,7 @@ impl Cost {
         Cost { mean, size_share }
     }
 
-    /// Returns the cost for a payload of mean size. It is also the mean cost, for every
+    /// Returns the cost for a payload of mean size, which is also the mean cost for any
     /// distribution of sizes.
     pub fn mean(self) -> Time {
         self.mean
@@ -51,7 +51,7 @@ impl Cost {
     }
 }
 
-/// The measured payload sizes of an operation: its input and its output.
+/// The measured payload sizes of an operation: of its input and of its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The size of the data that the operation reads.

@@ -1,4 +1,4 @@
-//! Costs from a recording.
+//! Cost profiles from recordings.
 
 use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
@@ -19,7 +19,7 @@ use super::services::{
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
-/// The way in which a profile uses the times of a recording: medians or distributions.
+/// Whether a profile uses the medians or the distributions of the times in a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RecordedTimes {
     /// Every request takes the recorded medians. Time outside of accelerator calls and application
@@ -27,13 +27,13 @@ pub enum RecordedTimes {
     #[default]
     Median,
     /// Each request takes times drawn from the recorded distributions, including the time outside
-    /// of accelerator calls and application logic (kernel, sockets, scheduling). Recordings before
-    /// version 4 have no distributions; then the medians are used.
+    /// of accelerator calls and application logic (kernel, sockets, scheduling). For times without
+    /// a recorded distribution, such as all times before version 4, the medians are used.
     Distribution,
 }
 
-/// Options of [`Profile::from_recording`]: values that a recording does not contain, and the use of
-/// its times.
+/// Options of [`Profile::from_recording`]: values that a recording does not contain, and how its
+/// times are used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of each operation's cost that is proportional to the payload's size, by
@@ -41,9 +41,9 @@ pub struct RecordingOptions {
     pub size_shares: [f64; Accel::COUNT],
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
-    /// The use of the recorded times. The default is medians: comparisons of systems need equal
-    /// costs for all, and the long times of a distribution are partly due to the machine that
-    /// recorded.
+    /// Whether the profile uses medians or distributions of the recorded times; by default medians.
+    /// Comparisons of systems need equal costs for all systems, and the long times of a
+    /// distribution are partly due to the machine that recorded.
     pub times: RecordedTimes,
 }
 
@@ -65,16 +65,17 @@ impl RecordingOptions {
 }
 
 impl Profile {
-    /// Creates the costs of `services` from `recording`, operation by operation.
+    /// Creates the cost profile of `services` from `recording`, operation by operation.
     ///
     /// Services of the recording that `services` does not have are ignored.
     ///
-    /// CPU phases that were not measured share the time that makes application logic 20.7 % of the
-    /// service's time, as in the paper.
+    /// CPU phases that were not measured share a time such that application logic would be 20.7 %
+    /// of the service's time, as in the paper.
     ///
     /// # Errors
-    /// [`RecordingError`] if the recording lacks one of `services` or has one twice, if operations
-    /// are not those of the service's path in `image`, or if a number is out of its range.
+    /// [`RecordingError`] for an unknown format or version, if the recording lacks one of
+    /// `services` or has a service twice, if operations or requests do not fit the service's path
+    /// in `image`, or if a number is out of its range.
     pub fn from_recording(
         recording: &Recording,
         services: &[Service],

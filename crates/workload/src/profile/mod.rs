@@ -1,9 +1,9 @@
-//! Costs of operations and application logic on a core, and waits for remote sides.
+//! Cost profiles: times of operations and application logic on a core, and waits for remote sides.
 //!
-//! A [`Profile`] comes from the paper's shares ([`Profile::paper`]) or from a recording of the
-//! runtime ([`Profile::from_recording`]). All costs are times on one core of the server; the
-//! simulator derives the times on accelerators. [`Profile::parameters`] lists every number that a
-//! profile uses, with its origin.
+//! A [`Profile`] comes from the paper's shares of time ([`Profile::paper`]), a recording of the
+//! runtime ([`Profile::from_recording`]) or costs in a workload file ([`Profile::stated`]). All
+//! costs are times on one core of the server; the simulator derives the times on accelerators.
+//! [`Profile::parameters`] lists every number that a profile uses, with its origin.
 
 mod checks;
 mod cost;

@@ -1,4 +1,4 @@
-//! The parameters of a profile.
+//! The parameters of a cost profile.
 
 use accelflow_parameters::{Kind, Parameter, Provenance};
 

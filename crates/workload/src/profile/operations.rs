@@ -1,4 +1,4 @@
-//! Stated costs of individual operations, and profiles combined from several.
+//! Cost profiles from costs that a workload file states, and profiles combined from several.
 
 use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
@@ -24,11 +24,11 @@ pub struct StatedCost {
     pub relative_error: Option<f64>,
 }
 
-/// The cost of each operation on a core, by [`Accel::index`]; `None` for operations whose cost is
-/// not stated.
+/// The cost of each accelerator's operation on a core, by [`Accel::index`]; `None` for operations
+/// whose cost is not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
-/// The error of a workload file's costs that do not suffice for one of its services.
+/// The error of stated costs that do not suffice for a service.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatedCostsError {
     /// The service is invalid, or does not fit the trace memory.
@@ -47,8 +47,8 @@ pub enum StatedCostsError {
 }
 
 impl StatedCost {
-    /// Returns the cost for messages whose mean size is `mean`. The part per byte becomes the share
-    /// that is proportional to the size.
+    /// Returns the cost of the operation on messages whose mean size is `mean`. The part per byte
+    /// becomes the share of the cost that is proportional to the message's size.
     pub fn at_mean(self, mean: Bytes) -> Cost {
         let of_size = self.ns_per_byte * mean.get() as f64;
         let whole = self.ns + of_size;
@@ -58,9 +58,9 @@ impl StatedCost {
 }
 
 impl Profile {
-    /// Creates the costs of `service` from stated costs per message and per byte, with `sizes` as
-    /// the sizes of its messages. Application logic takes no time; [`Profile::with_cpu_times`] sets
-    /// it.
+    /// Creates the cost profile of `service` from stated costs per message and per byte, with
+    /// `sizes` as the sizes of its messages. Application logic takes no time;
+    /// [`Profile::with_cpu_times`] sets its time.
     ///
     /// # Errors
     /// [`StatedCostsError`] for an operation of the service without a cost, and the errors of
@@ -106,8 +106,8 @@ impl Profile {
         Ok(made)
     }
 
-    /// Combines the cost profiles `parts` to one that has all their services, in order. `waits` are
-    /// the times that remote sides take to answer.
+    /// Combines the cost profiles `parts` into one profile of all their services, in order. `waits`
+    /// are the times that remote sides take to answer.
     pub fn together(parts: Vec<Profile>, waits: RemoteWaits) -> Profile {
         let typical: Vec<_> = parts.iter().map(|part| part.typical).collect();
         let mut services = Vec::new();
@@ -129,9 +129,9 @@ impl Profile {
         whole
     }
 
-    /// Replaces the times of application logic of each service. `times` returns, for the name of a
-    /// service, a time or `None` for each CPU phase in order, and a total time that the phases with
-    /// `None` share equally. If there is no total, these phases are unchanged.
+    /// Replaces the times of application logic of each service. For the name of a service, `times`
+    /// returns a time or `None` for each CPU phase in order, and a total time that the phases with
+    /// `None` share equally. If the total is `None`, these phases are unchanged.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

@@ -1,4 +1,4 @@
-//! Costs from the shares that the paper prints (AccelFlow, section III and Fig. 1).
+//! Cost profiles from the shares of time that the paper prints (AccelFlow, section III and Fig. 1).
 
 use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
@@ -41,7 +41,7 @@ impl ShareKind {
         ShareKind::App,
     ];
 
-    /// Returns the kind of work that an accelerator does; `None` for custom accelerators.
+    /// Returns the kind of work that accelerator `accel` does; `None` for custom accelerators.
     pub const fn of(accel: Accel) -> Option<ShareKind> {
         Some(match accel {
             Accel::Tcp => ShareKind::Tcp,
@@ -68,8 +68,8 @@ impl ShareKind {
     }
 }
 
-/// The mean share of each kind of work in the time of a SocialNetwork invocation, from 0 to 1, in
-/// the order of [`ShareKind::ALL`].
+/// The mean share of each kind of work in the time of an invocation of a SocialNetwork service,
+/// from 0 to 1, in the order of [`ShareKind::ALL`].
 ///
 /// Provenance: paper, section III, Q1. The printed shares add up to 99.9 %.
 pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.207];
@@ -77,13 +77,13 @@ pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.
 /// The interpretation of the mean shares of time that the paper prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Averaging {
-    /// The mean over the services of each service's share, so that all services count equally: the
-    /// mean of Fig. 1's normalised bars, "on average, an invocation spends".
+    /// The mean of the shares of the single services, so that all services count equally: the mean
+    /// of Fig. 1's normalised bars, "on average, an invocation spends".
     Services,
-    /// The share of the sum of all services' times, in which long services count more. Compared
-    /// with the mean over services, an operation of compression or decompression costs less (17.4
-    /// rather than 25.4 us with TCP at 20 us), and a CPU phase takes longer (48.5 rather than 41.7
-    /// us); the others hardly differ.
+    /// The share in the sum of all services' times, so that long services count more. Compared with
+    /// the mean over services, an operation of compression or decompression costs less (17.4 rather
+    /// than 25.4 us with TCP at 20 us), and a CPU phase takes longer (48.5 rather than 41.7 us);
+    /// the others hardly differ.
     Time,
 }
 
@@ -120,7 +120,7 @@ impl Default for PaperOptions {
     }
 }
 
-/// The error of services or options for which no costs follow from the paper's shares of time.
+/// The error of services or options for which the paper's shares of time do not determine costs.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaperProfileError {
     /// A service is invalid, or does not fit the trace memory.
@@ -132,7 +132,7 @@ pub enum PaperProfileError {
     /// The share of a cost that is proportional to the payload's size is not from 0 to 1.
     #[error("size_shares[{accel}] = {value}: must be from 0 to 1")]
     SizeShare {
-        /// The accelerator whose cost has the share.
+        /// The accelerator whose cost has this share.
         accel: Accel,
         /// The share as given.
         value: f64,
@@ -142,21 +142,22 @@ pub enum PaperProfileError {
         "cost of {name} = left out: must be stated, since the paper prints no share of time for it"
     )]
     Kind {
-        /// The name of the accelerator.
+        /// The name of the custom accelerator.
         name: String,
     },
-    /// No service does this kind of work, so no cost follows from the paper's share of it.
+    /// No service does this kind of work, so the paper's share of time determines no cost. Holds
+    /// the kind.
     #[error("operations of {} = 0: must be at least 1 in some service, since the paper prints a share of time for them", .0.name())]
     NoOperations(ShareKind),
 }
 
 impl Profile {
-    /// Creates costs with which `services` spend the paper's mean shares of their time on each kind
-    /// of work.
+    /// Creates the cost profile with which `services` spend the paper's mean share of their time on
+    /// each kind of work.
     ///
     /// Values that the paper does not print are assumed as simply as possible: all operations of a
-    /// kind cost the same in all services (compression what decompression does), and every CPU
-    /// phase takes the same time.
+    /// kind cost the same in all services (so compression costs as much as decompression), and
+    /// every CPU phase takes the same time.
     ///
     /// # Errors
     /// [`PaperProfileError`] for services that `image` cannot run or that lack a kind of
@@ -169,15 +170,17 @@ impl Profile {
         Profile::paper_like(services, services, image, options)
     }
 
-    /// Creates costs of `services` that are those which [`Profile::paper`] derives for `reference`.
+    /// Creates the cost profile of `services` with the costs that [`Profile::paper`] derives for
+    /// the services `reference`.
     ///
-    /// For suites without shares in the paper: "services from other suites are similar" (section
-    /// III, Q1) is read as equal costs of equal operations, so that a service's shares follow from
-    /// its operations. Operations that occur only away from the most common paths have the same
-    /// costs.
+    /// This is for suites without shares of time in the paper. Its statement "services from other
+    /// suites are similar" (section III, Q1) is read as: equal operations cost the same, so the
+    /// shares of a service follow from its operations. Operations that are only on less common
+    /// paths have the same costs.
     ///
     /// # Errors
-    /// The same as for [`Profile::paper`], for `services` and `reference`.
+    /// [`PaperProfileError`] for services or reference services that `image` cannot run, for
+    /// `reference` that lacks a kind of operation, and for options out of their range.
     pub fn paper_like(
         services: &[Service],
         reference: &[Service],

@@ -1,4 +1,4 @@
-//! Distributions of measured times as tables of quantiles.
+//! Distributions of measured times, as tables of quantiles.
 
 use accelflow_units::Time;
 
@@ -18,14 +18,14 @@ const PROBABILITIES: [f64; 22] = [
     0.99, 0.995, 0.998, 0.999, 1.0,
 ];
 
-/// Returns the distribution of `samples` as a table of 22 points (probability, quantile), with the
-/// mean of the samples. Between points, times are evenly distributed. The table is empty if there
-/// are no samples.
+/// Returns the distribution of `samples`, times in ns, as a table of 22 points (probability,
+/// quantile in ns) with the same mean as the samples. Between points, times are evenly distributed.
+/// The table is empty if there are no samples.
 ///
-/// The last point is not the longest sample. It is chosen such that the last interval has the mean
-/// of its samples, so that a single long sample does not weigh as much as half of the interval.
-/// Then all times are multiplied by a factor, close to 1, that makes the table's mean that of the
-/// samples.
+/// The last point is not the longest sample. It is chosen such that the last interval has the same
+/// mean as the samples in it; otherwise a single long sample would weigh as much as half of the
+/// interval. Then all times are multiplied by a factor close to 1, so that the table has the same
+/// mean as the samples.
 pub fn quantiles(samples: &[f64]) -> RecordedQuantiles {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

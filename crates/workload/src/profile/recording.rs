@@ -19,10 +19,11 @@ pub const VERSION: u32 = 4;
 pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
 /// A distribution of times as a table: pairs of a probability and the quantile in ns. Empty if the
-/// recording has no table.
+/// recording has no such table.
 pub type RecordedQuantiles = Vec<(f64, f64)>;
 
-/// The largest number of different requests that a recording may have per service.
+/// The largest number of groups of requests ([`RecordedRequest`]) that a recording may have per
+/// service.
 pub const MAX_REQUESTS: usize = 4_096;
 
 /// A file of the costs, sizes and payload values that the runtime measured on real messages
@@ -34,7 +35,8 @@ pub struct Recording {
     pub format: String,
     /// The version of the format, one of [`READ_VERSIONS`].
     pub version: u32,
-    /// A description of the machine that recorded: processor, clock, system.
+    /// A description of the machine on which the recording was made: processor, clock, operating
+    /// system.
     pub machine: String,
     /// The date of the recording, as `YYYY-MM-DD`.
     pub date: String,
@@ -46,10 +48,10 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedService {
-    /// The short name of the service.
+    /// The name of the service, such as `CPost`.
     pub service: String,
-    /// The calibration that measured the service's costs; `None` if they come from requests that
-    /// were served.
+    /// The calibration that measured the service's costs; `None` if the costs were measured on
+    /// requests that a server answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     /// The measurements of each phase of the service's path, in order.
@@ -58,7 +60,8 @@ pub struct RecordedService {
     /// was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<RecordedOutside>,
-    /// The requests that were recorded one by one, on any path; may be empty.
+    /// The requests that were recorded one by one, on any path, as groups of equal requests; may be
+    /// empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RecordedRequest>,
 }
@@ -69,8 +72,8 @@ pub struct RecordedService {
 pub struct Calibration {
     /// The sum of the costs of the service's accelerator calls in each round, in ns.
     pub round_costs_ns: Vec<f64>,
-    /// The share of the measuring time in which the measuring thread did not run because others had
-    /// its core, from 0 to 1; `None` if the system does not report it.
+    /// The share of the measuring time in which the measuring thread did not run because other
+    /// threads used its core, from 0 to 1; `None` if the system does not report it.
     pub waited_ratio: Option<f64>,
 }
 
@@ -79,11 +82,12 @@ pub struct Calibration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedOutside {
-    /// The distribution of this time on the server's processors.
+    /// The distribution of the server's processor time for a request outside of accelerator calls
+    /// and application logic, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub core_quantiles_ns: RecordedQuantiles,
-    /// The distribution of the response time that the client measures in excess of the server's
-    /// time.
+    /// The distribution of the response time that the client measures minus the server's time, in
+    /// ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_quantiles_ns: RecordedQuantiles,
     /// The number of requests that were measured.
@@ -96,20 +100,21 @@ pub struct RecordedOutside {
 pub struct RecordedRequest {
     /// The number of requests in the group.
     pub count: u64,
-    /// The payload values that branches test in these requests: a list by phase and chain of the
-    /// service's path, then a map by trace and field. Phases of application logic have no chains.
+    /// The payload values that branches test in these requests: for each phase of the service's
+    /// path, a list with, for each chain, a map by trace and then by field. Phases of application
+    /// logic have no chains.
     pub facts: Vec<Vec<BTreeMap<String, BTreeMap<String, i64>>>>,
 }
 
-/// The measurements of one phase of a service.
+/// The measurements of one phase of a service's path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RecordedPhase {
     /// Application logic, without accelerators.
     Cpu {
-        /// The median core time in ns; `None` if it was not measured.
+        /// The median core time of the application logic, in ns; `None` if it was not measured.
         app_ns: Option<f64>,
-        /// The distribution of the core time, in ns.
+        /// The distribution of the core time of the application logic, in ns.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         app_quantiles_ns: RecordedQuantiles,
         /// The number of invocations that were measured.
@@ -128,7 +133,7 @@ pub struct RecordedChain {
     pub steps: Vec<RecordedStep>,
 }
 
-/// The direction of a message, as seen from the service.
+/// The direction of a message, from the point of view of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -144,15 +149,16 @@ pub enum Direction {
 pub struct RecordedStep {
     /// The name of the trace that makes the call.
     pub trace: String,
-    /// The paper's name of the accelerator, such as `Decr`.
+    /// The name of the accelerator: the paper's, such as `Decr`, or that of a custom accelerator.
     pub accelerator: String,
-    /// The direction of the message. It is compared with that in the trace only for TCP.
+    /// The direction of the message. Only for TCP, it must be the direction of the call in the
+    /// trace.
     pub direction: Direction,
     /// The median size of the accelerator's input, in bytes.
     pub input_bytes: u64,
     /// The median size of the accelerator's output, in bytes.
     pub output_bytes: u64,
-    /// The values of the output that branches can test, by name.
+    /// The values of the output's payload fields that branches can test, by name of the field.
     #[serde(default)]
     pub facts: BTreeMap<String, i64>,
     /// The median core time of the operation, in ns.
@@ -194,24 +200,24 @@ impl fmt::Display for Spot {
 /// The error of a recording that is invalid or does not fit the services that use it.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// The file cannot be read.
+    /// The file of a recording cannot be read.
     #[error("{path}: {error}")]
     Read {
         /// The path of the file.
         path: String,
-        /// The reason why it cannot be read.
+        /// The reason why the file cannot be read.
         error: std::io::Error,
     },
-    /// The text is not the JSON of a recording; the error has line and column.
+    /// The text is not the JSON of a recording. Holds the parser's error, with line and column.
     #[error("recording: must be the JSON of a recording: {0}")]
     Json(#[from] serde_json::Error),
-    /// The file is of another format. Holds the format's name.
+    /// The value of `format` is not [`FORMAT`]. Holds this value.
     #[error("format = '{0}': must be 'accelflow-recording'")]
     Format(String),
-    /// The file is of a version that this crate does not read. Holds the version.
+    /// The value of `version` is not in [`READ_VERSIONS`]. Holds this value.
     #[error("recording format: version = {0}: must be 1, 2, 3 or 4")]
     Version(u32),
-    /// The file has a member that exists only in later versions of the format.
+    /// The recording has a member that exists only in later versions of the format.
     #[error(
         "service {service}: '{member}': must be left out of a recording of version {version}; versions from {since} on have it"
     )]
@@ -222,7 +228,7 @@ pub enum RecordingError {
         member: &'static str,
         /// The first version of the format that has the member.
         since: u32,
-        /// The version of the file.
+        /// The version of the recording.
         version: u32,
     },
     /// A value of a calibration is out of range.
@@ -239,28 +245,28 @@ pub enum RecordingError {
         /// The largest allowed value.
         most: f64,
     },
-    /// The recording has no single requests of a service, but their payload values are needed.
-    /// Holds the service's name.
+    /// The recording has no requests recorded one by one for a service, but their payload values
+    /// are needed. Holds the service's name.
     #[error(
         "service {0}: requests = left out: must be in the recording, since the values that branches test come from them"
     )]
     NoRequests(String),
-    /// The recording has more than [`MAX_REQUESTS`] different requests of a service.
+    /// The recording has more than [`MAX_REQUESTS`] groups of requests for a service.
     #[error("service {service}: different requests = {count}: must be at most 4096")]
     TooManyRequests {
         /// The name of the service.
         service: String,
-        /// The number of different requests.
+        /// The number of groups of requests.
         count: usize,
     },
-    /// The number of requests in a group is out of range.
+    /// The number of requests in a group is not from 1 to 1e12.
     #[error("service {service}, request {request}: count = {count}: must be from 1 to 1e12")]
     RequestCount {
         /// The name of the service.
         service: String,
         /// The index of the group of requests, counted from 0.
         request: usize,
-        /// The number as recorded.
+        /// The number of requests as recorded.
         count: u64,
     },
     /// A recorded request does not have the phases or chains of the service's path.
@@ -282,34 +288,36 @@ pub enum RecordingError {
     Request {
         /// The index of the group of requests, counted from 0.
         request: usize,
-        /// The reason, with its place in the service.
+        /// The reason why the traces cannot serve the request, with the place in the service.
         error: ServiceError,
     },
-    /// The recording does not have a service that needs it.
+    /// The recording lacks a service whose costs are needed.
     #[error("service = '{service}': must be in the recording, which has {found}")]
     MissingService {
         /// The name of the service.
         service: String,
-        /// The names of the services that the recording has.
+        /// The names of the services that the recording has, separated by commas; `none` if it has
+        /// no services.
         found: String,
     },
     /// The recording has a service twice. Holds the service's name.
     #[error("service = '{0}': must be in the recording only once")]
     DuplicateService(String),
-    /// An accelerator call names an accelerator that is not one of the paper's nine.
+    /// An accelerator call names an accelerator that is neither one of the paper's nine nor a
+    /// custom accelerator of the traces.
     #[error(
         "{spot}: accelerator = '{name}': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp or LdB"
     )]
     UnknownAccelerator {
         /// The place of the call.
         spot: Spot,
-        /// The name as recorded.
+        /// The unknown name of the accelerator, as recorded.
         name: String,
     },
-    /// A core time is out of range.
+    /// A core time is not from 0.001 to 1e12 ns.
     #[error("{spot}: {member} = {value}: must be from 0.001 to 1e12")]
     Cost {
-        /// The place of the time.
+        /// The place of the core time in the recording.
         spot: Spot,
         /// The name of the member: `cost_ns` or `app_ns`.
         member: &'static str,
@@ -323,7 +331,7 @@ pub enum RecordingError {
          1e12, and neither decreases"
     )]
     Quantiles {
-        /// The place of the table.
+        /// The place of the table in the recording, in words.
         place: String,
         /// The name of the member that has the table.
         member: &'static str,
@@ -338,14 +346,14 @@ pub enum RecordingError {
         /// The largest allowed number of points.
         most: usize,
     },
-    /// The recorded times outside of accelerator calls have no table of quantiles or no samples.
-    /// Holds the service's name.
+    /// The recorded times outside of accelerator calls and application logic have no table of
+    /// quantiles or no samples. Holds the service's name.
     #[error(
         "service {0}, outside: must have core_quantiles_ns, client_quantiles_ns or both, and samples \
          of at least 1"
     )]
     EmptyOutside(String),
-    /// A measurement has no samples. Holds its place.
+    /// A measurement has no samples. Holds the place of the measurement.
     #[error("{0}: samples = 0: must be at least 1")]
     NoSamples(Spot),
     /// The recording does not have the phases, chains or calls of the service's path.
@@ -353,9 +361,9 @@ pub enum RecordingError {
     Path {
         /// The place of the first difference.
         spot: Spot,
-        /// What the service's path has there.
+        /// What the service's path has at this place.
         expected: String,
-        /// What the recording has there.
+        /// What the recording has at this place.
         found: String,
     },
     /// The service is invalid, or does not fit the trace memory.
@@ -364,7 +372,8 @@ pub enum RecordingError {
 }
 
 impl Recording {
-    /// Creates a recording without services.
+    /// Creates a recording without services, of the version [`VERSION`]. `machine` describes the
+    /// machine on which it is made, `date` is `YYYY-MM-DD`.
     pub fn new(machine: &str, date: &str) -> Recording {
         Recording {
             format: FORMAT.to_owned(),
@@ -388,13 +397,14 @@ impl Recording {
         Recording::from_json(&text)
     }
 
-    /// Reads a recording from its JSON text. Its contents are checked against services only when it
-    /// becomes a profile.
+    /// Reads a recording from JSON text. [`Recording::check`] checks its values, and
+    /// [`Profile::from_recording`](super::Profile::from_recording) checks it against services.
     ///
     /// # Errors
     /// [`RecordingError::Json`] for text that is not the JSON of a recording,
     /// [`RecordingError::Format`] for another format, [`RecordingError::Version`] for an unknown
-    /// version, and [`RecordingError::Early`] for a member that the version does not have.
+    /// version, and [`RecordingError::Early`] for a member that this version of the format does not
+    /// have.
     pub fn from_json(text: &str) -> Result<Recording, RecordingError> {
         // The version is checked first: another version may have other members.
         #[derive(Deserialize)]
@@ -421,8 +431,8 @@ impl Recording {
         }
     }
 
-    /// Returns the data that this recording lacks for [`super::RecordedTimes::Distribution`], one
-    /// sentence for each kind of data. Recordings before version 4 lack all of it.
+    /// Returns one sentence for each kind of data that this recording lacks for
+    /// [`super::RecordedTimes::Distribution`]. Recordings before version 4 lack all four kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [
@@ -460,7 +470,7 @@ impl Recording {
     /// Returns the recording as indented JSON.
     ///
     /// # Errors
-    /// [`RecordingError::Json`]; none in practice.
+    /// [`RecordingError::Json`]; does not occur in practice.
     pub fn to_json(&self) -> Result<String, RecordingError> {
         Ok(serde_json::to_string_pretty(self)?)
     }

@@ -1,4 +1,4 @@
-//! The costs of services: operations, phases, and sets of services.
+//! Cost profiles: of operations, phases, services and sets of services.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -11,21 +11,21 @@ use crate::services::{Operation, RecordedRequests, Service};
 /// One accelerator call of a service, with its cost and payload sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationProfile {
-    /// The accelerator call that has this cost.
+    /// The accelerator call.
     pub operation: Operation,
-    /// The cost of the operation on a core.
+    /// The cost of the accelerator's operation on a core.
     pub cost: Cost,
-    /// The payload sizes, if they were measured; otherwise they are drawn from [`crate::sizes`].
+    /// The payload sizes, if they were measured; if `None`, they are drawn from [`crate::sizes`].
     pub payload: Option<Payload>,
-    /// The distribution of the cost on a core, if it is drawn for each request. Its mean is that of
-    /// `cost`.
+    /// The distribution of the cost on a core, with the same mean as `cost`; `None` if the cost is
+    /// not drawn for each request.
     pub spread: Option<WaitDistribution>,
 }
 
 /// The costs of one phase of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhaseProfile {
-    /// Application logic that takes this much time on a core.
+    /// Application logic. Holds its time on a core.
     Cpu(Time),
     /// The accelerator calls of each parallel chain, in the order of [`Service::walk`].
     Traces(Vec<Vec<OperationProfile>>),
@@ -35,11 +35,11 @@ pub enum PhaseProfile {
 /// scheduling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutsideTimes {
-    /// The distribution of this time on the server's processors, where software executes the
-    /// traces.
+    /// The distribution of the server's processor time for a request outside of accelerator calls
+    /// and application logic, if software executes the traces; `None` if not measured or not used.
     pub core: Option<WaitDistribution>,
-    /// The distribution of the response time that the client measures in excess of the server's
-    /// time.
+    /// The distribution of the response time that the client measures minus the server's time;
+    /// `None` if not measured or not used.
     pub client: Option<WaitDistribution>,
 }
 
@@ -61,35 +61,35 @@ pub struct ServiceProfile {
 }
 
 impl ServiceProfile {
-    /// Returns the service that has these costs.
+    /// Returns the service to which these costs belong.
     pub fn service(&self) -> &Service {
         &self.service
     }
 
-    /// Returns the costs of each phase of [`Service::path`].
+    /// Returns the costs of each phase, in the order of [`Service::path`].
     pub fn phases(&self) -> &[PhaseProfile] {
         &self.phases
     }
 
-    /// Returns the requests of the service that were recorded one by one; none if there are no such
-    /// records.
+    /// Returns the requests to the service that were recorded one by one; empty if there are none.
     pub fn requests(&self) -> &RecordedRequests {
         &self.requests
     }
 
     /// Returns the distribution of the time of application logic in the phase with index `phase`,
-    /// if it is drawn for each request. Its mean is the phase's time.
+    /// whose mean is the phase's time; `None` if the time is not drawn for each request.
     pub fn app_spread(&self, phase: usize) -> Option<&WaitDistribution> {
         self.drawn.app.get(phase)?.as_ref()
     }
 
-    /// Returns the time of a request outside of accelerator calls and application logic; empty
-    /// unless a recording has it and its distributions are used.
+    /// Returns the time of a request outside of accelerator calls and application logic. Both parts
+    /// are `None` unless a recording has them and its distributions are used.
     pub fn outside(&self) -> &OutsideTimes {
         &self.drawn.outside
     }
 
-    /// Returns the service's accelerator calls with their costs, phase by phase and chain by chain.
+    /// Returns the service's accelerator calls on its most common path with their costs, phase by
+    /// phase and chain by chain.
     pub fn operations(&self) -> impl Iterator<Item = &OperationProfile> {
         self.phases
             .iter()
@@ -100,13 +100,13 @@ impl ServiceProfile {
             .flatten()
     }
 
-    /// Returns the call of accelerator `accel` by the trace `trace` in a chain, given by the
-    /// indices `phase` and `chain`. `receives` distinguishes a TCP that receives from one that
-    /// sends. `None` if the call is not on the service's most common path: see
-    /// [`Profile::typical_cost`].
+    /// Returns the call of accelerator `accel` by the trace `trace` in the chain with index `chain`
+    /// of the phase with index `phase`. `receives` is true for a TCP that receives a message.
+    /// `None` if the call is not on the service's most common path; [`Profile::typical_cost`] has a
+    /// cost for such calls.
     ///
-    /// If the trace calls the accelerator more than once in this way, returns the first call. No
-    /// trace of the paper does.
+    /// If the trace calls the accelerator more than once, returns the first call. No trace of the
+    /// paper does so.
     pub fn operation(
         &self,
         phase: usize,
@@ -124,7 +124,7 @@ impl ServiceProfile {
         })
     }
 
-    /// Returns the time of the application logic of one invocation, on a core.
+    /// Returns the total time of application logic of one invocation, on a core.
     pub fn app_time(&self) -> Time {
         let cpu = self.phases.iter().filter_map(|phase| match phase {
             PhaseProfile::Cpu(time) => Some(*time),
@@ -134,7 +134,7 @@ impl ServiceProfile {
     }
 
     /// Returns the time of one invocation on a core without accelerators: application logic and all
-    /// operations at their mean costs.
+    /// operations of the most common path at their mean costs.
     pub fn core_time(&self) -> Time {
         self.operations().fold(self.app_time(), |sum, operation| {
             sum + operation.cost.mean()
@@ -142,8 +142,8 @@ impl ServiceProfile {
     }
 }
 
-/// The costs on a core of the operations and the application logic of a set of services, with the
-/// times that remote sides take to answer.
+/// A cost profile: the costs on a core of the operations and the application logic of a set of
+/// services, and the times that remote sides take to answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub(super) services: Vec<ServiceProfile>,
@@ -171,12 +171,12 @@ impl Profile {
         }
     }
 
-    /// Returns the services with their costs, in the order in which they were given.
+    /// Returns the services with their costs, in the order in which the profile was created.
     pub fn services(&self) -> &[ServiceProfile] {
         &self.services
     }
 
-    /// Keeps only the services with these names.
+    /// Returns the profile with only the services whose names are in `names`.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Profile {
         self.services
@@ -191,8 +191,9 @@ impl Profile {
             .find(|profile| profile.service.name() == name)
     }
 
-    /// Returns the mean cost of accelerator `accel` over all its calls in all services, for calls
-    /// that are not on the most common paths. `None` if no service uses `accel`.
+    /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
+    /// their service: the mean over all calls of `accel` in all services, or else the cost that the
+    /// source of the profile gives; `None` if there is neither.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }
@@ -202,7 +203,7 @@ impl Profile {
         &self.waits
     }
 
-    /// Returns every number that this profile uses, with its origin.
+    /// Returns all numbers that this profile uses, each with its origin.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

@@ -1,4 +1,4 @@
-//! The number of a request's messages that time out, in closed form.
+//! The mean number of time-outs of a request, in closed form.
 
 use accelflow_trace::Image;
 use accelflow_units::Time;
@@ -7,7 +7,7 @@ use super::waits::RemoteWaits;
 use crate::services::{ChainWalk, Service, ServiceError};
 
 /// Returns the mean number of messages that a request to `service` awaits for longer than
-/// `timeout`, in closed form. It assumes that waits are independent of one another and of the load,
+/// `timeout`. This closed form assumes that waits are independent of one another and of the load,
 /// and that every request takes the most common path.
 ///
 /// A time-out ends its chain and, once the other chains of its phase have ended, its request. A

@@ -1,4 +1,4 @@
-//! Waits of traces that begin with a receiving TCP.
+//! Times that remote sides take to answer, by the trace that waits for the answer.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub struct WaitDistribution {
     quantiles: Option<Arc<[(f64, Time)]>>,
 }
 
-/// The times that remote sides take to answer, from the departure of a request to the arrival of
-/// the response, by the trace that receives the response.
+/// The distributions of the times that remote sides take to answer: from the departure of a request
+/// to the arrival of the response, by the trace that receives the response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteWaits {
     by_trace: Vec<(String, WaitDistribution)>,
@@ -28,8 +28,8 @@ pub struct RemoteWaits {
 }
 
 impl WaitDistribution {
-    /// The largest standard deviation of a time's natural logarithm: the 99th percentile is then
-    /// about ten thousand times the median.
+    /// The largest allowed standard deviation of the natural logarithm of a time. With it, the 99th
+    /// percentile is about ten thousand times the median.
     pub const MAX_SIGMA: f64 = 4.0;
 
     /// Creates a distribution in which every time is `wait`.
@@ -57,9 +57,9 @@ impl WaitDistribution {
         }
     }
 
-    /// Creates a distribution from points of (probability, time): the share of times that are not
-    /// longer. Between points, times are evenly distributed. `None` unless the points go from
-    /// probability 0 to 1 and never decrease.
+    /// Creates a distribution from points (probability p, time t): a share p of all times is at
+    /// most t. Between points, times are evenly distributed. `None` unless the probabilities go
+    /// from 0 to 1 and neither probabilities nor times decrease.
     pub fn of_quantiles(points: &[(f64, Time)]) -> Option<WaitDistribution> {
         let (first, last) = (points.first()?, points.last()?);
         let rises = |pair: &[(f64, Time)]| pair[0].0 <= pair[1].0 && pair[0].1 <= pair[1].1;
@@ -106,9 +106,10 @@ impl WaitDistribution {
         libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
     }
 
-    /// Draws the time with number `index` of request number `request`. The result depends only on
-    /// the arguments, so all systems that are compared see the same times. Different draws of a
-    /// request must have indices at least 2 apart, since `index + 1` is used too.
+    /// Draws a time for request `request`; `index` distinguishes several draws for the same
+    /// request. The result depends only on the arguments, so all systems that are compared see the
+    /// same times. Indices of one request must be at least 2 apart, since the draw also uses
+    /// `index + 1`.
     pub fn draw(&self, seed: u64, request: u64, index: u64) -> Time {
         if let Some(points) = &self.quantiles {
             return at(points, attribute_unit(seed, request, index));
@@ -149,10 +150,11 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// Creates times of 5 us for all remote sides, as in the same rack with little work.
+    /// Creates a constant time of 5 us for all remote sides, as for a remote side in the same rack
+    /// with little work.
     ///
-    /// Provenance: assumed. The paper prints no remote times, and its shares of tax and logic add
-    /// up to the whole execution, so they leave remote time out.
+    /// Provenance: assumed. The paper prints no times of remote sides. Its shares of tax and logic
+    /// add up to the whole execution, so they leave this time out.
     pub fn short() -> RemoteWaits {
         let note = "a remote side in the same rack; the paper prints no remote times";
         RemoteWaits {
@@ -163,15 +165,15 @@ impl RemoteWaits {
         }
     }
 
-    /// Creates the times of the remote sides of DeathStarBench's SocialNetwork: medians of the
-    /// spans in its own Jaeger capture of 20 compose-post requests (socialNetwork,
-    /// delimitrou/DeathStarBench at 6ecb0970).
+    /// Creates the times of the remote sides of DeathStarBench's SocialNetwork. Each is constant:
+    /// the median of spans in DeathStarBench's own Jaeger capture of 20 compose-post requests
+    /// (socialNetwork, delimitrou/DeathStarBench at 6ecb0970).
     ///
     /// T5: a get from redis (social_graph_redis_get, 72 us). T6: a find in MongoDB
     /// (social_graph_mongo_find, 276 us). T7: an insert into MongoDB (post_storage_mongo_insert,
     /// 242 us). T10: the median of the medians of the seven servers that ComposePost calls (6, 7,
-    /// 13, 269, 452, 542 and 1,434 us). Others, such as T12, were not measured and have the time of
-    /// T10. The spans include the remote side's own datacenter tax.
+    /// 13, 269, 452, 542 and 1,434 us). Other traces, such as T12, were not measured and have the
+    /// time of T10. The spans include the remote side's own datacenter tax.
     pub fn social_network() -> RemoteWaits {
         let constant = |us| WaitDistribution::constant(Time::from_us(us));
         RemoteWaits {
@@ -184,14 +186,15 @@ impl RemoteWaits {
         }
     }
 
-    /// Makes each time log-normal with the same median, and with the variation of the remote sides
-    /// in the Jaeger capture of [`RemoteWaits::social_network`].
+    /// Makes the times for T5, T6 and T7, and for all traces without a time of their own,
+    /// log-normal with unchanged median. The variation is that of the remote sides in the Jaeger
+    /// capture of [`RemoteWaits::social_network`].
     ///
-    /// Provenance: derived. Each kind of span was captured 20 times, so its printed 99th percentile
-    /// is its longest, which in 20 normal values lies 1.867 standard deviations above the median on
-    /// average: sigma is ln(longest / median) / 1.867. T5 (184 over 72 us) 0.503, T6 (737 over 276)
-    /// 0.526, T7 (328 over 242) 0.163. T10 and others 0.210: the median of the seven servers'
-    /// ratios, 1.48. That the distribution is log-normal is assumed.
+    /// Provenance: derived. Each kind of span was captured 20 times, so the printed 99th percentile
+    /// is the longest span. The largest of 20 normal values lies 1.867 standard deviations above
+    /// the median on average, so sigma is ln(longest / median) / 1.867. T5 (184 over 72 us) 0.503,
+    /// T6 (737 over 276) 0.526, T7 (328 over 242) 0.163. T10 and others 0.210: the median of the
+    /// seven servers' ratios, 1.48. That the distribution is log-normal is assumed.
     #[must_use]
     pub fn spread(mut self) -> RemoteWaits {
         const CAPTURED: [(&str, f64); 3] = [("T5", 0.503), ("T6", 0.526), ("T7", 0.163)];
@@ -206,8 +209,8 @@ impl RemoteWaits {
         self
     }
 
-    /// Creates times that are all `time`, for all remote sides. Their origin is noted as given by
-    /// the user.
+    /// Creates the constant time `time` for all remote sides. Its origin in
+    /// [`Profile::parameters`](super::Profile::parameters) is "given by the user".
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),
@@ -229,14 +232,15 @@ impl RemoteWaits {
         self
     }
 
-    /// Sets the distribution of the times for all traces that do not have one of their own.
+    /// Sets the distribution of the times for all traces without a distribution of their own.
     #[must_use]
     pub fn with_other(mut self, distribution: WaitDistribution) -> RemoteWaits {
         self.other = distribution;
         self
     }
 
-    /// Marks the times as stated by a workload file.
+    /// Sets the origin of the times to "as the workload's file states it"
+    /// ([`Profile::parameters`](super::Profile::parameters)).
     #[must_use]
     pub fn stated(mut self) -> RemoteWaits {
         self.provenance = Provenance::Assumed;
@@ -244,8 +248,7 @@ impl RemoteWaits {
         self
     }
 
-    /// Returns the time that remote sides take to answer to the trace `trace`; the median, if times
-    /// are drawn.
+    /// Returns the median of the times that remote sides take to answer to the trace `trace`.
     pub fn of(&self, trace: &str) -> Time {
         self.distribution(trace).median
     }

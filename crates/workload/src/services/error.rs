@@ -4,11 +4,11 @@ use accelflow_trace::Fault;
 
 use super::place::Place;
 
-/// The error of an invalid service, or of one that does not fit the traces of a trace memory.
+/// The error of an invalid service, or of a service that does not fit the traces of a trace memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServiceError {
-    /// The path does not begin with exactly one chain of traces, which receives the request. Holds
-    /// the service's name.
+    /// The first phase of a path is not exactly one chain of traces, which receives the request.
+    /// Holds the service's name.
     #[error(
         "service {0}: the path must begin with exactly one chain of traces, which receives the request"
     )]
@@ -27,30 +27,30 @@ pub enum ServiceError {
     /// A chain names a trace that is not in the trace memory.
     #[error("{place}: trace = '{trace}': must be in the trace memory")]
     UnknownTrace {
-        /// The place of the chain.
+        /// The place of the chain in its service.
         place: Place,
-        /// The name that the memory does not have.
+        /// The name of the missing trace.
         trace: String,
     },
     /// A chain states a payload value (a fact) that no branch in the trace memory tests.
     #[error("{place}: fact = '{trace}.{field}': must be a payload value that a branch tests")]
     UnknownField {
-        /// The place of the chain.
+        /// The place of the chain in its service.
         place: Place,
         /// The name of the trace for which the value is stated.
         trace: String,
         /// The name of the payload field.
         field: String,
     },
-    /// A chain begins with the wrong accelerator: the first chain of a service must begin with TCP,
-    /// which receives the request; a core starts the others, so they must not.
+    /// A chain begins with the wrong accelerator. The first chain of a service must begin with TCP,
+    /// which receives the request. All other chains must not, since a core starts them.
     #[error("{place}: trace = '{trace}': {}", if *.first {
         "must begin with TCP, since a message starts it"
     } else {
         "must not begin with TCP, since the core starts it"
     })]
     Trigger {
-        /// The place of the chain.
+        /// The place of the chain in its service.
         place: Place,
         /// The name of the chain's first trace.
         trace: String,
@@ -61,7 +61,7 @@ pub enum ServiceError {
     /// branch tests.
     #[error("{place}, trace {trace}: {fault}")]
     Fault {
-        /// The place of the chain.
+        /// The place of the chain in its service.
         place: Place,
         /// The name of the trace that cannot continue.
         trace: String,

@@ -1,4 +1,4 @@
-//! The facts of a chain as a table, for lookups on every step of a simulation.
+//! Tables of the facts of a chain, for fast lookups on every step of a simulation.
 
 use accelflow_trace::{AtmAddress, Image};
 
@@ -9,8 +9,8 @@ use super::place::Place;
 use super::recorded::RecordedTables;
 use super::service::Chain;
 
-/// The payload values (facts) that the branches of one chain of traces test, as a table by address
-/// of the trace and number of the field.
+/// A table of the payload values (facts) that the branches of one chain of traces test, by address
+/// of the trace and index of the payload field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainFacts {
     entry: AtmAddress,
@@ -21,8 +21,9 @@ pub struct ChainFacts {
 }
 
 impl ChainFacts {
-    /// Creates the table of the payload values that `chain` states, with names replaced by
-    /// addresses and numbers of `image`. `place` is the chain's place, for error messages.
+    /// Creates the table of the payload values that `chain` states. Names of traces are replaced by
+    /// their addresses in `image`, and names of fields by their indices. `place` is the chain's
+    /// place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for a trace that `image` does not have, and
@@ -62,17 +63,18 @@ impl ChainFacts {
         })
     }
 
-    /// Makes the fields with `odds` random: their values are drawn for each request. `place` is
-    /// (phase, chain in the phase), which keeps the draws apart from those of other chains.
+    /// Makes the payload fields with a probability in `odds` random: their values are drawn for
+    /// each request. `place` is (index of the phase, index of the chain in the phase); chains at
+    /// different places have independent draws.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
         self.odds = OddsTable::resolve(|trace| self.of(trace), odds, place, image);
         self
     }
 
-    /// Takes the payload values of each request from a recorded request, which is drawn from
-    /// `variants`: pairs of a number of requests and the chain with their values. `place` is the
-    /// chain's place, for error messages.
+    /// Sets recorded requests from which each simulated request draws its payload values.
+    /// `variants` has a pair for each group of equal requests: the number of requests, and the
+    /// chain with their payload values. `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// The errors of [`ChainFacts::resolve`].
@@ -95,9 +97,9 @@ impl ChainFacts {
         self.entry
     }
 
-    /// Returns the payload values of request number `request` in the trace that begins at address
-    /// `trace`. They depend only on the arguments, so they are the same in every simulated system.
-    /// If nothing is random, they are those of [`ChainFacts::of`].
+    /// Returns the payload values of request `request` in the trace that begins at address `trace`.
+    /// Random values depend only on the arguments, so they are the same in every simulated system.
+    /// If no value is random, the result equals [`ChainFacts::of`].
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
         let common = match self.recorded.of(seed, request) {
@@ -108,14 +110,14 @@ impl ChainFacts {
     }
 
     /// Returns the payload values on the most common path in the trace that begins at address
-    /// `trace`. An address outside the memory has no values.
+    /// `trace`. An address outside the trace memory has no values.
     #[inline]
     pub fn of(&self, trace: AtmAddress) -> PayloadFacts<'_> {
         self.row(&self.table, trace)
     }
 
     /// Returns the payload values in the trace that begins at address `trace`, if they are the same
-    /// for every request; `None` if some are random.
+    /// for every request; `None` if some are random or recorded requests are set.
     pub fn fixed(&self, trace: AtmAddress) -> Option<PayloadFacts<'_>> {
         let drawn = !self.recorded.is_empty() || self.odds.draws(trace, self.fields);
         (!drawn).then(|| self.of(trace))

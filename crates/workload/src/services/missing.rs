@@ -1,4 +1,4 @@
-//! Facts that branches test and that a chain does not state.
+//! Facts that branches test but that a chain does not state.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,15 @@ pub struct MissingFact {
     /// The name of the payload field.
     pub field: String,
     /// The condition under which a branch tests this value: other missing values, as (trace, field,
-    /// value). Empty if it is tested in any case.
+    /// value). Empty if a branch tests it in any case.
     pub given: Vec<(String, String, i64)>,
 }
 
 impl Chain {
     /// Returns the payload values that branches test but this chain does not state, in order of
-    /// occurrence. `is_open(trace, field)` is true for values that may be 0 or 1. Empty for a chain
-    /// that stops for another reason.
+    /// occurrence. `is_open(trace, field)` is true for random values, which may be 0 or 1 and are
+    /// never missing. The list is empty for a chain that stops for another reason than a missing
+    /// value.
     pub fn missing_facts(
         &self,
         image: &Image,

@@ -1,8 +1,8 @@
-//! Services as paths of CPU phases and trace chains (AccelFlow, Table IV).
+//! Services as paths of CPU phases and chains of traces (AccelFlow, Table IV).
 //!
-//! A [`Chain`] names the trace that begins it and the facts of the payloads on its way. The trace
-//! language determines its path, so [`Service::walk`] follows a [`Walker`], and no count is written
-//! by hand.
+//! A [`Chain`] states its first trace and the facts of its payloads. The trace language determines
+//! the rest of the chain's path: [`Service::walk`] follows a [`Walker`], so no count is written by
+//! hand.
 //!
 //! [`Walker`]: accelflow_trace::Walker
 

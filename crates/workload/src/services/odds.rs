@@ -1,17 +1,19 @@
-//! Facts drawn for each request instead of those of the most common path.
+//! Random facts: payload values drawn for each request instead of those of the most common path.
 
 use accelflow_kernel::attribute_unit;
 use accelflow_trace::{AtmAddress, Facts, Field, Image};
 
 use super::payload_facts::PayloadFacts;
 
-/// The probability that a payload field is 1 in a request, depending on its value on the most
+/// The probability that a payload field is 1 in a request, given the field's value on the most
 /// common path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
-    /// The probability of 1, from 0 to 1, where the field is 1 on the most common path.
+    /// The probability that the field is 1, from 0 to 1, for a field that is 1 (or any value but 0)
+    /// on the most common path.
     pub where_one: f64,
-    /// The probability of 1, from 0 to 1, where the field is 0 on the most common path.
+    /// The probability that the field is 1, from 0 to 1, for a field that is 0 on the most common
+    /// path.
     pub where_zero: f64,
 }
 
@@ -23,7 +25,7 @@ pub struct OddsError {
     pub trace: String,
     /// The name of the payload field.
     pub field: String,
-    /// The value as given.
+    /// The probability as given.
     pub value: f64,
 }
 
@@ -37,7 +39,8 @@ pub struct FactOdds {
 }
 
 impl Odds {
-    /// Creates a probability of 1 that does not depend on the value on the most common path.
+    /// Creates odds in which a field is 1 with the probability `probability`, whatever its value on
+    /// the most common path.
     pub const fn of(probability: f64) -> Odds {
         Odds {
             where_one: probability,
@@ -45,8 +48,8 @@ impl Odds {
         }
     }
 
-    /// Creates probabilities by which a share `other` of requests, from 0 to 1, deviates from the
-    /// value on the most common path.
+    /// Creates odds in which a field deviates from its value on the most common path with the
+    /// probability `other`, from 0 to 1.
     pub fn common_but(other: f64) -> Odds {
         Odds {
             where_one: 1.0 - other,
@@ -64,15 +67,15 @@ impl Odds {
 }
 
 impl FactOdds {
-    /// Creates a set without probabilities: every request takes the most common path.
+    /// Creates an empty set of probabilities: every request takes the most common path.
     pub fn none() -> FactOdds {
         FactOdds::default()
     }
 
-    /// Sets the probability of the value of `field` in the payload that `trace` tests.
+    /// Sets the probability that `field` is 1 in the payload that branches of `trace` test.
     ///
     /// # Errors
-    /// [`OddsError`] for a number outside 0 to 1.
+    /// [`OddsError`] for a probability outside 0 to 1.
     pub fn with(mut self, trace: &str, field: &str, odds: Odds) -> Result<FactOdds, OddsError> {
         let valid = |value: &f64| (0.0..=1.0).contains(value);
         if let Some(value) = [odds.where_one, odds.where_zero]
@@ -91,8 +94,8 @@ impl FactOdds {
         Ok(self)
     }
 
-    /// Returns the probability of the value of `field` in the payload that `trace` tests, if it is
-    /// set.
+    /// Returns the probability that `field` is 1 in the payload that branches of `trace` test;
+    /// `None` if it is not set.
     pub fn of(&self, trace: &str, field: &str) -> Option<Odds> {
         let found = self
             .known

@@ -1,11 +1,11 @@
 //! The paths through the branches of a chain, and the share of a suite's sequences that branch.
 //!
 //! AccelFlow's section III, Q2, counts "sequences of accelerators that need no intervening CPU
-//! involvement" and how many of them have a conditional. A *sequence* is read here as a step
-//! between the CPU phases of a path as Table IV prints it: what a message or a core starts, up to
-//! the notification of the core, through all tails and waits; `4x(T9-T10)` is one sequence that four
-//! requests follow at once, and different chains of one phase are different sequences. With this
-//! reading Table IV gives 18 of 26 sequences, 69.2 %, as printed for SocialNetwork.
+//! involvement" and how many of them have a conditional. Here, a *sequence* is taken to be a step
+//! between the CPU phases of a path in Table IV: everything from the start by a message or a core up
+//! to the notification of the core, through all tails and waits; `4x(T9-T10)` is one sequence that
+//! four requests follow at once, and different chains of one phase are different sequences. With
+//! this reading Table IV gives 18 of 26 sequences, 69.2 %, as printed for SocialNetwork.
 
 use accelflow_trace::{Action, AtmAddress, Fault, Field, Image, Joins, Link, PositionMark, step};
 
@@ -26,19 +26,19 @@ pub struct ChainPath {
 /// (AccelFlow, section III, Q2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
-    /// The name of the trace that begins it, such as `T9` for both `T9` and `T9+Cmp`.
+    /// The name of the sequence's first trace without a suffix: `T9` for both `T9` and `T9+Cmp`.
     pub entry: String,
-    /// The largest number of branches that one execution of it resolves.
+    /// The largest number of branches that one execution of the sequence resolves.
     pub conditionals: u32,
 }
 
 impl Chain {
     /// Returns all paths through this chain, one for each combination of branch outcomes. Every
-    /// tested field is taken to be 0 or 1, as in all traces of the paper; the values that this
-    /// chain states are ignored. `place` is the chain's place, for error messages.
+    /// payload field that a branch tests is taken to be 0 or 1, as in all traces of the paper;
+    /// values that this chain states are ignored. `place` is the chain's place, for error messages.
     ///
     /// # Errors
-    /// [`ServiceError`] for an unknown trace and for traces that cannot go on.
+    /// [`ServiceError`] for an unknown first trace and for a trace that cannot continue.
     pub fn outcomes(&self, place: &Place, image: &Image) -> Result<Vec<ChainPath>, ServiceError> {
         let unknown = || ServiceError::UnknownTrace {
             place: place.clone(),
@@ -78,7 +78,8 @@ impl Chain {
     /// is the chain's place, for error messages.
     ///
     /// # Errors
-    /// [`ServiceError::Fault`] for a field that a branch tests and that is neither open nor stated.
+    /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
+    /// trace that cannot continue, such as one that tests a field that is neither open nor stated.
     pub fn check_odds(
         &self,
         place: &Place,
@@ -170,7 +171,7 @@ pub(super) fn execute(
 /// Returns the accelerator sequences of `service`, in the order of its path.
 ///
 /// # Errors
-/// The same as for [`Chain::outcomes`].
+/// The errors of [`Chain::outcomes`].
 pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, ServiceError> {
     let mut found: Vec<(usize, Sequence)> = Vec::new();
     for (place, chain) in service.chains() {
@@ -192,11 +193,11 @@ pub fn sequences(service: &Service, image: &Image) -> Result<Vec<Sequence>, Serv
     Ok(found.into_iter().map(|(_, sequence)| sequence).collect())
 }
 
-/// Returns the share of the accelerator sequences of `services` that have at least one conditional,
-/// from 0 to 1; 0 if there are no sequences (AccelFlow, section III, Q2).
+/// Returns the share of the accelerator sequences of `services` that have at least one branch, from
+/// 0 to 1; 0 if there are no sequences (AccelFlow, section III, Q2).
 ///
 /// # Errors
-/// The same as for [`Chain::outcomes`].
+/// The errors of [`Chain::outcomes`].
 pub fn branching_share(services: &[Service], image: &Image) -> Result<f64, ServiceError> {
     let (mut all, mut branching) = (0_usize, 0_usize);
     for service in services {

@@ -2,13 +2,13 @@
 
 use accelflow_trace::{Facts, Field};
 
-/// The payload values (facts) that the branches of one trace test, by number of the field, so that
-/// no names are compared.
+/// The payload values (facts) that the branches of one trace test, by index of the payload field; a
+/// lookup compares no names.
 #[derive(Clone, Copy, Debug)]
 pub struct PayloadFacts<'a>(&'a [Option<i64>]);
 
 impl<'a> PayloadFacts<'a> {
-    /// The facts with these values, by number of the field.
+    /// The facts with these values, by index of the payload field.
     pub(super) fn new(values: &'a [Option<i64>]) -> PayloadFacts<'a> {
         PayloadFacts(values)
     }

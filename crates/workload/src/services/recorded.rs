@@ -1,20 +1,20 @@
-//! Facts of recorded requests, used instead of those of the most common path.
+//! Facts of recorded requests, which replace those of the most common path.
 
 use accelflow_kernel::attribute;
 
 use super::service::{Chain, Phase, Service};
 
-/// The requests to a service that were recorded one by one. A simulated request takes the payload
-/// values of one of them, drawn at random, so correlations between values are preserved.
+/// The requests to a service that were recorded one by one. A simulated request takes all payload
+/// values of one recorded request, drawn at random, so correlations between values are preserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedRequests {
     variants: Vec<(u64, Service)>,
 }
 
 impl RecordedRequests {
-    /// Adds `count` equal requests. Their payload values are those of `service`, except for
-    /// `facts`: (phase, chain, trace, field, value). Phases and chains that the service does not
-    /// have are ignored.
+    /// Adds a group of `count` equal requests. Their payload values are those of `service`, except
+    /// for `facts`: (index of the phase, index of the chain, trace, field, value). Facts of phases
+    /// and chains that the service does not have are ignored.
     pub fn add<'f>(
         &mut self,
         count: u64,
@@ -37,16 +37,17 @@ impl RecordedRequests {
         self.variants.iter().map(|(count, _)| count).sum()
     }
 
-    /// Returns the groups of equal requests: the number of requests in each, and the service with
-    /// their payload values.
+    /// Returns the groups of equal requests: the number of requests in each group, and the service
+    /// with the payload values of these requests.
     pub fn variants(&self) -> impl Iterator<Item = (u64, &Service)> {
         self.variants
             .iter()
             .map(|(count, service)| (*count, service))
     }
 
-    /// Returns the groups of equal requests: the number of requests in each, and one chain, by
-    /// phase and index in it, with their payload values.
+    /// Returns the groups of equal requests: the number of requests in each group, and the chain
+    /// with index `chain` of the phase with index `phase` with the payload values of these
+    /// requests. Empty for an unknown phase or chain.
     pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
         self.variants().filter_map(move |(count, service)| {
             let chains = service.path().get(phase)?.chains();
@@ -58,7 +59,7 @@ impl RecordedRequests {
 /// The facts of one chain in recorded requests, as tables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct RecordedTables {
-    /// By variant, the cumulative number of requests, including it.
+    /// For each variant, the total number of requests of this and all earlier variants.
     ends: Vec<u64>,
     tables: Vec<Vec<Option<i64>>>,
 }
@@ -78,7 +79,7 @@ impl RecordedTables {
         self.ends.last().is_none_or(|&all| all == 0)
     }
 
-    /// The facts that request number `request` has, if any were recorded.
+    /// The facts of request `request`; `None` if no requests were recorded.
     #[inline]
     pub(super) fn of(&self, seed: u64, request: u64) -> Option<&[Option<i64>]> {
         let all = self.ends.last().copied().filter(|&all| all > 0)?;

@@ -14,7 +14,7 @@ pub struct Service {
     pub(super) path: Vec<Phase>,
 }
 
-/// A phase of a service's path. It begins when all of the phase before has ended.
+/// A phase of a service's path. A phase begins when the phase before it has ended completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Application logic on the core to which the request belongs.
@@ -23,8 +23,8 @@ pub enum Phase {
     Traces(Vec<Chain>),
 }
 
-/// A chain of traces: a first trace and those that its tails lead to, with the payload values
-/// (facts) that its branches test.
+/// A chain of traces: a first trace and all traces that its tails lead to, with the payload values
+/// (facts) that the branches of these traces test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     entry: String,
@@ -43,8 +43,9 @@ impl Service {
     /// Creates the service `name`, whose remote procedure is `method` and whose phases are `path`.
     ///
     /// # Errors
-    /// [`ServiceError::Beginning`] unless the first phase is a single chain (the one that receives
-    /// the request), [`ServiceError::Chains`] for a phase of no or too many chains.
+    /// [`ServiceError::Beginning`] unless the first phase is a single chain (it receives the
+    /// request), and [`ServiceError::Chains`] for a phase with no chains or more than
+    /// [`MAX_PARALLEL_CHAINS`].
     pub fn new(name: &str, method: &str, path: Vec<Phase>) -> Result<Service, ServiceError> {
         if !matches!(path.first(), Some(Phase::Traces(chains)) if chains.len() == 1) {
             return Err(ServiceError::Beginning(name.to_owned()));
@@ -78,12 +79,13 @@ impl Service {
         &self.method
     }
 
-    /// Returns the phases in order. A message starts the first; a core starts the others.
+    /// Returns the phases of the service's path, in order. A message starts the first phase; a core
+    /// starts the others.
     pub fn path(&self) -> &[Phase] {
         &self.path
     }
 
-    /// Returns the number of phases of application logic.
+    /// Returns the number of phases of application logic in the service's path.
     pub fn cpu_phases(&self) -> usize {
         self.path
             .iter()
@@ -91,7 +93,7 @@ impl Service {
             .count()
     }
 
-    /// Returns the largest number of chains that one phase starts at once.
+    /// Returns the largest number of chains that one phase of the service starts at once.
     pub fn max_parallel_chains(&self) -> usize {
         self.path
             .iter()
@@ -100,7 +102,7 @@ impl Service {
             .unwrap_or(0)
     }
 
-    /// Returns all chains of the path with their places, in order.
+    /// Returns all chains of the service's path with their places, in order.
     pub fn chains(&self) -> impl Iterator<Item = (Place, &Chain)> + '_ {
         self.path.iter().enumerate().flat_map(move |(phase, part)| {
             part.chains()
@@ -168,8 +170,8 @@ impl Chain {
         &self.entry
     }
 
-    /// Returns the value of the payload field `field` that branches of `trace` test, if this chain
-    /// states it.
+    /// Returns the value of the payload field `field` that branches of `trace` test; `None` if this
+    /// chain does not state it.
     ///
     /// For use in every step of a simulation, convert the chain once to [`ChainFacts`](crate::services::ChainFacts).
     pub fn fact(&self, trace: &str, field: &str) -> Option<i64> {

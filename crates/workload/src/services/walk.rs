@@ -1,4 +1,4 @@
-//! The visits of an invocation of a service, found by walking its traces.
+//! The accelerator calls of one invocation of a service, found by following its traces.
 
 use accelflow_trace::{Accel, Image, Visit, Walker};
 
@@ -14,11 +14,11 @@ pub struct Operation {
     pub trace: String,
     /// The accelerator that is called.
     pub accel: Accel,
-    /// Whether the accelerator is a TCP that receives, since it is the first call of its trace. Any
-    /// other TCP sends.
+    /// Whether the accelerator is a TCP that receives a message: the first call of its trace. Any
+    /// other TCP sends a message.
     pub receives: bool,
-    /// The parallel execution that makes the call: 0 for the chain's own, then 1, 2 ... for those
-    /// that forks start, in the order in which a [`Walker`] follows them.
+    /// The index of the parallel execution (arm) that makes the call: 0 for the chain's own, then
+    /// 1, 2 ... for the arms that forks start, in the order in which a [`Walker`] follows them.
     pub arm: usize,
 }
 
@@ -26,9 +26,9 @@ pub struct Operation {
 /// one another, as a [`Walker`] visits them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainWalk {
-    /// The names of the traces, in the order in which the chain enters them.
+    /// The names of the traces that the chain runs, in the order in which it enters them.
     pub traces: Vec<String>,
-    /// The accelerator calls, in order.
+    /// The accelerator calls of the chain, in order.
     pub operations: Vec<Operation>,
 }
 
@@ -41,18 +41,20 @@ pub enum PhaseWalk {
     Traces(Vec<ChainWalk>),
 }
 
-/// The accelerator calls and traces of one invocation of a service, counted.
+/// The counts of accelerator calls and the traces of one invocation of a service on its most common
+/// path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// The number of accelerator calls: the last column of AccelFlow's Table IV.
+    /// The total number of accelerator calls: the last column of AccelFlow's Table IV.
     pub total: u32,
     /// The number of calls of each accelerator, by [`Accel::index`].
     pub by_accel: [u32; Accel::MOST],
-    /// The names of the traces that run, in order; parallel chains and arms of forks follow one
-    /// another.
+    /// The names of the traces that run, in order, with repetitions; parallel chains and arms of
+    /// forks follow one another.
     pub traces: Vec<String>,
-    /// The path as AccelFlow's Table IV prints it, such as `T1-CPU-3x(T8-T7)-CPU-T2`. Whether a
-    /// request is compressed before it is sent is not shown, so `T8+Cmp` is `T8`.
+    /// The service's path as AccelFlow's Table IV prints it, such as `T1-CPU-3x(T8-T7)-CPU-T2`.
+    /// Suffixes of traces are left out: `T8+Cmp`, which compresses the request that it sends, is
+    /// `T8`.
     pub path: String,
 }
 
@@ -67,7 +69,7 @@ impl Counts {
 /// with the traces of `image`.
 ///
 /// # Errors
-/// The same as for [`Service::walk`].
+/// The errors of [`Service::walk`].
 pub fn invocations(service: &Service, image: &Image) -> Result<Counts, ServiceError> {
     let phases = service.walk(image)?;
     let mut counts = Counts {
@@ -95,9 +97,9 @@ impl Service {
     /// returns the work of each phase.
     ///
     /// # Errors
-    /// [`ServiceError`] for names that `image` does not know, for a first chain that does not
-    /// begin with TCP or another one that does, and for traces that cannot go on with the facts
-    /// given.
+    /// [`ServiceError`] for names that `image` does not have, for a first chain that does not begin
+    /// with TCP, for another chain that does, and for traces that cannot continue with the facts
+    /// that their chain states.
     pub fn walk(&self, image: &Image) -> Result<Vec<PhaseWalk>, ServiceError> {
         let mut phases = Vec::with_capacity(self.path().len());
         for (phase, part) in self.path().iter().enumerate() {
@@ -172,7 +174,7 @@ fn walk_chain(chain: &Chain, place: Place, image: &Image) -> Result<ChainWalk, S
 }
 
 impl PhaseWalk {
-    /// Returns the walks of the chains of this phase; none for a CPU phase.
+    /// Returns the traces and accelerator calls of each chain of this phase; empty for a CPU phase.
     pub fn chains(&self) -> &[ChainWalk] {
         match self {
             PhaseWalk::Cpu => &[],

@@ -1,24 +1,24 @@
-//! Distributions of sizes.
+//! Distributions of message sizes.
 
 use accelflow_units::Bytes;
 
 use super::normal::normal_quantile;
 
-/// The largest message size that a distribution may have: 1 TiB.
+/// The largest message size that a size distribution may have: 1 TiB.
 pub const MAX_SIZE: Bytes = Bytes(1 << 40);
 
 /// A distribution of message sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SizeDistribution {
-    /// All messages have this size.
+    /// One size for all messages.
     Fixed(Bytes),
-    /// Sizes are evenly distributed between the points of a table of quantiles.
+    /// A table of quantiles, between whose points sizes are evenly distributed.
     Quantiles(QuantileTable),
-    /// The logarithm of the size is normally distributed.
+    /// A log-normal distribution: the logarithm of the size is normally distributed.
     LogNormal(LogNormal),
 }
 
-/// A log-normal distribution of message sizes, limited to 1 byte to [`MAX_SIZE`].
+/// A log-normal distribution of message sizes. Sizes are limited to 1 byte to [`MAX_SIZE`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
     median: f64,
@@ -69,7 +69,7 @@ impl LogNormal {
     }
 }
 
-/// A table of (probability, size): the share of messages that are not larger than each size.
+/// A table of points (probability p, size s): a share p of the messages is at most s bytes large.
 /// Between the points, sizes are evenly distributed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantileTable {
@@ -77,13 +77,14 @@ pub struct QuantileTable {
     pub(super) points: Vec<(f64, u64)>,
 }
 
-/// The error of an invalid table of quantiles, or of a limit below all sizes.
+/// The error of an invalid table of quantiles, or of cutting a distribution below its smallest
+/// size.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SizeError {
-    /// The table has fewer than 2 points. Holds their number.
+    /// A table of quantiles has fewer than 2 points. Holds the number of points.
     #[error("quantile table: points = {0}: must be at least 2")]
     Points(usize),
-    /// The probabilities of the table do not go from 0 to 1.
+    /// The probabilities of a table of quantiles do not go from 0 to 1.
     #[error("quantile table: probabilities = {first} to {last}: must go from 0 to 1")]
     Ends {
         /// The first probability in the table.
@@ -91,8 +92,8 @@ pub enum SizeError {
         /// The last probability in the table.
         last: f64,
     },
-    /// A probability or a size is less than that of the point before. Holds the index of the point,
-    /// counted from 0.
+    /// A point of a table of quantiles has a smaller probability or size than the point before it.
+    /// Holds the index of the point, counted from 0.
     #[error(
         "quantile table: point {0}: probability and size must not be less than those of the point before"
     )]
@@ -100,7 +101,7 @@ pub enum SizeError {
     /// A size is larger than [`MAX_SIZE`]. Holds the size.
     #[error("size = {}: must be at most {} bytes", .0.get(), MAX_SIZE.get())]
     TooLarge(Bytes),
-    /// The largest size to keep is below all sizes of the distribution, so nothing is left.
+    /// A distribution has no sizes up to the cut, the largest size to keep.
     #[error("largest size to keep = {} bytes: must be at least {} bytes, the smallest size of the distribution", .cut.get(), .min.get())]
     Cut {
         /// The largest size to keep.
@@ -111,12 +112,12 @@ pub enum SizeError {
 }
 
 impl QuantileTable {
-    /// Creates a table from points of (probability, size): the share of messages that are not
-    /// larger than the size.
+    /// Creates a table of quantiles from points (probability p, size s): a share p of the messages
+    /// is at most s large.
     ///
     /// # Errors
-    /// [`SizeError`] unless there are two or more points from probability 0 to 1 whose
-    /// probabilities and sizes never decrease.
+    /// [`SizeError`] unless there are at least two points, their probabilities go from 0 to 1,
+    /// neither probabilities nor sizes decrease, and no size is above [`MAX_SIZE`].
     pub fn new(points: &[(f64, Bytes)]) -> Result<QuantileTable, SizeError> {
         let (Some(first), Some(last), true) = (points.first(), points.last(), points.len() > 1)
         else {
@@ -175,9 +176,9 @@ impl QuantileTable {
 }
 
 impl SizeDistribution {
-    /// Returns the size at the quantile `u`, from 0 up to 1, rounded to whole bytes. With a uniform
-    /// random `u` this draws a size. Values outside give the smallest or the largest size, NaN the
-    /// smallest.
+    /// Returns the size that a share `u` of the messages, from 0 to 1, does not exceed, rounded to
+    /// whole bytes. A uniform random `u` draws a random size. For `u` below 0 or NaN, returns the
+    /// smallest size; above 1, the largest.
     #[inline]
     pub fn sample(&self, u: f64) -> Bytes {
         match self {
@@ -190,8 +191,8 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns the size that a share `probability` of messages, from 0 to 1, does not exceed; 0.5
-    /// yields the median.
+    /// Returns the size that a share `probability` of the messages, from 0 to 1, does not exceed,
+    /// rounded to whole bytes; 0.5 gives the median.
     pub fn quantile(&self, probability: f64) -> Bytes {
         self.sample(probability)
     }
@@ -211,13 +212,13 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns the largest size that can be drawn.
+    /// Returns the largest size of the distribution.
     pub fn max(&self) -> Bytes {
         self.sample(1.0)
     }
 
-    /// Returns the probability that a message is larger than `size`. For 2 KB it is the probability
-    /// that a payload does not fit a queue entry.
+    /// Returns the probability that a message is larger than `size`. For `size` = 2 KB, this is the
+    /// probability that a payload does not fit into a queue entry.
     pub fn share_beyond(&self, size: Bytes) -> f64 {
         match self {
             SizeDistribution::Fixed(fixed) => f64::from(u8::from(*fixed > size)),
@@ -229,7 +230,7 @@ impl SizeDistribution {
     /// Returns the distribution of only those messages that are not larger than `cut`.
     ///
     /// # Errors
-    /// [`SizeError::Cut`] if no size is that small.
+    /// [`SizeError::Cut`] if all sizes are larger than `cut`.
     pub fn cut_at(&self, cut: Bytes) -> Result<SizeDistribution, SizeError> {
         let below = match self {
             SizeDistribution::Fixed(size) => f64::from(u8::from(*size <= cut)),

@@ -1,8 +1,8 @@
 //! Sizes of messages.
 //!
-//! A [`SizeDistribution`] is a number, a table of quantiles or a log-normal distribution;
-//! [`PayloadSizes`] has one for every message of a service, and draws from a hash of the request's
-//! number, so that all systems that are compared see the same requests.
+//! A [`SizeDistribution`] is one fixed size, a table of quantiles or a log-normal distribution.
+//! [`PayloadSizes`] has a distribution for every message of every service, and draws sizes by a
+//! hash of the request's index, so that all systems that are compared see the same sizes.
 //!
 //! | preset | median | mean | P99 | maximum | |
 //! |---|---|---|---|---|---|

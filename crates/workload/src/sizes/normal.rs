@@ -1,7 +1,7 @@
 //! The quantile function of the standard normal distribution.
 
-/// The value that a standard normal variable does not exceed with this probability; infinite at 0
-/// and 1 and beyond.
+/// The value that a standard normal variable does not exceed with the probability `probability`;
+/// infinite at 0 and 1 and beyond.
 ///
 /// M. J. Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied
 /// Statistics 37 (1988): PPND16, accurate to about 16 digits. With libm, the same bits on every

@@ -1,4 +1,4 @@
-//! Distributions of message sizes, one for each message of a service, and random draws from them.
+//! Distributions of message sizes for each message of a workload, and random draws from them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,8 @@ use super::tables::{FLEET, HYPER_COMPRESS_BENCH, MESSAGES};
 /// The largest message size of [`SizePreset::Fleet`]: 64 KiB, which 95 % of the calls in Google's
 /// fleet do not exceed.
 ///
-/// Provenance: assumed. AccelFlow's payloads have "a long tail with a few tens of KB".
+/// Provenance: assumed. The AccelFlow paper says that payloads have "a long tail with a few tens of
+/// KB".
 pub const FLEET_CUT: Bytes = Bytes::from_kib(64);
 
 /// A named set of distributions of message sizes.
@@ -30,7 +31,7 @@ pub enum SizePreset {
     HyperCompressBench,
 }
 
-/// The place of a message in a service's path: phase, chain of traces, and trace.
+/// The place of a message in a service's path: the indices of phase, chain of traces and trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessagePlace {
     /// The index of the phase in the service's path, counted from 0.
@@ -54,7 +55,7 @@ pub struct PayloadSizes {
 }
 
 impl SizePreset {
-    /// All presets of message sizes, in the order of their numbers.
+    /// All presets of message sizes, in the order of their declaration.
     pub const ALL: [SizePreset; 4] = [
         SizePreset::SocialNetwork,
         SizePreset::Fleet,
@@ -99,7 +100,7 @@ impl MessagePlace {
 }
 
 impl PayloadSizes {
-    /// Creates sizes with one distribution for all messages.
+    /// Creates message sizes that have the same distribution for all messages.
     pub fn same(distribution: SizeDistribution) -> PayloadSizes {
         PayloadSizes {
             named: Vec::new(),
@@ -109,15 +110,17 @@ impl PayloadSizes {
         }
     }
 
-    /// Sets the sizes of all messages of the service called `service`.
+    /// Sets the sizes of all messages of the service called `service`, except for chains with sizes
+    /// of their own ([`PayloadSizes::with_chain`]).
     #[must_use]
     pub fn with_service(mut self, service: &str, sizes: PayloadSizes) -> PayloadSizes {
         self.services.insert(service.to_owned(), sizes);
         self
     }
 
-    /// Sets the sizes of the messages of one chain of a service, given by (phase, chain), one
-    /// distribution for each message in order. Later messages have the last one.
+    /// Sets the sizes of the messages of one chain of the service called `service`, given by (index
+    /// of the phase, index of the chain). `sizes` has one distribution for each message, in order;
+    /// messages beyond the list have the last distribution.
     #[must_use]
     pub fn with_chain(
         mut self,
@@ -130,7 +133,7 @@ impl PayloadSizes {
         self
     }
 
-    /// Creates the sizes of a preset.
+    /// Creates the message sizes of a preset.
     ///
     /// With [`SizePreset::SocialNetwork`], a message that [`message_names`] does not name is as
     /// large as a reply without data, 28 B.
@@ -155,7 +158,8 @@ impl PayloadSizes {
         }
     }
 
-    /// Returns the distribution of the size of one message of the service called `service`.
+    /// Returns the distribution of the size of the message at `place` of the service called
+    /// `service`.
     pub fn distribution(&self, service: &str, place: MessagePlace) -> &SizeDistribution {
         if !self.chains.is_empty() {
             let chain = (service.to_owned(), place.phase, place.chain);
@@ -181,16 +185,17 @@ impl PayloadSizes {
         named.map_or(&self.other, |(_, distribution)| distribution)
     }
 
-    /// Draws the size of one message of request number `request`. The result depends only on the
-    /// arguments, so all systems that are compared see the same sizes.
+    /// Draws the size of the message at `place` of request `request` to the service called
+    /// `service`. The result depends only on the arguments, so all systems that are compared see
+    /// the same sizes.
     pub fn draw(&self, service: &str, place: MessagePlace, seed: u64, request: u64) -> Bytes {
         self.distribution(service, place).draw(place, seed, request)
     }
 }
 
 impl SizeDistribution {
-    /// Draws the size of the message at `place` of request number `request` from this distribution.
-    /// The result depends only on the arguments.
+    /// Draws the size of the message at `place` of request `request` from this distribution. The
+    /// result depends only on the arguments.
     #[inline]
     pub fn draw(&self, place: MessagePlace, seed: u64, request: u64) -> Bytes {
         self.sample(attribute_unit(seed, request, place.index()))
@@ -211,14 +216,15 @@ const VOID_SIZE: Bytes = Bytes(28);
 const POSTS: &str = "ReadHomeTimeline rsp (10 posts)";
 const POST_IDS: &str = "ReadPosts req (10 ids)";
 
-/// Returns the names of the messages of one chain of a SocialNetwork service, one for each trace in
-/// order. The names are those of the measured sizes; empty for a chain whose messages were not
-/// measured.
+/// Returns the names of the messages of one chain of a SocialNetwork service, in order of the
+/// chain's traces; further traces have the last name. These are names of messages whose sizes were
+/// measured. Empty for other services and chains.
 ///
-/// Provenance: the messages between services are those of the interface. Messages to and from
-/// caches and databases were not measured; each is taken to be as large as the message between
-/// services that carries the same data (assumed): a stored post as StorePost's request, a user as
-/// RegisterUserWithId's, ten identifiers as ReadPosts's, a reply without data as ComposePost's.
+/// Provenance: the messages between services are those of SocialNetwork's interface. Messages to
+/// and from caches and databases were not measured; each is taken to be as large as the message
+/// between services that carries the same data (assumed): a stored post as StorePost's request, a
+/// user as RegisterUserWithId's, ten identifiers as ReadPosts's, a reply without data as
+/// ComposePost's.
 pub fn message_names(service: &str, phase: u16, chain: u16) -> &'static [&'static str] {
     match (service, phase, chain) {
         ("CPost", 0, _) => &["ComposePost req"],

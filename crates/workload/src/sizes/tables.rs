@@ -1,4 +1,5 @@
-//! Sizes found in data, re-derived and compared by `scripts/derive_size_quantiles.py`.
+//! Message sizes from published data; `scripts/derive_size_quantiles.py` derives them again and
+//! compares.
 
 /// The share of Snappy calls (compression and decompression, 841 million samples) in Google's fleet
 /// with at most this many uncompressed bytes.

@@ -3,8 +3,8 @@
 use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
-/// Sends messages with the same key to the same core, or to one of the next cores if that core's
-/// load is at its bound.
+/// A balancing policy that sends messages with the same key to the same core. If that core's load
+/// is at its bound, it sends the message to one of the next cores.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
 /// Zadimoghaddam, 2018): a core takes a message while its load stays at or below `bound` times the

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The load of each core: the number of messages that it has to process. The code that runs the
-/// cores keeps the loads up to date.
+/// The load of each core: the number of messages that the core has to process. The code that runs
+/// the cores keeps the loads up to date.
 #[derive(Clone, Debug, Default)]
 pub struct CoreLoads(Arc<[AtomicU32]>);
 
@@ -14,7 +14,7 @@ impl CoreLoads {
         CoreLoads((0..cores).map(|_| AtomicU32::new(0)).collect())
     }
 
-    /// The number of cores whose loads are kept.
+    /// Returns the number of cores.
     pub fn cores(&self) -> usize {
         self.0.len()
     }

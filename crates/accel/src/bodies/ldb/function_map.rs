@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
-/// Sends a message to the least loaded of the cores that last ran its function and whose load is
-/// below a bound. Without such a core, sends it to the least loaded of all cores. Ties are broken
-/// round robin.
+/// A balancing policy that sends a message to a core that has just run the message's function.
+/// Among such cores with a load below a bound, it picks the least loaded one. Without such a core,
+/// it picks the least loaded of all cores. Ties are broken round robin.
 ///
-/// The table lists for each core the functions last assigned to it, one by default, as in Cerebros.
-/// Clones share the table. In Cerebros a core takes a message only when it is free. Here every core
-/// has a queue, so a core takes a message while its load stays at or below 1.25 times the mean
-/// load, rounded up, as for [`Affinity`](super::Affinity).
+/// The key of a message stands for its function. A table lists the functions last assigned to each
+/// core: one function by default, as in Cerebros. Clones share the table. In Cerebros a core takes
+/// a message only when it is free. Here every core has a queue, so a core takes a message while its
+/// load stays at or below 1.25 times the mean load, rounded up, as for
+/// [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,
@@ -31,7 +32,8 @@ struct Table {
 }
 
 impl FunctionMap {
-    /// Creates a map that remembers `depth` functions per core. 0 counts as 1.
+    /// Creates a policy that remembers the last `depth` functions of each core. A `depth` of 0
+    /// counts as 1.
     pub fn new(depth: usize) -> FunctionMap {
         FunctionMap {
             table: Arc::default(),

@@ -2,7 +2,7 @@
 
 use super::policy::BalancingPolicy;
 
-/// Picks the core with the smallest load; among equals the first.
+/// A balancing policy that picks the core with the smallest load; among equals the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeastLoaded;
 

@@ -2,7 +2,7 @@
 
 use super::policy::BalancingPolicy;
 
-/// Picks the cores in turn, regardless of their loads.
+/// A balancing policy that picks the cores in turn, regardless of their loads.
 #[derive(Clone, Debug, Default)]
 pub struct RoundRobin {
     next: usize,

@@ -22,12 +22,12 @@ pub struct GrpcCall {
     schema: Arc<Schema>,
     /// The path of the request: `/package.Service/Method`.
     pub path: Arc<str>,
-    /// The method, once RPC has found it.
+    /// The index of the method in the schema; `None` until RPC has found the method.
     pub method: Option<MethodId>,
     /// Whether the message is a request or a response.
     pub role: Role,
-    /// The compression that messages of the call may use. The prefix of each message states whether
-    /// it is compressed.
+    /// The compression that messages of the call may use; `None` for no compression. The prefix of
+    /// each message states whether the message is compressed.
     pub codec: Option<Codec>,
     direction: Direction,
 }
@@ -53,7 +53,8 @@ impl PartialEq for GrpcCall {
 }
 
 impl GrpcCall {
-    /// Creates a received request to `path`. Its messages may be compressed with `codec`.
+    /// Creates the description of a received request to `path`. The request may be compressed with
+    /// `codec`.
     pub fn received(schema: Arc<Schema>, path: &str, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             schema,
@@ -65,7 +66,8 @@ impl GrpcCall {
         }
     }
 
-    /// Creates a request to send to the method `name`, found by [`Schema::find`].
+    /// Creates the description of a request to send to the method `name`, which [`Schema::find`]
+    /// finds. The request may be compressed with `codec`.
     ///
     /// # Errors
     /// `unknown_method` for an unknown or ambiguous name.
@@ -86,8 +88,8 @@ impl GrpcCall {
         })
     }
 
-    /// Returns the response to this request, in the opposite direction. Its messages may be
-    /// compressed with `codec`.
+    /// Returns the description of the response to this request, in the opposite direction. The
+    /// response may be compressed with `codec`.
     pub fn response(&self, codec: Option<Codec>) -> GrpcCall {
         GrpcCall {
             role: Role::Response,
@@ -100,21 +102,22 @@ impl GrpcCall {
         }
     }
 
-    /// Whether the message is sent rather than received.
+    /// Returns whether the message is sent (true) or received.
     pub fn is_sent(&self) -> bool {
         self.direction == Direction::Out
     }
 
-    /// The full name of the service in the path.
+    /// Returns the full name of the service, which is the first part of the path.
     pub fn service(&self) -> &str {
         let path = self.path.strip_prefix('/').unwrap_or(&self.path);
         path.split('/').next().unwrap_or_default()
     }
 
-    /// Returns the method that is set, or else the method in the path.
+    /// Returns the method of the call and its index in the schema: the method that is set,
+    /// otherwise the one that the path names.
     ///
     /// # Errors
-    /// `unknown_method` if the schema does not have it.
+    /// `unknown_method` if the schema does not have the method.
     pub fn find(&self) -> Result<(MethodId, &Method), AccelError> {
         let id = match self.method {
             Some(id) => id,

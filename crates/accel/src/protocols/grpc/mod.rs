@@ -1,9 +1,9 @@
-//! gRPC: length-prefixed messages, and the methods that they belong to.
+//! gRPC: length-prefixed messages, and the methods that the messages belong to.
 //!
 //! HTTP/2 carries a call as headers and data. The data of a unary call is one *length-prefixed
-//! message*: a byte that says whether it is compressed, four bytes of length (big-endian), and the
-//! message (gRPC over HTTP/2, "Length-Prefixed-Message"). The method of a request follows from the
-//! path in its headers.
+//! message*: a byte that says whether the message is compressed, four bytes of length (big-endian),
+//! and the message (gRPC over HTTP/2, "Length-Prefixed-Message"). The path in a request's headers
+//! names the method.
 
 mod call;
 mod prefix;

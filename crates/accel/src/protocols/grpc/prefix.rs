@@ -1,4 +1,4 @@
-//! The prefix of a length-prefixed message.
+//! The prefix of a length-prefixed gRPC message.
 
 use crate::error::AccelError;
 use crate::limits::Limits;
@@ -11,7 +11,8 @@ pub const PREFIX: usize = 5;
 /// after it; `None` if `bytes` ends within the prefix.
 ///
 /// # Errors
-/// `bad_frame` for a first byte that is neither 0 nor 1; `too_large`.
+/// `bad_frame` for a first byte that is neither 0 nor 1; `too_large` for a length beyond the
+/// limits.
 pub fn message_length(bytes: &[u8], limits: &Limits) -> Result<Option<usize>, AccelError> {
     let Some([flag, length @ ..]) = bytes.first_chunk::<PREFIX>() else {
         return Ok(None);
@@ -59,8 +60,8 @@ pub(crate) fn read_prefix(bytes: &[u8], limits: &Limits) -> Result<bool, AccelEr
     Ok(bytes[0] == 1)
 }
 
-/// Returns `message` after its 5-byte gRPC prefix, which states its length and whether it is
-/// `compressed`.
+/// Returns `message` with a 5-byte gRPC prefix, which states the length of `message` and whether it
+/// is compressed.
 ///
 /// # Errors
 /// `too_large` for a message beyond the limits.

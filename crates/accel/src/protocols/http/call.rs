@@ -10,29 +10,31 @@ use crate::role::Role;
 pub struct HttpCall {
     /// Whether Ser writes, and Dser reads, a request or a response.
     pub role: Role,
-    /// The HTTP method of the request, such as `POST`.
+    /// The HTTP method of the request, such as `POST`; for a response, of the request that it
+    /// answers.
     pub method: Arc<str>,
-    /// The request's target, such as `/wrk2-api/post/compose`.
+    /// The target of the request, such as `/wrk2-api/post/compose`.
     pub target: Arc<str>,
     /// The value of the `host` header.
     pub host: Arc<str>,
-    /// The HTTP status of the response.
+    /// The HTTP status of a response, 100 to 999; unused in a request.
     pub status: u16,
-    /// Additional header lines to write, in order. Headers that Ser writes itself, such as
-    /// `content-length`, are refused.
+    /// The names and values of additional headers to write, in order. Ser refuses headers that it
+    /// writes itself, such as `content-length`.
     pub headers: Arc<[(Arc<str>, Arc<str>)]>,
-    /// Whether the connection ends with this message. Before a response is read: whether the
-    /// connection has ended, which ends a response without a stated length.
+    /// Whether the connection ends with this message. For a response that Dser has yet to read:
+    /// whether the connection has ended, which ends a response without a stated length.
     pub close: bool,
 }
 
 impl HttpCall {
-    /// Creates a POST request to `target` on the server `host`.
+    /// Creates the description of a POST request to `target` on the server `host`.
     pub fn post(host: &str, target: &str) -> HttpCall {
         HttpCall::request("POST", host, target)
     }
 
-    /// Creates a request with the HTTP method `method` to `target` on the server `host`.
+    /// Creates the description of a request with the HTTP method `method` to `target` on the server
+    /// `host`.
     pub fn request(method: &str, host: &str, target: &str) -> HttpCall {
         HttpCall {
             role: Role::Request,
@@ -45,7 +47,8 @@ impl HttpCall {
         }
     }
 
-    /// Creates the response to this request, for a server to write or a client to read.
+    /// Creates the description of the response to this request, for a server to write or a client
+    /// to read. A client passes any `status`: Dser replaces it by the received one.
     pub fn response(&self, status: u16) -> HttpCall {
         HttpCall {
             role: Role::Response,

@@ -1,4 +1,4 @@
-//! The head of a received message, and where its body is (RFC 9112, sections 6 and 7).
+//! The head of a received HTTP message, and the place of the body (RFC 9112, sections 6 and 7).
 
 use std::ops::Range;
 

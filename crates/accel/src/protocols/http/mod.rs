@@ -2,8 +2,8 @@
 //!
 //! Bodies are JSON, or compressed JSON under `content-encoding` zstd or gzip (or `snappy`, which is
 //! not a registered coding). Messages are written with a `content-length`. A message that is read
-//! has a `content-length` or chunked transfer coding; a response may also end with its connection
-//! (RFC 9112, section 6.3). A message is refused if its end is ambiguous.
+//! has a `content-length` or chunked transfer coding. A response may also end when its connection
+//! ends (RFC 9112, section 6.3). A message is refused if its end is ambiguous.
 
 mod call;
 mod head;

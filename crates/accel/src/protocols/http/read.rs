@@ -58,10 +58,12 @@ pub(crate) fn read(call: &HttpCall, bytes: &[u8], limits: &Limits) -> Result<Rec
     })
 }
 
-/// Returns the length of the response at the start of `bytes`, in bytes, including preceding
-/// interim responses. `None` until the length is known. It may exceed the bytes received so far.
-/// `to_head` is true if the request's method was HEAD, and `ended` if the connection has been
-/// closed in order.
+/// Returns the length of the HTTP response at the start of `bytes`, in bytes, including preceding
+/// interim responses. `None` until the length is known. The length may exceed that of `bytes`,
+/// which are the bytes received so far.
+///
+/// `to_head` states whether the request's method was HEAD, and `ended` whether the connection has
+/// been closed in order.
 ///
 /// # Errors
 /// `bad_http`, `too_large`, `unknown_codec`.

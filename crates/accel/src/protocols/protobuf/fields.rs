@@ -1,4 +1,5 @@
-//! The fields of messages on the wire, without copies. The messages must have been checked.
+//! The fields of protobuf messages in their wire form, read without copies. The messages must have
+//! been checked.
 
 use super::scan::{END_GROUP, FIXED32, FIXED64, GROUP, LENGTH, VARINT};
 use super::shape::{Field, Holds, Shape, Ty};

@@ -1,4 +1,4 @@
-//! Numbers of type `float` in JSON.
+//! The JSON numbers of protobuf's type `float`.
 
 /// The number that a JSON reader obtains from the decimals written for a `float`.
 pub(super) fn widened(value: f32) -> f64 {

@@ -1,4 +1,4 @@
-//! Messages to JSON text and back.
+//! Converts protobuf messages to JSON text and back.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -24,8 +24,8 @@ use crate::limits::Limits;
 /// are skipped.
 ///
 /// # Errors
-/// An [`AccelError`] if the bytes are not one message of this type within the limits. It states the
-/// byte offset of the fault in `bytes`.
+/// An [`AccelError`] if `bytes` are not one message of type `kind` within the limits. Most of these
+/// errors state the byte offset of the fault in `bytes`.
 pub fn message_to_json(
     kind: &MessageDescriptor,
     bytes: &[u8],
@@ -37,7 +37,7 @@ pub fn message_to_json(
 /// Converts JSON text (ProtoJSON) to one protobuf message of type `kind`.
 ///
 /// # Errors
-/// `bad_json`, also for JSON that does not fit the type; `too_deep`; `too_large`.
+/// `bad_json` for text that is not JSON or does not fit the type `kind`; `too_deep`; `too_large`.
 pub fn message_from_json(
     kind: &MessageDescriptor,
     json: &[u8],

@@ -1,4 +1,4 @@
-//! The keys of maps, which are text in JSON.
+//! The keys of protobuf maps, which are text in JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

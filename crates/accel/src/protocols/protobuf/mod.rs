@@ -1,8 +1,9 @@
-//! Protocol Buffers: interface files, and messages to JSON and back.
+//! Protocol Buffers: reads interface files, and converts messages to JSON and back.
 //!
 //! The JSON is in the ProtoJSON format of the proto3 language guide: names in lowerCamelCase,
-//! 64-bit integers as strings, bytes as base64, enums by name. Fields without presence are always
-//! written, so that handlers find them. Maps are ordered by key.
+//! 64-bit integers as strings, bytes as base64, enums by name. Fields without presence (proto3
+//! scalars that are not `optional`, lists and maps) are always written, so that handlers find them.
+//! Maps are ordered by key.
 
 mod fields;
 mod floats;

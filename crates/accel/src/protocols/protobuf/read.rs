@@ -1,9 +1,10 @@
-//! A serde deserializer of protobuf messages, for types of applications.
+//! A serde deserializer that reads protobuf messages as values of types of applications.
 //!
-//! It presents the same values as the JSON that [`super::message_to_json`] writes for the bytes:
-//! fields in the order of their numbers, absent ones without presence included; 64-bit integers as
-//! text, `bytes` as base64, enums by name, maps in the order of their keys. Text that has a
-//! different form on the wire, such as a 64-bit integer's, can be borrowed only from JSON.
+//! The deserializer presents the same values as the JSON that [`super::message_to_json`] writes for
+//! the message. Fields are in the order of their numbers, and include absent fields without
+//! presence. 64-bit integers are text, `bytes` are base64, enums are names, and maps are in the
+//! order of their keys. Text that has a different form on the wire, such as a 64-bit integer's, can
+//! be borrowed only from JSON.
 
 use std::ops::Range;
 

@@ -14,7 +14,7 @@ use crate::role::Role;
 /// The message type of a record. A record is a checked gRPC request or response in its wire form,
 /// which is used instead of JSON text.
 ///
-/// A record is equivalent to the JSON that [`super::message_to_json`] writes for it.
+/// A record is equivalent to the JSON that [`super::message_to_json`] writes for its bytes.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,

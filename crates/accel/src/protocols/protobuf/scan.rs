@@ -1,4 +1,4 @@
-//! Checks a message on the wire before a tree is built from it.
+//! Checks a protobuf message in its wire form before a tree is built from it.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The declarations of a `.proto` file: services, their methods, and the message types of those.
+//! The declarations of a `.proto` file: services, methods, and the message types of the methods.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,27 +30,27 @@ impl From<protox::Error> for ProtoError {
     }
 }
 
-/// The index of a method in its schema, which is also the index of its handler.
+/// The index of a gRPC method in its [`Schema`], which is also the index of its handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
 /// A method of a gRPC service.
 #[derive(Clone, Debug)]
 pub struct Method {
-    /// The full name of the service that declares it: `package.Service`.
+    /// The full name of the service that declares the method: `package.Service`.
     pub service: Arc<str>,
     /// The name of the gRPC method.
     pub name: Arc<str>,
-    /// The path of its requests: `/package.Service/Method`.
+    /// The path of the method's requests: `/package.Service/Method`.
     pub path: Arc<str>,
-    /// Whether request and response are one message each (no streams).
+    /// Whether the request and the response are one message each (true), or either is a stream.
     pub unary: bool,
     input: MessageKind,
     output: MessageKind,
 }
 
 impl Method {
-    /// The type of the method's requests, then the type of its responses.
+    /// Returns the message type of the method's requests, then that of its responses.
     pub fn messages(&self) -> [MessageDescriptor; 2] {
         [&self.input, &self.output].map(|kind| kind.descriptor().clone())
     }
@@ -97,8 +97,8 @@ impl FileResolver for Text<'_> {
 }
 
 impl Schema {
-    /// Reads a `.proto` file. Imported files are searched in the file's folder, then in the folders
-    /// of `search`. Google's well-known types are built in.
+    /// Reads a `.proto` file and the files that it imports. Imported files are searched in the
+    /// file's folder, then in the folders of `search`. Google's well-known types are built in.
     ///
     /// # Errors
     /// [`ProtoError`] for a file that cannot be read, is invalid or declares no method.
@@ -116,7 +116,8 @@ impl Schema {
         Schema::from_pool(compiler.descriptor_pool())
     }
 
-    /// Reads an interface from a text, which may import only Google's well-known types.
+    /// Reads an interface from `text`, the content of a `.proto` file, which may import only
+    /// Google's well-known types.
     ///
     /// # Errors
     /// [`ProtoError`] for a text that is invalid or declares no method.
@@ -174,20 +175,20 @@ impl Schema {
         })
     }
 
-    /// The methods in the order of their declaration.
+    /// Returns the methods in the order of their declaration, which is that of their indices.
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }
 
-    /// The method with the index `id`; `None` if there is none.
+    /// Returns the method with the index `id`; `None` if the schema has no such method.
     pub fn method(&self, id: MethodId) -> Option<&Method> {
         self.methods.get(id.0)
     }
 
-    /// Finds a method by the path of a request.
+    /// Returns the index of the method that `path` names, the path of a request.
     ///
     /// # Errors
-    /// `unknown_method`, also for an unknown service.
+    /// `unknown_method` if the schema does not have the service or the method.
     pub fn find_path(&self, path: &str) -> Result<MethodId, AccelError> {
         if let Some(id) = self.by_path.get(path) {
             return Ok(*id);
@@ -199,11 +200,11 @@ impl Schema {
         self.unknown(service, name)
     }
 
-    /// Finds a method by name: `package.Service.Method`, or `Service.Method` or `Method` if that is
-    /// unique.
+    /// Returns the index of the method called `name`: `package.Service.Method`, or `Service.Method`
+    /// or `Method` if that is unique.
     ///
     /// # Errors
-    /// `unknown_method`, also for ambiguous names.
+    /// `unknown_method` for an unknown or ambiguous name.
     pub fn find(&self, name: &str) -> Result<MethodId, AccelError> {
         let mut found = self.methods.iter().zip(0..).filter(|(method, _)| {
             let full = format!(".{}.{}", method.service, method.name);
@@ -241,7 +242,7 @@ impl Schema {
         Err(AccelError::UnknownMethod { name, known })
     }
 
-    /// The message type with this full name.
+    /// Returns the message type with the full name `name`; `None` if the schema has none.
     pub fn message(&self, name: &str) -> Option<MessageDescriptor> {
         self.pool.get_message_by_name(name)
     }

@@ -1,5 +1,5 @@
-//! Message types as tables, in which a field is found by number or by name without walking the
-//! library's descriptors.
+//! Tables of protobuf message types, in which a field is found by number or by name without walking
+//! the library's descriptors.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! Deterministic and lossless output for two cases that the library gets wrong. It stores maps in
-//! hash tables, whose order varies, but equal input must produce equal bytes. It omits -0.0, as if
-//! it were the default value 0.0.
+//! Deterministic and lossless output of protobuf messages, for two cases that the library gets
+//! wrong. The library stores maps in hash tables, whose order varies, but equal input must produce
+//! equal bytes. The library also omits -0.0, as if -0.0 were the default value 0.0.
 //!
-//! Only messages whose type contains a map or such a number at any depth are written here.
+//! This module writes only messages whose type contains a map, or a floating-point number without
+//! presence, at any depth.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Storage requests: operation, collection and key.
+//! The description of a storage message: operation, role, collection and key.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::role::Role;
 /// The operation of a storage message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// Read a key from the cache.
+    /// Read the data under a key from the cache.
     CacheGet = 0,
-    /// Write a key to the cache.
+    /// Write the data under a key to the cache.
     CacheSet = 1,
     /// Find a document by its key in the database.
     DbFind = 2,
@@ -27,12 +27,12 @@ impl Operation {
         Operation::DbInsert,
     ];
 
-    /// Whether the operation writes data, so that its request carries them.
+    /// Returns whether the operation writes data, so that its request contains them.
     pub const fn writes(self) -> bool {
         matches!(self, Operation::CacheSet | Operation::DbInsert)
     }
 
-    /// The operation with a given code.
+    /// Returns the operation with the code `code`.
     ///
     /// # Errors
     /// `out_of_range`.
@@ -56,7 +56,8 @@ impl Operation {
 pub struct StorageCall {
     /// The storage operation of the call.
     pub operation: Operation,
-    /// Whether the message is a request or a response. Dser sets it to response when it reads one.
+    /// Whether the message is a request or a response. Dser sets the role to that of the message
+    /// that it has read.
     pub role: Role,
     /// The collection of the database, or the key space of the cache.
     pub collection: Arc<str>,
@@ -65,7 +66,7 @@ pub struct StorageCall {
 }
 
 impl StorageCall {
-    /// Creates a request for `operation` on `key` of `collection`.
+    /// Creates the description of a request for `operation` on `key` of `collection`.
     pub fn request(operation: Operation, collection: &str, key: &str) -> StorageCall {
         let (collection, key) = (collection.into(), key.into());
         StorageCall {

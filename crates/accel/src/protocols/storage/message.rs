@@ -1,14 +1,14 @@
-//! Storage messages, as a store reads and writes them.
+//! Storage messages in the form in which a cache or a database reads and writes them.
 
 use accelflow_trace::Format;
 
 use super::call::Operation;
 use crate::codec::Codec;
 
-/// Data in the form in which a cache or a database keeps it.
+/// Data in the form in which a cache or a database keeps them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The data as the cache or database keeps them, perhaps compressed.
+    /// The bytes of the data, perhaps compressed.
     pub bytes: Vec<u8>,
     /// The compression of the data; `None` if they are not compressed.
     pub codec: Option<Codec>,
@@ -32,17 +32,18 @@ pub struct StorageRequest {
 /// A response of the database cache or the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageResponse {
-    /// The operation of the request that is answered.
+    /// The operation of the request that this response answers.
     pub operation: Operation,
-    /// Whether the cache has the key.
+    /// Whether the cache has the key; false unless the operation reads the cache.
     pub hit: bool,
-    /// Whether the database has the document.
+    /// Whether the database has the document; false unless the operation reads the database.
     pub found: bool,
-    /// Whether the cache stores this collection compressed.
+    /// Whether the cache stores the collection compressed; false unless the operation reads the
+    /// database.
     pub cache_compressed: bool,
     /// The reason for a failure; `None` if the operation succeeded.
     pub exception: Option<String>,
-    /// The data of a successful read.
+    /// The data that a read has found; `None` otherwise.
     pub data: Option<Stored>,
 }
 

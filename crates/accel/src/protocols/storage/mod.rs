@@ -1,9 +1,9 @@
 //! Messages to and from the database cache and the database (traces T4 to T8).
 //!
-//! Those traces have no RPC accelerator, so Ser and Dser write and read whole messages: a 4-byte
+//! The traces have no RPC accelerator, so Ser and Dser write and read whole messages: a 4-byte
 //! big-endian length and one `Message` of `idl/storage.thrift` in Thrift's compact protocol.
 //!
-//! Dser turns a response into JSON. A Ser after it writes the request that follows from the
+//! Dser turns a response into JSON. A Ser after this Dser writes the request that follows from the
 //! response: the find after a cache miss (T5), the cache write after a find (T6). So neither trace
 //! needs a core in between.
 

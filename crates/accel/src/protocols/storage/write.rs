@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::protocols::thrift::{CompactWriter, WireType, Writer};
 
 impl StorageResponse {
-    /// Encodes the response as a frame: a 4-byte length and the Thrift message.
+    /// Encodes the response as a frame: a 4-byte big-endian length and the Thrift message.
     ///
     /// # Errors
     /// `too_large` for a response beyond the limits.

@@ -1,10 +1,10 @@
-//! Converts messages to packets and back: checks checksums, restores the order, drops duplicates, and
-//! detects loss.
+//! Converts messages to TCP packets and back: checks checksums, restores the order of packets,
+//! drops duplicates, and detects loss.
 //!
 //! The wire form is a sequence of IPv4 packets without options, one after the other (link type RAW
 //! of packet captures): 20 bytes of IPv4 header (RFC 791), 20 bytes of TCP header (RFC 9293,
-//! section 3.1), payload. The IPv4 total length delimits the packets and its addresses give the
-//! pseudo header of the TCP checksum.
+//! section 3.1), payload. The total length in the IPv4 header delimits the packets. The IPv4
+//! addresses give the pseudo header of the TCP checksum.
 //!
 //! A message is sent as segments of at most [`MSS`] payload bytes. PSH marks the last segment, so
 //! that a receiver notices a missing tail. Connection set-up, acknowledgement and retransmission
@@ -17,8 +17,8 @@ use super::session::TcpSession;
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The maximum segment size in bytes: an Ethernet payload of 1,500 bytes less 20 bytes each for the
-/// IPv4 and the TCP header.
+/// The maximum TCP segment size in bytes: an Ethernet payload of 1,500 bytes less 20 bytes each for
+/// the IPv4 and the TCP header.
 pub const MSS: usize = 1_460;
 
 const IP_HEADER: usize = 20;
@@ -34,7 +34,7 @@ const TIME_TO_LIVE: u8 = 64;
 /// Splits `message` into IPv4 packets with TCP segments, and advances `session.send_next`.
 ///
 /// # Errors
-/// `too_large` for a message beyond the limit.
+/// `too_large` for a message beyond [`Limits::max_message_bytes`].
 pub fn send(
     session: &mut TcpSession,
     message: &[u8],
@@ -96,8 +96,9 @@ struct Segment<'a> {
 /// Exact duplicates, and segments that end before `receive_next`, are dropped.
 ///
 /// # Errors
-/// `truncated` inside a packet or when the segment with PSH is missing, `segment_gap`,
-/// `segment_overlap`, `bad_checksum`, `bad_segment`, `wrong_connection`, `too_large`.
+/// `truncated` if a packet is incomplete or the last segment, which has the flag PSH, is missing;
+/// `segment_gap`, `segment_overlap`, `bad_checksum`, `bad_segment`, `wrong_connection`,
+/// `too_large`.
 pub fn receive(
     session: &mut TcpSession,
     packets: &[u8],

@@ -1,4 +1,5 @@
-//! The addresses of the parts of one message: the per-message half of a split schema.
+//! The addresses of the containers and structs in one Thrift message: the per-message half of a
+//! split schema.
 //!
 //! Cerebros divides the schema of a message in two (section 4.3): the types of its fields, which
 //! all messages of a function share ([`super::schema::Schema`] is that half), and their addresses,

@@ -1,4 +1,4 @@
-//! Thrift calls: the function and the type of a message.
+//! Thrift calls: the function that a message belongs to, and the type of the message.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,12 +8,12 @@ use super::schema::{FunctionId, Schema, StructId};
 use crate::error::AccelError;
 use crate::limits::Limits;
 
-/// The header of a Thrift message.
+/// The header of a Thrift message, with the function that the message calls or answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThriftCall {
-    /// The function: its index in the schema, which is also the index of its handler.
+    /// The index of the function in the schema, which is also the index of its handler.
     pub function: FunctionId,
-    /// The service that declares the function.
+    /// The name of the service that declares the function.
     pub service: Arc<str>,
     /// The name of the Thrift function.
     pub method: Arc<str>,
@@ -28,7 +28,7 @@ pub struct ThriftCall {
 }
 
 impl ThriftCall {
-    /// Creates a request to `method` (or `service:method`) of `schema`.
+    /// Creates the header of a request to `method` (or `service:method`) of `schema`.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.
@@ -75,8 +75,8 @@ impl ThriftCall {
         }
     }
 
-    /// Returns the header of a reply that reports a failure of the RPC layer. Its body is a
-    /// `TApplicationException`, in JSON `{"message": text, "type": number}`.
+    /// Returns the header of a reply that reports a failure of the RPC layer. The body of the reply
+    /// is a `TApplicationException`, in JSON `{"message": text, "type": number}`.
     pub fn exception(&self) -> ThriftCall {
         ThriftCall {
             message_type: MessageType::Exception,
@@ -135,7 +135,8 @@ fn foreign(function: FunctionId) -> AccelError {
 }
 
 /// The type (error code) of a `TApplicationException` from an overloaded service that has not
-/// processed the call. The client may repeat it. The number is fbthrift's; Apache Thrift has none.
+/// processed the call. The client may repeat the call. The number is that of fbthrift; Apache
+/// Thrift defines none.
 pub const LOADSHEDDING: i32 = 11;
 
 /// The exception of the RPC layer, as in the Thrift specification.
@@ -150,7 +151,8 @@ static APPLICATION_EXCEPTION: LazyLock<(Schema, StructId)> = LazyLock::new(|| {
 
 impl MessageHeader<'_> {
     /// Returns the header of a reply that refuses an unreadable request or a request to an unknown
-    /// method. As for [`ThriftCall::exception`], its body is a `TApplicationException`.
+    /// method. The body of the reply is a `TApplicationException`, as for
+    /// [`ThriftCall::exception`].
     pub fn exception(&self) -> ThriftCall {
         let (service, method) = self.name.split_once(':').unwrap_or(("", self.name));
         ThriftCall {
@@ -166,11 +168,12 @@ impl MessageHeader<'_> {
     }
 }
 
-/// Reads the frame length and the header of a Thrift message. Returns the header, and the offset of
-/// the message's body in bytes.
+/// Reads the frame length and the header of a Thrift message, and finds the message's function in
+/// `schema`. Returns the header, and the offset of the body in `message`, in bytes.
 ///
 /// # Errors
-/// The errors of [`read_header`]; `unknown_service`, `unknown_method`.
+/// The errors of [`read_header`]; `unknown_service` and `unknown_method` if `schema` does not have
+/// the function.
 pub fn read_message(
     schema: &Schema,
     message: &[u8],
@@ -185,7 +188,7 @@ pub fn read_message(
     Ok((call, header.body))
 }
 
-/// Returns a whole Thrift message: frame length, header and `body`.
+/// Returns a whole Thrift message: frame length, the header `call`, and `body`.
 ///
 /// # Errors
 /// `too_large` for a message beyond the limits.

@@ -1,4 +1,4 @@
-//! Converts structs on the wire to JSON text and back, in either protocol.
+//! Converts Thrift structs in their wire form to JSON text and back, in either protocol.
 
 use super::addresses::Addresses;
 use super::from_json;
@@ -12,11 +12,11 @@ use crate::limits::Limits;
 /// Converts `bytes`, one Thrift struct of type `id` in the encoding `protocol`, to JSON text.
 ///
 /// Unknown fields are skipped. Absent fields with a default value appear with that value, as in
-/// structs that Apache Thrift generates. `binary` becomes base64, maps with string keys become
-/// objects, other maps arrays of pairs, enums integers.
+/// structs that Apache Thrift generates. `binary` becomes base64. Maps with string keys become
+/// objects; other maps become arrays of pairs. Enums become integers.
 ///
 /// # Errors
-/// An [`AccelError`] if the bytes are not exactly one struct of this type within the limits.
+/// An [`AccelError`] if `bytes` are not exactly one struct of type `id` within the limits.
 pub fn struct_to_json(
     schema: &Schema,
     id: StructId,
@@ -30,8 +30,8 @@ pub fn struct_to_json(
 /// Converts JSON text to one Thrift struct of type `id` in the encoding `protocol`; the inverse of
 /// [`struct_to_json`].
 ///
-/// An absent member is written with its field's default value, if there is one. A `null` member is
-/// not written.
+/// An absent member is written with its field's default value, if there is one. A member that is
+/// `null` is not written.
 ///
 /// # Errors
 /// `bad_json` for text that is not JSON, or another [`AccelError`] for JSON that does not fit the

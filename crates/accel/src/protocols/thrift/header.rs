@@ -37,7 +37,7 @@ impl MessageType {
     }
 }
 
-/// The header of a Thrift message, read without knowledge of its interface.
+/// The header of a Thrift message, read without knowledge of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageHeader<'a> {
     /// The Thrift protocol of the message.
@@ -46,13 +46,13 @@ pub struct MessageHeader<'a> {
     pub message_type: MessageType,
     /// The sequence identifier, equal in a request and its reply.
     pub sequence: i32,
-    /// The method, or `service:method` as Thrift's multiplexed protocol writes it.
+    /// The name of the method, or `service:method` as in Thrift's multiplexed protocol.
     pub name: &'a str,
     /// The offset in bytes of the message's body, from the start of the frame length.
     pub body: usize,
 }
 
-/// Reads the frame length and the header of a Thrift message, without knowledge of its interface.
+/// Reads the frame length and the header of a Thrift message, without knowledge of the interface.
 ///
 /// # Errors
 /// `truncated`, `trailing_bytes`, `negative_length`, `too_large`, `bad_magic_or_version`,

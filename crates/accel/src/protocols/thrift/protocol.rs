@@ -3,9 +3,10 @@
 /// The two wire encodings of Thrift values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Fixed-size big-endian values; used by the SocialNetwork services.
+    /// Thrift's binary protocol, with fixed-size big-endian values. SocialNetwork's services use
+    /// it.
     #[default]
     Binary,
-    /// Variable-length integers and delta-coded field numbers.
+    /// Thrift's compact protocol, with variable-length integers and delta-coded field numbers.
     Compact,
 }

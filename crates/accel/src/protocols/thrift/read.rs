@@ -1,8 +1,8 @@
-//! A serde deserializer of Thrift structs, for types of applications.
+//! A serde deserializer that reads Thrift structs as values of types of applications.
 //!
-//! It presents the same values as the JSON that [`super::struct_to_json`] writes for the bytes:
-//! members in the order of the wire, then absent fields with default values; `binary` as base64;
-//! maps without string keys as pairs.
+//! The deserializer presents the same values as the JSON that [`super::struct_to_json`] writes for
+//! the struct. Members are in the order of the wire form, followed by absent fields with default
+//! values. `binary` is base64, and maps without string keys are pairs.
 
 use std::marker::PhantomData;
 

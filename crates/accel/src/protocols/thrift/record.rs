@@ -18,7 +18,7 @@ use crate::limits::Limits;
 /// The struct type and the encoding of a record. A record is a checked Thrift struct in its wire
 /// form, which is used instead of JSON text.
 ///
-/// A record is equivalent to the JSON that [`super::struct_to_json`] writes for it.
+/// A record is equivalent to the JSON that [`super::struct_to_json`] writes for its bytes.
 #[derive(Clone, Debug)]
 pub struct Record {
     schema: Arc<Schema>,

@@ -1,7 +1,7 @@
-//! A serde serializer to Thrift structs, for types of applications.
+//! A serde serializer that writes values of types of applications as Thrift structs.
 //!
-//! It writes the same bytes as [`super::struct_from_json`] for the JSON of the value, with the same
-//! checks.
+//! The serializer writes the same bytes as [`super::struct_from_json`] for the JSON of the value,
+//! with the same checks.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Traffic keys from traffic secrets (RFC 8446, sections 7.1 and 7.3).
+//! Derives traffic keys from traffic secrets (RFC 8446, sections 7.1 and 7.3).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,17 +10,18 @@ use crate::error::AccelError;
 
 const IV_BYTES: usize = 12;
 
-/// The supported cipher suites.
+/// A cipher suite of TLS 1.3 that this crate supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CipherSuite {
-    /// TLS_AES_128_GCM_SHA256.
+    /// The suite TLS_AES_128_GCM_SHA256.
     Aes128GcmSha256,
-    /// TLS_AES_256_GCM_SHA384.
+    /// The suite TLS_AES_256_GCM_SHA384.
     Aes256GcmSha384,
 }
 
 impl CipherSuite {
-    /// Size of a traffic secret, in bytes: the output of the suite's hash.
+    /// Returns the size of a traffic secret, in bytes: 32 or 48, the output size of the suite's
+    /// hash.
     pub const fn secret_bytes(self) -> usize {
         match self {
             CipherSuite::Aes128GcmSha256 => 32,
@@ -51,14 +52,15 @@ pub struct TlsSession {
     pub write: RecordKeys,
     /// The keys of records that this end receives.
     pub read: RecordKeys,
-    /// Plaintext of the next message that was decrypted together with the last one, since a record
-    /// may contain the end of one message and the beginning of the next. Decr outputs it before the
-    /// records of its job, which may then be empty.
+    /// Plaintext of the next message that was decrypted together with the previous message, since a
+    /// record may contain the end of one message and the beginning of the next. Decr outputs this
+    /// plaintext before that of the records in its job, which may then be empty.
     pub ahead: Vec<u8>,
 }
 
 impl TlsSession {
-    /// Creates one end's session from the two application traffic secrets.
+    /// Creates the session of one end of a connection from the application traffic secrets of both
+    /// directions.
     ///
     /// # Errors
     /// `bad_key` if a secret is not [`CipherSuite::secret_bytes`] long.
@@ -75,7 +77,7 @@ impl TlsSession {
     }
 }
 
-/// Key, initialization vector and record sequence number of one direction.
+/// The key, initialization vector and record sequence number of one direction of a TLS connection.
 pub struct RecordKeys {
     key: Arc<LessSafeKey>,
     iv: [u8; IV_BYTES],
@@ -83,7 +85,8 @@ pub struct RecordKeys {
 }
 
 impl RecordKeys {
-    /// Derives `key` and `iv` with HKDF-Expand-Label; the sequence number starts at zero.
+    /// Derives the key and the initialization vector from a traffic secret with HKDF-Expand-Label.
+    /// The record sequence number starts at 0.
     ///
     /// # Errors
     /// `bad_key` if the secret is not [`CipherSuite::secret_bytes`] long.
@@ -104,7 +107,8 @@ impl RecordKeys {
         RecordKeys::from_key(suite, key, iv)
     }
 
-    /// Creates record keys from a given key and initialization vector.
+    /// Creates record keys from a key and an initialization vector. The record sequence number
+    /// starts at 0.
     ///
     /// # Errors
     /// `bad_key` if the key does not have the size of the suite's cipher.
@@ -126,7 +130,7 @@ impl RecordKeys {
         })
     }
 
-    /// The sequence number of the next record.
+    /// Returns the sequence number of the next record.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }

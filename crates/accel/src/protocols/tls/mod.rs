@@ -1,5 +1,5 @@
-//! TLS 1.3 record protection (RFC 8446, section 5). A session starts from two traffic secrets. This
-//! module does not do the handshake.
+//! TLS 1.3 record protection (RFC 8446, section 5). A [`TlsSession`] starts from two traffic
+//! secrets. This module does not do the handshake.
 
 mod keys;
 mod record;

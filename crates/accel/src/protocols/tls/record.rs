@@ -1,4 +1,5 @@
-//! Records of application data: TLSInnerPlaintext in TLSCiphertext (RFC 8446, section 5.2).
+//! Protects and decrypts TLS 1.3 records: TLSInnerPlaintext in TLSCiphertext (RFC 8446, section
+//! 5.2).
 
 use std::ops::Range;
 
@@ -17,13 +18,13 @@ const HEADER: usize = 5;
 const TAG: usize = MAX_TAG_LEN;
 const APPLICATION_DATA: u8 = 23;
 
-/// The content types of protected records (RFC 8446, section 5.1). The values are their numbers.
+/// The content type of a protected TLS record, with its number (RFC 8446, section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ContentType {
-    /// `close_notify` and errors.
+    /// An alert: `close_notify` or an error.
     Alert = 21,
-    /// Key updates and session tickets.
+    /// A handshake message: a key update or a session ticket.
     Handshake = 22,
     /// The data that the accelerators read and write.
     ApplicationData = APPLICATION_DATA,
@@ -37,9 +38,10 @@ const DECODE_ERROR: u8 = 50;
 /// The frozen version of every record header (section 5.1).
 const LEGACY_VERSION: [u8; 2] = [3, 3];
 
-/// Protects `plaintext` as one or more records without padding; an empty plaintext is one record.
+/// Encrypts `plaintext` into one or more TLS records of application data without padding. An empty
+/// plaintext is one record.
 ///
-/// On success `keys.sequence` advances by the number of records.
+/// On success the sequence number of `keys` advances by the number of records.
 ///
 /// # Errors
 /// `too_large`, `sequence_exhausted`.
@@ -51,7 +53,7 @@ pub fn seal(
     seal_as(keys, ContentType::ApplicationData, plaintext, limits)
 }
 
-/// Like [`seal`], for content of any type, such as alerts and key updates.
+/// Encrypts `plaintext` like [`seal`], as content of the type `content`, such as an alert.
 ///
 /// # Errors
 /// The errors of [`seal`].
@@ -86,9 +88,10 @@ pub fn seal_as(
     Ok(out)
 }
 
-/// Decrypts all records in `records` and returns their application data.
+/// Decrypts all TLS records in `records` and returns their application data.
 ///
-/// If all records decrypt, `keys.sequence` advances by their number; otherwise it is unchanged.
+/// If all records decrypt, the sequence number of `keys` advances by their number; otherwise it is
+/// unchanged.
 ///
 /// # Errors
 /// `truncated`, `bad_record`, `record_overflow`, `bad_tag`, `unexpected_content_type`,
@@ -115,13 +118,14 @@ pub fn open(keys: &mut RecordKeys, records: &[u8], limits: &Limits) -> Result<Ve
     Ok(out)
 }
 
-/// Decrypts the first record in `records`, of any content type, and appends its content to `out`.
-/// Returns the content type and the offset of the record's end; `keys.sequence` advances by 1.
+/// Decrypts the first TLS record in `records`, of any [`ContentType`], and appends its content to
+/// `out`. Returns the content type and the offset of the record's end in bytes. The sequence number
+/// of `keys` advances by 1.
 ///
-/// Used for records that the Decr accelerator does not process: alerts and key updates.
+/// This function is for records that the Decr accelerator does not process: alerts and key updates.
 ///
 /// # Errors
-/// The errors of [`open`] except `too_large`; `out` and `keys` are then unchanged.
+/// The errors of [`open`] except `too_large`. `out` and `keys` are then unchanged.
 pub fn open_first(
     keys: &mut RecordKeys,
     records: &[u8],
@@ -141,13 +145,14 @@ pub fn open_first(
     }
 }
 
-/// Decrypts the first record in `records` in place, without a copy of its content.
+/// Decrypts the first TLS record in `records` in place, without a copy of its content. The sequence
+/// number of `keys` advances by 1.
 ///
-/// Returns the content type, the range of the content in `records` (it begins after the record
-/// header), and the offset of the record's end in bytes.
+/// Returns the content type, the range of the content in `records` (after the record header), and
+/// the offset of the record's end in bytes.
 ///
 /// # Errors
-/// The errors of [`open_first`]; the record's bytes are then unspecified, and `keys` are unchanged.
+/// The errors of [`open_first`]. The record's bytes are then unspecified, and `keys` are unchanged.
 pub fn open_first_in_place(
     keys: &mut RecordKeys,
     records: &mut [u8],
@@ -161,9 +166,9 @@ pub fn open_first_in_place(
     Ok((content, HEADER..HEADER + inside, HEADER + length))
 }
 
-/// Returns the length of the record at the start of `bytes`, in bytes including the header, and
-/// whether its protected content exceeds 2^14 bytes. `None` if the header is incomplete. The record
-/// itself may be incomplete.
+/// Returns the length of the TLS record at the start of `bytes`, in bytes including the header, and
+/// whether its ciphertext is longer than 2^14 bytes. `None` if the header is incomplete. The rest
+/// of the record may be incomplete.
 ///
 /// # Errors
 /// `bad_record` or `record_overflow` for a header that is invalid for a protected record.

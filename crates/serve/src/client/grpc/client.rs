@@ -2,8 +2,8 @@
 //! messages, since HTTP/2 frames are between these two layers.
 //!
 //! A [`GrpcClient`] has one thread for its connections. Calls share the connections; each call is a
-//! stream. The parts on messages run on the caller's thread. The parts on records, which have
-//! frames of many calls, run on the client's thread.
+//! stream. The parts of the traces on messages run on the caller's thread. The parts on records,
+//! which have frames of many calls, run on the client's thread.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -44,20 +44,21 @@ use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::grpc::code::Code;
 use crate::transport::grpc::metadata::Metadata;
 
-/// A call of a unary gRPC method.
+/// A request to call a unary gRPC method.
 #[derive(Clone, Copy, Debug)]
 pub struct GrpcRequest<'a> {
-    /// The method: `package.Service.Method`, or a shorter name if it is unique.
+    /// The name of the method: `package.Service.Method`, or `Service.Method` or `Method` if that is
+    /// unique in the interface.
     pub method: &'a str,
-    /// The request, as a JSON object.
+    /// The request message, as a JSON object.
     pub message: &'a [u8],
-    /// Custom metadata of the call.
+    /// The custom metadata that is sent with the call.
     pub metadata: &'a Metadata,
 }
 
 /// A client of the unary methods of a gRPC service.
 ///
-/// Any number of threads may share a client. Their calls share its connections.
+/// Any number of threads may share a client. Their calls share the client's connections.
 pub struct GrpcClient {
     schema: Arc<Schema>,
     setup: Arc<Setup>,
@@ -78,11 +79,13 @@ impl std::fmt::Debug for GrpcClient {
 }
 
 impl GrpcClient {
-    /// Creates a client of the methods that a `.proto` file declares; see [`GrpcClient::new`].
-    /// Imported files are searched in the file's folder, then in the folders of `search`.
+    /// Creates a client of the methods that the `.proto` file `path` declares; see
+    /// [`GrpcClient::new`]. Imported files are searched in this file's folder, then in the folders
+    /// of `search`.
     ///
     /// # Errors
-    /// [`ServeError::Proto`], and the errors of [`GrpcClient::new`].
+    /// [`ServeError::Proto`] if a file cannot be read or is malformed, and the errors of
+    /// [`GrpcClient::new`].
     pub fn from_interface(
         path: &Path,
         search: &[PathBuf],
@@ -103,10 +106,10 @@ impl GrpcClient {
         )
     }
 
-    /// Creates a client of the gRPC service at `address`. It uses TLS 1.3 with ALPN `h2` if `trust`
-    /// is given, else HTTP/2 with prior knowledge. Only the limits of `settings` apply. Connections
-    /// are opened when calls need them. With [`ClientConfig::compress`], requests are compressed
-    /// with gzip.
+    /// Creates a client of the gRPC service at `address`. The client uses TLS 1.3 with ALPN `h2` if
+    /// `trust` is given, else HTTP/2 with prior knowledge. Of `settings`, only the limits apply.
+    /// Connections are opened when calls need them. With [`ClientConfig::compress`], requests are
+    /// compressed with gzip.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.
@@ -158,39 +161,41 @@ impl GrpcClient {
         })
     }
 
-    /// Replaces the traces for future calls; `None` restores the default traces. Calls in progress
-    /// keep the old traces. Returns the number of replacements so far.
+    /// Replaces the traces with which later calls are made; `None` restores the default traces.
+    /// Calls in progress keep the old traces. Returns the number of replacements so far, including
+    /// this one.
     ///
     /// # Errors
-    /// [`ServeError::OwnTraces`] for traces that do not fit the calls. The client then keeps the
-    /// old traces.
+    /// [`ServeError::OwnTraces`] if the new traces cannot make this client's calls. The client then
+    /// keeps the old traces.
     pub fn set_traces(&self, traces: Option<ClientTraces>) -> Result<u64, ServeError> {
         self.setup.traces.replace(traces)
     }
 
-    /// Like [`GrpcClient::set_traces`], with the present contents of the client's trace file.
+    /// Reads the client's trace file again, and replaces the traces by its present contents, like
+    /// [`GrpcClient::set_traces`].
     ///
     /// # Errors
     /// [`ServeError::OwnTraces`] if the client has no trace file, the file cannot be read, or its
-    /// traces do not fit the calls.
+    /// traces cannot make this client's calls.
     pub fn reload_traces(&self) -> Result<u64, ServeError> {
         self.setup.traces.reload()
     }
 
-    /// Declares `Service.Method` idempotent: it may safely be executed twice. Its calls are then
-    /// also retried if the connection is lost after the request was sent, or the service is
-    /// unavailable.
+    /// Declares the method `name` idempotent: the service may safely execute a call twice. Calls of
+    /// the method are then also retried if the connection is lost after the request was sent, or
+    /// the service is unavailable. `name` has one of the forms of [`GrpcRequest::method`].
     ///
     /// # Errors
-    /// `unknown_method` if the interface has no such method.
+    /// [`AccelError::UnknownMethod`] if the interface has no such method, or several.
     pub fn set_idempotent(&mut self, name: &str) -> Result<(), AccelError> {
         let id = self.schema.find(name)?;
         self.idempotent.insert(id);
         Ok(())
     }
 
-    /// Calls `package.Service.Method`, or a shorter name if it is unique. `request` is a JSON
-    /// object. Returns the response as a JSON object.
+    /// Calls the method `method`: `package.Service.Method`, or a shorter name if it is unique.
+    /// `request` is a JSON object. Returns the response message as a JSON object.
     ///
     /// # Errors
     /// [`CallError`] if the service answers with a status other than OK, or the call fails before a
@@ -199,7 +204,8 @@ impl GrpcClient {
         self.call_with(method, request, &CallOptions::default())
     }
 
-    /// Like [`GrpcClient::call`], with options such as a deadline and a handle for cancellation.
+    /// Like [`GrpcClient::call`], with options such as a deadline or a handle that cancels the
+    /// call.
     ///
     /// # Errors
     /// The errors of [`GrpcClient::call`].
@@ -217,8 +223,8 @@ impl GrpcClient {
         self.request_with(&request, options)
     }
 
-    /// Like [`GrpcClient::call_with`], with custom metadata. A `traceparent` in the metadata
-    /// replaces that of the thread's span.
+    /// Like [`GrpcClient::call_with`], for a request that may have custom metadata. A `traceparent`
+    /// in the metadata replaces that of the current thread's OpenTelemetry span.
     ///
     /// # Errors
     /// The errors of [`GrpcClient::call`].
@@ -235,14 +241,14 @@ impl GrpcClient {
         done
     }
 
-    /// The numbers of open and idle connections and of waiting calls. Connections that are being
-    /// opened count as open.
+    /// Returns the numbers of open connections, idle connections, and calls that wait for a
+    /// connection. Connections that are still being opened count as open.
     pub fn connections(&self) -> PoolCounts {
         self.counts.read()
     }
 
-    /// The client's metrics in the text format of Prometheus, each with the label `peer`, the
-    /// service's address.
+    /// Returns the client's metrics in the text format of Prometheus. Each metric has the label
+    /// `peer` with the service's address.
     pub fn metrics(&self) -> String {
         self.setup.metrics.text(self.connections())
     }

@@ -1,4 +1,4 @@
-//! An HTTP/2 connection, which many calls share.
+//! An HTTP/2 connection of a gRPC client, which many calls share.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! One call over one stream of a connection.
+//! One gRPC call over one HTTP/2 stream of a client's connection.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};

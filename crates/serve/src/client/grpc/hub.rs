@@ -1,4 +1,5 @@
-//! The thread of a gRPC client: its connections, and the calls that use them or wait for them.
+//! The thread of a gRPC client: its connections, and the calls that use a connection or wait for
+//! one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The client of gRPC: calls of all threads share connections of HTTP/2.
+//! The gRPC client: calls of all threads share HTTP/2 connections.
 
 mod client;
 mod connection;

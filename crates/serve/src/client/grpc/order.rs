@@ -1,4 +1,5 @@
-//! Orders, which pass calls from the caller's thread to the client's, and their results.
+//! Orders, which pass gRPC calls from the caller's thread to the client's thread, and the results
+//! of these calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -1,4 +1,5 @@
-//! The settings and executors of a gRPC client, for callers' threads and its own.
+//! The settings and executors of a gRPC client, which callers' threads and the client's own thread
+//! share.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The forms of parameters that the tables share.
+//! The forms of parameters that the tables of servers and clients share.
 
 use std::time::Duration;
 

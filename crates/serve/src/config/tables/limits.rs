@@ -1,4 +1,4 @@
-//! Limits on connections and on messages.
+//! The parameters of a server that limit connections and messages.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance};
 

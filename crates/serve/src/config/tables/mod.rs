@@ -1,4 +1,4 @@
-//! The parameters of servers: limits on connections and messages, time limits, and threads.
+//! The parameters of a server: limits on connections and messages, time limits, and threads.
 
 pub(crate) mod forms;
 mod limits;
@@ -10,8 +10,9 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Table};
 use super::server::{ArenaSettings, Config, RpcProcessor};
 use super::steering::Steering;
 
-/// The parameters of a server that have a default of their own. The number of cores and of steered
-/// workers, the address for operators and the execution follow from the machine or from the user.
+/// The table of a server's parameters ([`Config`]) with their ranges and fixed defaults. The
+/// numbers of cores and of steered workers, the operators' address and the execution are not in the
+/// table: they depend on the machine or the user.
 pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
     limits::CONNECTIONS,
     limits::MESSAGES,
@@ -19,16 +20,19 @@ pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
     threads::CONFIG,
 ]);
 
-/// The parameters of steering, except the number of workers, which follows from the machine.
+/// The table of the parameters of [`Steering`], except the number of workers, which depends on the
+/// machine.
 pub const STEERING_PARAMETERS: Table<Steering> = Table::new(&[threads::STEERING]);
 
-/// The parts of Cerebros's RPC processor that a server has.
+/// The table of the parameters of [`RpcProcessor`]: the parts of Cerebros's RPC processor that a
+/// server can use.
 pub const RPC_PARAMETERS: Table<RpcProcessor> = Table::new(&[threads::RPC]);
 
-/// The parameters of the memory that requests share, except its size.
+/// The table of the parameters of [`ArenaSettings`], the memory that requests share, except its
+/// size.
 pub const ARENA_PARAMETERS: Table<ArenaSettings> = Table::new(&[threads::ARENA]);
 
-/// The share of requests that are sampled for spans.
+/// The parameter for the share of requests that are sampled for OpenTelemetry spans.
 pub const SAMPLE_RATIO: Parameter = Parameter {
     key: "sample_ratio",
     unit: "",

@@ -1,4 +1,4 @@
-//! Threads, steering, the RPC processor, and what clients get.
+//! The parameters of a server for threads, steering, the RPC processor, and replies.
 
 use std::time::Duration;
 

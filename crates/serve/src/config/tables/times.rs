@@ -1,4 +1,4 @@
-//! Time limits.
+//! The parameters of a server that are time limits.
 
 use super::forms::{ConfigRow, seconds, time_limit};
 

@@ -1,4 +1,4 @@
-//! The recorded requests of one HTTP/2 connection.
+//! The recorded requests of one gRPC connection, with their costs.
 
 use std::cell::RefCell;
 use std::sync::Arc;

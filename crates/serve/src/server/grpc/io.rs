@@ -1,8 +1,9 @@
-//! The thread that watches the sockets and timers of all gRPC connections.
+//! The thread that watches the sockets and timers of all gRPC connections of a server.
 //!
-//! A runtime of its own would cost each connection three descriptors: two of epoll, and one that
-//! wakes it. So the connections' threads run their tasks themselves, and this thread wakes them
-//! when their sockets are ready. Threads of handlers wake a connection in the same way.
+//! A separate runtime per connection would cost three file descriptors each: two of epoll, and one
+//! that wakes the runtime. So each connection's thread runs the connection's tasks itself, and the
+//! watching thread wakes it when its socket is ready. Handlers' threads wake a connection in the
+//! same way.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! gRPC connections, which pass requests from HTTP/2 streams to worker threads, and responses back.
+//! gRPC connections of a server, which pass requests from HTTP/2 streams to worker threads, and
+//! responses back.
 
 pub(crate) mod account;
 mod caller;

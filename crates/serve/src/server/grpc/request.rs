@@ -1,5 +1,5 @@
-//! A gRPC request on a worker: the message part of T1, the handler, and the message part of T2 or
-//! T3.
+//! A gRPC request on a worker thread: the part of T1 on messages, the handler, and the part of T2
+//! or T3 on messages.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

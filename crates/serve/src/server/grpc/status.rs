@@ -1,4 +1,4 @@
-//! gRPC's status codes, and the headers that carry them.
+//! The gRPC status with which a server answers a request that has no result.
 
 use crate::transport::grpc::code::Code;
 

@@ -1,5 +1,5 @@
-//! An HTTP/2 stream, which receives a request and sends a response, within limits on time and
-//! memory.
+//! An HTTP/2 stream of a server, which receives a request and sends the response, within limits on
+//! time and memory.
 
 use std::cell::RefCell;
 use std::future::poll_fn;

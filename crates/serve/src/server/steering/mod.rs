@@ -1,3 +1,3 @@
-//! Handlers on workers that have a core each.
+//! Steering: handlers run on worker threads that LdB chooses.
 
 pub(crate) mod workers;

@@ -1,17 +1,17 @@
-//! Workers that run handlers on a core each, and the LdB that chooses between them.
+//! The worker threads that run handlers, and the LdB that chooses between them.
 //!
 //! Requests for a function should find its instructions and data in the caches of their core. The
 //! key of LdB's affinity policy is the function's index, which RPC has found in the interface. A
-//! hash of it determines the function's own core. While that core has a quarter more work than the
-//! mean, the next cores take its requests (consistent hashing with bounded loads). Cerebros's
+//! hash of the key determines the function's own core. While that core has a quarter more work than
+//! the mean, the next cores take its requests (consistent hashing with bounded loads). Cerebros's
 //! function map (MICRO 2021, section 4.3) works differently: it remembers the last functions of
-//! each core and chooses the least loaded of those that have the function.
-//! `accelflow_cerebros::steering` simulates it, and [`SteeringPolicy::FunctionMap`] implements it
-//! here. A hash needs no shared state, and keeps a function on its core even if other functions run
-//! in between.
+//! each core, and chooses the least loaded of the cores that have the function.
+//! `accelflow_cerebros::steering` simulates the map, and [`SteeringPolicy::FunctionMap`] implements
+//! it here. A hash needs no shared state, and keeps a function on its core even if other functions
+//! run in between.
 //!
-//! Each core is a worker with its own run queue. Connections receive and reply; a worker runs one
-//! handler at a time.
+//! Each worker stands for a core and has its own run queue. Connections receive and reply; a worker
+//! runs one handler at a time.
 
 use std::any::Any;
 use std::collections::VecDeque;

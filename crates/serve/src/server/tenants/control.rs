@@ -1,5 +1,5 @@
-//! The control plane of a running server: promises to tenants, a thread that watches them, and the
-//! rates of their shapers.
+//! The control plane of a running server: the SLOs of tenants, a thread that watches them, and the
+//! rates of the tenants' traffic shapers.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -106,7 +106,8 @@ impl Controlled {
         state.plane.promise(number, slo)?;
         let within = slo.latency.map(|latency| duration(latency.within));
         self.tenants.expect_within(number, within);
-        // A bucket that grew to hold the promised requests would take as long as the promise allows to fill.
+        // A bucket that grew to hold the promised requests would take as long to fill as the
+        // promise allows.
         let shaped = state.plane.tenants()[number].shaped;
         if let Ok(registers) = registers(shaped, Some(slo.time)) {
             self.tenants.renew_time(number, registers);

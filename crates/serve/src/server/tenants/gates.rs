@@ -1,4 +1,5 @@
-//! The gates of tenants, each with ARCUS's traffic shaper and limits on traces and connections.
+//! The gates of tenants: for each tenant, ARCUS's traffic shaper and limits on traces and
+//! connections.
 //!
 //! A tenant is identified by the address that its connections come from, or by its clients'
 //! certificates. An arrived message waits on its connection's thread until the tenant's buckets
@@ -196,7 +197,7 @@ impl Tenants {
         })
     }
 
-    /// Returns the number of the tenant for a connection from `address` whose client has proven
+    /// Returns the index of the tenant for a connection from `address` whose client has proven
     /// `identities`.
     pub(crate) fn of(&self, address: IpAddr, identities: &[String]) -> u16 {
         let address = address.to_canonical();
@@ -214,7 +215,7 @@ impl Tenants {
         found.unwrap_or(self.all.len() - 1) as u16
     }
 
-    /// The number of tenants, with that of the connections that match no other.
+    /// The number of tenants, including the one of connections that match no other tenant.
     pub(crate) fn count(&self) -> usize {
         self.all.len()
     }
@@ -348,7 +349,7 @@ impl Tenants {
         }
     }
 
-    /// Returns the number of the tenant with this name.
+    /// Returns the index of the tenant with this name.
     pub(crate) fn number(&self, name: &str) -> Result<usize, TenantError> {
         let named = &self.all[..self.all.len() - 1];
         let found = named.iter().position(|state| state.tenant.name == name);
@@ -403,7 +404,7 @@ impl Tenants {
             .change(|buckets| buckets.time = Some(bucket));
     }
 
-    /// The names of all tenants, in order of their numbers.
+    /// The names of all tenants, in order of their indices.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.all.iter().map(|state| &*state.tenant.name)
     }

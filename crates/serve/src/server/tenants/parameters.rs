@@ -1,4 +1,4 @@
-//! The numbers of the shapers and of the control plane's thread that are not settings.
+//! The constants of tenants' traffic shapers and of the control plane's thread.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use crate::config::SHAPING_CLOCK_HZ;
 
 /// The interval of the refills that the control plane writes, in cycles of the shaping clock.
 pub(super) const INTERVAL: u64 = 100;
-/// A bucket of the control plane holds what a tenant may use in this time.
+/// The time for which a full bucket of the control plane lasts at its tenant's rate, in seconds.
 pub(super) const BURST_S: f64 = 0.005;
-/// A bucket of the control plane holds at least so many promised requests.
+/// The smallest size of a bucket of the control plane, in promised requests.
 pub(super) const LEAST_REQUESTS: f64 = 2.0;
-/// Relative changes of a rate that are worth new registers.
+/// The smallest relative change of a rate for which new registers are written.
 pub(super) const WORTH: f64 = 0.01;
-/// How soon requests that wait without a thread notice new registers.
+/// The interval at which requests that wait without a thread check for new registers.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// Every constant of tenants' shapers and of the control plane's thread, with its source. Those of
-/// the control plane itself are in [`accelflow_shaping::control::PARAMETERS`].
+/// All constants of tenants' traffic shapers and of the control plane's thread, with their sources.
+/// The constants of the control plane itself are in [`accelflow_shaping::control::PARAMETERS`].
 pub const PARAMETERS: &[Parameter] = &[
     constant(
         "shaping.clock",

@@ -1,4 +1,4 @@
-//! Answering a request: the handler, and T2 or T3.
+//! The answer to a Thrift request: the handler, and T2 or T3.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

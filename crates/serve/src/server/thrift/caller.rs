@@ -1,4 +1,4 @@
-//! The client of a request, lent to the calls of its handler.
+//! The client of a Thrift request, to which the ensemble reports errors of the handler's own calls.
 
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, PoisonError};

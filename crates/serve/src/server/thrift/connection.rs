@@ -1,5 +1,5 @@
-//! A Thrift connection. It receives messages, runs T1, the handler, and T2 or T3, and sends
-//! replies.
+//! A server's Thrift connection, which receives requests with T1, calls handlers, and replies with
+//! T2 or T3.
 
 use std::io;
 use std::net::TcpStream;
@@ -76,7 +76,7 @@ pub(crate) struct Connection<'s> {
     /// Processor time of this thread that is not charged: its total at the last answer plus the
     /// time of handlers since then. `None` if nothing is measured.
     pub(super) uncharged: Option<Duration>,
-    /// When that message began to be received.
+    /// When the message that is being answered was complete and admitted.
     pub(super) begun: Instant,
     /// The span of the message that is being answered, if spans are made.
     pub(super) span: Option<RequestSpan>,

@@ -1,5 +1,5 @@
-//! Memory for requests. A request for which there is not enough is refused, and its client may
-//! retry it (a NACK).
+//! Memory for Thrift requests. A request for which too little memory is free is refused, and its
+//! client may retry it (a NACK).
 
 use accelflow_accel::rpc::{self, LOADSHEDDING, MessageType, ThriftCall};
 

@@ -1,4 +1,4 @@
-//! Connections that speak framed Apache Thrift.
+//! Connections of a server that speak framed Apache Thrift.
 
 mod answer;
 pub(crate) mod body;

@@ -1,4 +1,4 @@
-//! Replies that are written together.
+//! Thrift replies that wait to be written together.
 //!
 //! For a client that sends several calls before it reads, replies are combined to save system
 //! calls. A small reply waits for the next one while more requests have arrived. Waiting replies

@@ -1,4 +1,4 @@
-//! Error replies to requests that have no result.
+//! Error replies to Thrift requests that have no result.
 
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 

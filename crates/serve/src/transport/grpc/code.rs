@@ -4,19 +4,20 @@ use std::fmt::Write;
 
 use http::HeaderValue;
 
-/// A status code of gRPC, with the number that gRPC's `statuscodes.md` gives it.
+/// A status code of gRPC. Its integer value is the number that gRPC's `statuscodes.md` assigns to
+/// the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
     /// No error.
     Ok = 0,
-    /// The call was cancelled, typically by the caller.
+    /// The call was cancelled, typically by its caller.
     Cancelled = 1,
     /// An error without a better code.
     Unknown = 2,
     /// An argument is invalid, whatever the state of the system.
     InvalidArgument = 3,
-    /// The deadline passed.
+    /// The deadline passed before the call was complete.
     DeadlineExceeded = 4,
     /// A requested entity does not exist.
     NotFound = 5,
@@ -26,15 +27,15 @@ pub enum Code {
     PermissionDenied = 7,
     /// A quota or another resource is used up.
     ResourceExhausted = 8,
-    /// The system is not in the state that the call needs.
+    /// The system is not in the state that the call requires.
     FailedPrecondition = 9,
-    /// The call conflicted with another one.
+    /// The call conflicted with another call.
     Aborted = 10,
     /// An argument is beyond the valid range.
     OutOfRange = 11,
-    /// There is no such method, or it is not supported.
+    /// The service has no such method, or does not support it.
     Unimplemented = 12,
-    /// An invariant of the service is broken.
+    /// An invariant that the service relies on is broken.
     Internal = 13,
     /// The service cannot be reached now.
     Unavailable = 14,
@@ -74,7 +75,7 @@ impl Code {
             .map(|(code, _)| *code)
     }
 
-    /// The code's name, such as `NOT_FOUND`.
+    /// Returns the code's name, such as `NOT_FOUND`.
     pub fn name(self) -> &'static str {
         let mut names = Code::NAMES.iter();
         let found = names.find(|(code, _)| *code == self);

@@ -1,4 +1,4 @@
-//! Headers of gRPC that both ends read or write.
+//! The headers of gRPC that servers and clients read or write.
 
 use std::time::Duration;
 

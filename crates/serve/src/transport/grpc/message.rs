@@ -1,4 +1,4 @@
-//! Messages of gRPC: appended as they arrive, and sent as the peer takes them.
+//! Messages of gRPC, which are joined as they arrive, and sent in parts as the peer accepts them.
 
 use std::future::poll_fn;
 

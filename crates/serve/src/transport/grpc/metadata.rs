@@ -1,4 +1,4 @@
-//! Custom metadata of gRPC calls.
+//! The custom metadata of gRPC calls.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// The largest size of a gRPC call's metadata in bytes, counted as HTTP/2 counts headers: names and
-/// values, and 32 bytes for each field (RFC 9113, section 6.5.2). gRPC suggests this limit to
-/// servers (gRPC over HTTP2, "Requests").
+/// The largest size of the metadata that can be added to a gRPC call, in bytes, counted as HTTP/2
+/// counts headers: names and values, and 32 bytes for each field (RFC 9113, section 6.5.2). gRPC
+/// suggests this limit to servers (gRPC over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
 
 /// The bytes that HTTP/2 counts for each field in addition.
@@ -25,47 +25,47 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The custom metadata of a gRPC call: headers other than the protocol's own. Names are lower case
-/// and may occur several times, with values in the order in which they were added. Values are
-/// printable ASCII text, or bytes if the name ends in `-bin`.
+/// The custom metadata of a gRPC call: headers other than those of the protocol itself. Names are
+/// in lower case. A name may have several values, which keep the order in which they were added. A
+/// value is printable ASCII text, or bytes if the name ends in `-bin`.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Metadata {
     entries: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// A value of gRPC metadata.
+/// A value of a gRPC call's metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetadataValue<'m> {
-    /// Text, for names without the suffix `-bin`.
+    /// A text value, of a name without the suffix `-bin`.
     Text(&'m str),
-    /// Bytes, for names that end in `-bin`.
+    /// A value of bytes, of a name that ends in `-bin`.
     Bytes(Vec<u8>),
 }
 
-/// The error of gRPC metadata that are not allowed.
+/// The error of metadata that a gRPC call cannot have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// A name has characters that are not allowed; the name.
+    /// This name is empty or has characters that are not allowed.
     #[error("metadata = '{0}': must be a name of 0 to 9, a to z, '_', '-' and '.'")]
     Name(String),
-    /// A name is reserved by the protocol; the name.
+    /// The protocol itself sets the header of this name.
     #[error("metadata '{0}': the protocol sets this header itself")]
     Reserved(String),
-    /// A text has characters that are not allowed; the name of the metadata.
+    /// A text value of this name has characters that are not printable ASCII.
     #[error(
         "metadata '{0}': text must be printable ASCII; for other bytes, use a name that ends in -bin"
     )]
     Text(String),
-    /// A text was given for a name that ends in `-bin`; the name.
+    /// A text was given for this name, which ends in `-bin` and so needs bytes.
     #[error("metadata '{0}': must be bytes, since the name ends in -bin")]
     NotText(String),
-    /// Bytes were given for a name that does not end in `-bin`; the name.
+    /// Bytes were given for this name, which does not end in `-bin` and so needs text.
     #[error("metadata '{0}': must be text, since the name does not end in -bin")]
     NotBytes(String),
-    /// Received bytes are not valid base64; the name.
+    /// A received value of this name, which ends in `-bin`, is not valid base64.
     #[error("metadata '{0}': must be base64")]
     Base64(String),
-    /// The metadata have more bytes than services usually accept; their size.
+    /// The metadata would have this size in bytes, which is above [`MAX_METADATA_BYTES`].
     #[error(
         "metadata = {0} bytes, including 32 for each field: must be at most {MAX_METADATA_BYTES}"
     )]
@@ -80,7 +80,7 @@ impl Metadata {
         }
     }
 
-    /// Adds the text `text` under `name`.
+    /// Adds the text value `text` under `name`.
     ///
     /// # Errors
     /// [`MetadataError`] if the name or the text is not allowed, or the metadata would be too
@@ -98,7 +98,7 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// Adds `bytes` under `name`, which must end in `-bin`.
+    /// Adds the value `bytes` under `name`, which must end in `-bin`.
     ///
     /// # Errors
     /// [`MetadataError`] if the name is not allowed, or the metadata would be too large. Nothing is
@@ -113,8 +113,8 @@ impl Metadata {
         self.push(header, value)
     }
 
-    /// Returns the first text value of `name`; `None` if `name` has no value, or ends in `-bin`,
-    /// whose values are bytes.
+    /// Returns the first text value of `name`; `None` if `name` has no value, or ends in `-bin` and
+    /// so has bytes.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Text(text) => Some(text),
@@ -122,7 +122,8 @@ impl Metadata {
         })
     }
 
-    /// The first bytes under `name`, which ends in `-bin`; `None` if there are none.
+    /// Returns the first value of `name`, which must end in `-bin`, as bytes; `None` if `name` has
+    /// no value.
     pub fn get_bytes(&self, name: &str) -> Option<Vec<u8>> {
         self.get_all(name).find_map(|value| match value {
             MetadataValue::Bytes(bytes) => Some(bytes),
@@ -130,14 +131,14 @@ impl Metadata {
         })
     }
 
-    /// All values under `name`, in the order in which they were added.
+    /// Returns all values of `name`, in the order in which they were added.
     pub fn get_all(&self, name: &str) -> impl Iterator<Item = MetadataValue<'_>> {
         let named = move |(own, _): &&(HeaderName, HeaderValue)| own.as_str() == name;
         let entries = self.entries.iter().filter(named);
         entries.flat_map(|(name, value)| meanings(name, value))
     }
 
-    /// All names of the metadata with their values.
+    /// Returns all pairs of name and value in the metadata, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&str, MetadataValue<'_>)> {
         let values =
             |(name, value)| meanings(name, value).map(|value| (HeaderName::as_str(name), value));
@@ -147,7 +148,7 @@ impl Metadata {
             .flat_map(values)
     }
 
-    /// Whether there is no metadata.
+    /// Returns whether the metadata has no names.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -1,4 +1,5 @@
-//! gRPC as both ends speak it: status codes, headers, metadata, messages and traces.
+//! The parts of gRPC that servers and clients share: status codes, headers, metadata, messages and
+//! traces.
 
 pub(crate) mod code;
 pub(crate) mod headers;

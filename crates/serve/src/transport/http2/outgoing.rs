@@ -1,4 +1,4 @@
-//! Bytes on their way out of a connection.
+//! The bytes of an HTTP/2 connection that wait to be sent.
 
 use crate::memory::wipe::wipe;
 

@@ -1,4 +1,5 @@
-//! Flow-control windows, and the end of a connection that floods.
+//! The flow-control windows of HTTP/2 connections, and the end of a connection whose peer floods it
+//! with frames.
 
 use std::cell::RefCell;
 use std::task::Poll;

@@ -1,4 +1,4 @@
-//! The server's side of a handshake.
+//! The server's side of a TLS handshake.
 
 use std::net::TcpStream;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Certificates and keys in PEM files, and the cipher suites of both ends.
+//! Reading certificates and keys from PEM files, and the cipher suites of servers and clients.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The TLS 1.3 handshake, which rustls performs. Afterwards Decr and Encr process the records.
 //!
-//! After the handshake rustls exports the traffic keys, as for a kernel or a device that protects
-//! records. It keeps the secrets from which the keys of a key update are derived.
+//! After the handshake, rustls exports the traffic keys, as for a kernel or a device that encrypts
+//! records. rustls keeps the secrets from which later keys are derived in a key update.
 
 use std::io::{self};
 use std::net::TcpStream;

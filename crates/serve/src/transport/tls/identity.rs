@@ -10,8 +10,8 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use super::files::{provider, read_certificates, read_key, read_roots, refused};
 use crate::error::ServeError;
 
-/// The certificate and key of a server. Connections use only TLS 1.3 with TLS_AES_128_GCM_SHA256 or
-/// TLS_AES_256_GCM_SHA384.
+/// The TLS settings of a server: its certificate and private key, and the clients that it accepts.
+/// Connections use only TLS 1.3 with TLS_AES_128_GCM_SHA256 or TLS_AES_256_GCM_SHA384.
 #[derive(Clone, Debug)]
 pub struct TlsIdentity {
     pub(super) config: Arc<ServerConfig>,
@@ -20,8 +20,8 @@ pub struct TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// Reads the server's certificate chain, which begins with its own certificate, and its private
-    /// key from PEM files.
+    /// Reads a server's certificate chain and its private key from PEM files. The chain in
+    /// `certificates` begins with the server's own certificate.
     ///
     /// # Errors
     /// [`ServeError::Certificate`] with the file and its defect.
@@ -30,12 +30,13 @@ impl TlsIdentity {
     }
 
     /// Like [`TlsIdentity::from_pem_files`], and accepts only clients with a certificate signed by
-    /// one of `authorities`, a PEM file. Connections are not resumed, so that each certificate is
-    /// checked. Revocation lists are not read. The DNS names, in lower case, and URIs of the
-    /// certificate are the request's [`peer_identities`](crate::Request::peer_identities).
+    /// one of the authorities in the PEM file `authorities`. TLS sessions are not resumed, so that
+    /// each certificate is checked. Revocation lists are not read. Requests have the DNS names, in
+    /// lower case, and the URIs of the client's certificate
+    /// ([`Request::peer_identities`](crate::Request)).
     ///
     /// # Errors
-    /// The errors of [`TlsIdentity::from_pem_files`].
+    /// The errors of [`TlsIdentity::from_pem_files`], also for the file `authorities`.
     pub fn for_known_clients(
         certificates: &Path,
         key: &Path,

@@ -1,4 +1,4 @@
-//! A limit on how often the peer may renew its keys.
+//! A limit on how often the peer of a TLS connection may renew its keys.
 //!
 //! A key update costs its sender a record, and its receiver new keys and an answer if the sender
 //! asks for one. TLS requires one after 2^24.5 records (RFC 8446, section 5.5), and some libraries

@@ -1,4 +1,4 @@
-//! Record keys for Encr and Decr, from the secrets of a handshake.
+//! The record keys of Encr and Decr, from the secrets of a TLS handshake.
 
 use accelflow_accel::tls::{CipherSuite, RecordKeys, TlsSession};
 use rustls::{ConnectionTrafficSecrets, ExtractedSecrets};

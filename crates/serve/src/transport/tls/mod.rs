@@ -1,7 +1,7 @@
-//! TLS 1.3. rustls performs the handshake, then Decr and Encr process the records.
+//! TLS 1.3: rustls performs the handshake, and then Decr and Encr process the records.
 //!
-//! After the handshake rustls exports the traffic keys, as for a kernel or a device that protects
-//! records. It keeps the secrets from which the keys of a key update are derived.
+//! After the handshake, rustls exports the traffic keys, as for a kernel or a device that encrypts
+//! records. rustls keeps the secrets from which later keys are derived in a key update.
 
 pub(crate) mod accept;
 pub(crate) mod alerts;

@@ -1,18 +1,18 @@
-//! Accelerators and their queues.
+//! Parameters of accelerators and their queues.
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::own_sizes::OwnSizes;
 
-/// The parameters of the accelerators and their queues. Numbers hold for each accelerator type,
-/// unless `own` overrides them.
+/// The parameters of the accelerators and their queues. Sizes hold for every accelerator type,
+/// unless [`AcceleratorConfig::own`] overrides them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceleratorConfig {
     /// Number of instances of each accelerator type.
     pub instances: usize,
-    /// Number of times that a core tries to put a trace into an input queue before it executes the
-    /// trace in software.
+    /// Number of times that a core tries to put a trace into an input queue before the core
+    /// executes the trace in software.
     pub enqueue_attempts: u64,
     /// Number of processing elements of each instance.
     pub pes: usize,
@@ -20,7 +20,7 @@ pub struct AcceleratorConfig {
     pub input_entries: usize,
     /// Number of entries of each output queue.
     pub output_entries: usize,
-    /// Bytes of payload that fit a queue entry; the rest is in memory.
+    /// Number of payload bytes that a queue entry holds; the rest of a larger payload is in memory.
     pub inline: Bytes,
     /// Number of entries of the overflow area in memory that each input queue has.
     pub overflow_entries: usize,
@@ -35,48 +35,57 @@ pub struct AcceleratorConfig {
     pub wipe_bandwidth: Bandwidth,
     /// Rate at which a processing element initialises its wiped scratchpad for the next tenant.
     pub initial_bandwidth: Bandwidth,
-    /// Size of the state that a processing element of Ser or Dser loads when it switches to another
-    /// service.
+    /// Size of the state that a processing element of Ser or Dser loads before it serves another
+    /// service; 0 for no state.
     pub service_state: Bytes,
-    /// Payload size at which an accelerator has half of the speedup that it has for very large
-    /// payloads. 0 for a speedup that is the same for all sizes.
+    /// Payload size at which an accelerator has half of its speedup for very large payloads; 0 if
+    /// the speedup is the same for all sizes.
     pub speedup_half: Bytes,
     /// Fixed time of the RPC accelerator per message, as in a dedicated RPC processor (Cerebros). 0
     /// means that the RPC accelerator's speedup applies instead.
     pub rpc_message: Time,
-    /// Whether Ser and Dser or the RPC accelerator transform the payloads of RPCs.
+    /// Which accelerators serialize and deserialize the payloads of RPCs: Ser and Dser, or the RPC
+    /// accelerator.
     pub rpc_processor: RpcProcessor,
-    /// Fixed time of the RPC processor per payload, in addition to the time for its fields and
-    /// bytes.
+    /// Fixed time of the RPC processor ([`RpcProcessor::Whole`]) per payload, in addition to the
+    /// time for fields and bytes.
     pub rpc_payload: Time,
-    /// Rate at which a processing element of the RPC processor moves the words of a payload.
+    /// Rate at which a processing element of the RPC processor ([`RpcProcessor::Whole`]) moves the
+    /// words of a payload.
     pub rpc_payload_bandwidth: Bandwidth,
-    /// Time of the RPC processor for the type of each field of a payload.
+    /// Time of the RPC processor ([`RpcProcessor::Whole`]) per field of a payload, for the type of
+    /// the field.
     pub rpc_field: Time,
-    /// Mean size of a field of a payload, from which the RPC processor's time is calculated.
+    /// Mean size of a field of a payload, from which the number of fields and so the time of the
+    /// RPC processor ([`RpcProcessor::Whole`]) is calculated.
     pub rpc_field_size: Bytes,
-    /// Number of services whose message types the RPC processor knows, those with most requests; a
-    /// core executes the RPC operations of all others.
+    /// Number of services whose message types the RPC processor ([`RpcProcessor::Whole`]) knows:
+    /// the services to which clients send the most requests. Cores execute RPC, Ser and Dser for
+    /// all other services.
     pub rpc_schema_map_entries: usize,
-    /// Memory of the RPC processor's NIC for messages and their payloads; 0 for no limit.
+    /// Memory of the RPC processor ([`RpcProcessor::Whole`]) for messages and their payloads; 0 for
+    /// no limit.
     pub rpc_memory: Bytes,
-    /// Memory that the RPC processor reserves for a payload, as a multiple of its message's size.
+    /// Memory that the RPC processor ([`RpcProcessor::Whole`]) reserves for a payload, as a
+    /// multiple of the message's size.
     pub rpc_reservation_ratio: f64,
-    /// Time after which a sender repeats a message for which the RPC processor had no memory.
+    /// Time after which a sender repeats a message for which the RPC processor
+    /// ([`RpcProcessor::Whole`]) had no memory.
     pub rpc_retry_after: Time,
-    /// Largest number of times that a sender repeats a message for which the RPC processor had no
-    /// memory. After the last refusal the request is ended.
+    /// Largest number of times that a sender repeats a message for which the RPC processor
+    /// ([`RpcProcessor::Whole`]) had no memory. If the last repetition is refused too, the request
+    /// ends without a response.
     pub rpc_retries: u64,
     /// Speedup of each accelerator type over a core, indexed by [`Accel::index`].
     pub speedup: [f64; Accel::MOST],
-    /// Whether idle processing elements execute operations of other accelerators.
+    /// Whether idle processing elements execute operations of other accelerator types.
     pub reuse: Reuse,
-    /// Under which condition a core executes the rest of a trace instead of the next accelerator.
+    /// When a core executes the rest of a trace instead of the next accelerator.
     pub fallback: FallBackWhen,
-    /// Speed of a processing element at an operation of another accelerator type, relative to an
-    /// element of that type.
+    /// Speed of a processing element at an operation of another accelerator type, relative to that
+    /// type's own elements: above 0, at most 1.
     pub reuse_speed: f64,
-    /// Sizes of individual accelerator types, which override the numbers above, indexed by
+    /// Sizes of individual accelerator types, which override the sizes of all types, indexed by
     /// [`Accel::index`].
     pub own: [OwnSizes; Accel::MOST],
 }
@@ -94,14 +103,15 @@ impl AcceleratorConfig {
         }
     }
 
-    /// Returns the RPC processor's time for a payload of `size` bytes: its access to the memory,
-    /// its fields and its words.
+    /// Returns how long the RPC processor ([`RpcProcessor::Whole`]) takes for a payload of `size`
+    /// bytes: the access to memory, the fields and the words.
     pub fn rpc_payload_time(&self, size: Bytes) -> Time {
         let fields = size.get().div_ceil(self.rpc_field_size.get().max(1));
         self.rpc_payload + self.rpc_field * fields + self.rpc_payload_bandwidth.transfer(size)
     }
 
-    /// Whether the chip has at least one instance of `accel`.
+    /// Returns whether the chip has a usable instance of `accel`: one with elements and queue
+    /// entries.
     pub fn has(&self, accel: Accel) -> bool {
         self.instances_of(accel) > 0
     }
@@ -130,15 +140,15 @@ impl AcceleratorConfig {
     }
 }
 
-/// Which accelerators transform the payloads of RPCs.
+/// Which accelerators serialize and deserialize the payloads of RPCs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RpcProcessor {
-    /// The separate accelerators Ser and Dser transform payloads.
+    /// The separate accelerators Ser and Dser serialize and deserialize payloads.
     #[default]
     None,
-    /// The RPC accelerator transforms payloads: its pipelines process header and payload of a
-    /// message one after the other without a movement between them, as in Cerebros (MICRO 2021,
-    /// section 4.2).
+    /// The RPC accelerator is an RPC processor, which also serializes and deserializes payloads.
+    /// Its pipelines process the header and then the payload of a message, without moving data
+    /// between the two, as in Cerebros (MICRO 2021, section 4.2).
     Whole,
 }
 
@@ -151,10 +161,11 @@ impl RpcProcessor {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
     /// Elements execute only operations of their own type: "Each accelerator is highly optimized
-    /// for a single task" (section VII.B.4).
+    /// for a single task" (AccelFlow, section VII.B.4).
     #[default]
     None,
-    /// An operation that finds no free element of its own type goes to a free one of another type.
+    /// An operation that finds no free element of its own type goes to a free element of another
+    /// type.
     Idle,
 }
 
@@ -163,17 +174,16 @@ impl Reuse {
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
-/// Under which condition the core of a request executes the rest of a trace instead of the next
-/// accelerator.
+/// When the core of a request executes the rest of a trace instead of the next accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallBackWhen {
-    /// The core takes over if input queue and overflow area of the next accelerator are full
-    /// (section IV.A).
+    /// The core takes over if the input queue and the overflow area of the next accelerator are
+    /// full (AccelFlow, section IV.A).
     #[default]
     Full,
-    /// The core takes over if both are full. An idle core also takes over if it would end the next
-    /// operation before the accelerator does, whose queue is not empty. Section IX proposes such
-    /// "adaptive control-flow decisions based on real-time system load".
+    /// The core takes over if input queue and overflow area are full, or if the core is idle and
+    /// would end the next operation before the accelerator, whose queue is not empty. AccelFlow,
+    /// section IX, proposes such "adaptive control-flow decisions based on real-time system load".
     Sooner,
 }
 

@@ -1,9 +1,9 @@
-//! The trace memory.
+//! Parameters of the accelerator trace memory.
 
 use accelflow_units::Time;
 
-/// The parameters of the accelerator trace memory (section IV.A), which all output dispatchers
-/// read.
+/// The parameters of the accelerator trace memory (AccelFlow, section IV.A), which all output
+/// dispatchers read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AtmConfig {
     /// Time to read a word of the trace memory.

@@ -1,4 +1,4 @@
-//! Cohort's software queues.
+//! Parameters of Cohort's software queues.
 
 use accelflow_units::Time;
 
@@ -6,16 +6,18 @@ use accelflow_units::Time;
 /// in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CohortConfig {
-    /// Shortest time between two polls by a core that has other work.
+    /// Shortest time between two polls by a core that has other work. A poll looks for new entries
+    /// in the core's software queue.
     pub poll_period: Time,
-    /// Core time to poll its queues for new entries.
+    /// Core time of one poll of the core's software queue for new entries.
     pub poll: Time,
-    /// Core time to take an entry out of its queue.
+    /// Core time to take an entry out of the core's software queue.
     pub pop: Time,
-    /// Core time to add an entry to an accelerator's queue.
+    /// Core time to add an entry to an accelerator's software queue.
     pub push: Time,
-    /// Time until an accelerator sees an entry that a core has added to its queue.
+    /// Time from the moment when a core adds an entry to an accelerator's software queue until the
+    /// accelerator sees the entry.
     pub engine: Time,
-    /// Number of entries of a core's queue.
+    /// Number of entries of a core's software queue.
     pub queue_entries: usize,
 }

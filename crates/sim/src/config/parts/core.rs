@@ -1,4 +1,4 @@
-//! Cores, and the costs of software on them.
+//! Parameters of cores, and the costs of software on them.
 
 use accelflow_units::{Frequency, Time};
 
@@ -20,28 +20,29 @@ pub struct CoreConfig {
     pub context_switch: Time,
     /// Core time to take an interrupt.
     pub interrupt: Time,
-    /// Core time to hand an operation to an accelerator through a driver.
+    /// Core time to submit an operation to an accelerator through a driver.
     pub submit: Time,
     /// Core time to transform the format of 1 KiB of payload in software.
     pub transform_per_kib: Time,
     /// How the load balancer LdB chooses the core that handles a request.
     pub balancing: Balancing,
-    /// Number of services that balancing by affinity remembers for each core.
+    /// Number of services that [`Balancing::Affinity`] remembers for each core.
     pub function_map_depth: usize,
     /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
     /// Additional time of application logic on a core whose last request belonged to another
-    /// service, since the instruction caches hold that service's code.
+    /// service, since the instruction caches hold the other service's code.
     pub cold_code: Time,
-    /// Length of a time slice, after which a core switches to another task that waits. With zero,
-    /// tasks run to completion.
+    /// Length of a time slice, after which a core switches to another waiting task; 0 lets tasks
+    /// run to completion.
     pub time_slice: Time,
-    /// When a core serves an interrupt: after the queue, after the running task, or at once.
+    /// When a core serves an interrupt: after the waiting tasks, after the running task, or at
+    /// once.
     pub interrupt_policy: InterruptPolicy,
     /// When a core checks the notification flags of traces.
     pub notification: FlagChecks,
-    /// Period at which a core checks the notification flags ([`FlagChecks::Periodically`]); with zero it
-    /// checks between any two tasks.
+    /// Period at which a core checks the notification flags ([`FlagChecks::Periodically`]). With 0,
+    /// a core checks between any two tasks, and all the time if it has no task.
     pub notice_period: Time,
     /// Time that an idle core needs to wake up if it sleeps ([`FlagChecks::WhenWoken`]).
     pub wake: Time,
@@ -50,28 +51,31 @@ pub struct CoreConfig {
     /// How much of a processor generation's gain in application logic also applies to datacenter
     /// tax operations, as an exponent of the gain: 0 for none, 1 for all.
     pub tax_gain: f64,
-    /// How much of a processor generation's gain also applies to the operating system, as an
-    /// exponent of the gain: 0 for none, 1 for all.
+    /// How much of a processor generation's gain in application logic also applies to the operating
+    /// system, as an exponent of the gain: 0 for none, 1 for all.
     pub system_gain: f64,
 }
 
 /// How the load balancer LdB chooses the core that handles a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
-    /// The core with the fewest requests in flight, then with the fewest tasks. Among equals the
-    /// first, counted from the choosing core if LdB runs on a core.
+    /// The core with the fewest requests in flight; among equals, the one with the fewest tasks. If
+    /// several remain, the first is taken, counting from the executing core if LdB runs in
+    /// software.
     #[default]
     LeastLoaded,
     /// A random core, all with the same probability.
     Random,
-    /// The cores take turns, in the order of their numbers.
+    /// The cores take turns, in the order of their indices.
     RoundRobin,
-    /// The less loaded of two random cores; the first drawn if they are equal.
+    /// The less loaded of two random cores; the first drawn if both have the same load.
     TwoChoices,
-    /// The core that has been idle for longest; a random core if none is idle.
+    /// The core that has been idle for longest, without tasks and requests in flight; a random core
+    /// if none is idle.
     JoinIdleQueue,
-    /// A core whose last requests belonged to the same service, among those with the fewest
-    /// requests in flight.
+    /// Among the cores with the fewest requests in flight, one that LdB recently gave a request of
+    /// the same service ([`CoreConfig::function_map_depth`]); otherwise the one with the fewest
+    /// tasks.
     Affinity,
 }
 
@@ -105,7 +109,7 @@ impl SoftwareBalancing {
 /// When a core serves an interrupt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InterruptPolicy {
-    /// The core serves an interrupt after all tasks that wait for it.
+    /// The core serves an interrupt after all tasks that already wait for the core.
     Queued,
     /// The core serves an interrupt after the running task, before all tasks that wait.
     First,

@@ -1,12 +1,12 @@
-//! Output dispatchers.
+//! Parameters of output dispatchers.
 
 use accelflow_units::Bandwidth;
 
-/// The parameters of output dispatchers (sections V.2 and VII.B.2): the instructions that they
-/// execute, and the time for which an entry of an output queue occupies them.
+/// The parameters of output dispatchers (AccelFlow, sections V.2 and VII.B.2): numbers of
+/// instructions, and how long an entry of an output queue occupies a dispatcher.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// Number of instructions for every operation.
+    /// Number of instructions that a dispatcher executes for every operation.
     pub plain: u64,
     /// Number of instructions to resolve a branch.
     pub branch: u64,
@@ -14,14 +14,14 @@ pub struct DispatcherConfig {
     pub load_atm: u64,
     /// Number of instructions to end a trace: move the result to memory and notify the core.
     pub end: u64,
-    /// Number of instructions to transform the format of 2 KiB of payload.
+    /// Number of instructions to transform the format of each 2 KiB of payload, rounded up.
     pub transform: u64,
-    /// Instructions per clock cycle.
+    /// Number of instructions that a dispatcher executes per clock cycle.
     pub ipc: f64,
-    /// When a dispatcher that has handled an entry becomes free.
+    /// When a dispatcher that handles an entry becomes free for the next one.
     pub busy: Busy,
-    /// Rate of the dispatcher's transformation engine; `None` if a transformation takes only its
-    /// instructions.
+    /// Rate of the dispatcher's engine for format transformations; `None` if a transformation takes
+    /// no time beyond its instructions.
     pub transform_rate: Option<Bandwidth>,
 }
 
@@ -30,7 +30,7 @@ pub struct DispatcherConfig {
 pub enum Busy {
     /// The dispatcher is free when its instructions end.
     Instructions,
-    /// The dispatcher is free when the A-DMA engine confirms that it has moved the entry.
+    /// The dispatcher is free when the A-DMA engine confirms that the entry has been moved.
     #[default]
     UntilConfirmed,
 }

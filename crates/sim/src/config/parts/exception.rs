@@ -1,13 +1,14 @@
-//! Exceptions that stop an accelerator.
+//! Parameters of exceptions that stop an accelerator.
 
 use accelflow_units::Time;
 
-/// The parameters of exceptions that stop an accelerator and interrupt a core (section IV.A).
+/// The parameters of exceptions that stop an accelerator and interrupt a core (AccelFlow, section
+/// IV.A).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExceptionConfig {
-    /// Number of exceptions per million operations.
+    /// Mean number of exceptions per million operations, in addition to page faults.
     pub per_million: f64,
-    /// Time of the operating system to handle an exception, without taking the interrupt.
+    /// Time of the operating system to handle an exception, without the time to take the interrupt.
     pub handling: Time,
     /// Share of exceptions after which a core continues the trace in software, 0 to 1.
     pub fall_back_share: f64,

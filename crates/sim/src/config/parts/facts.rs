@@ -1,14 +1,15 @@
-//! Answers of remote sides, as probabilities.
+//! Probabilities of cache misses, errors and other facts that branches test.
 
 use accelflow_workload::services::{FactOdds, Odds, OddsError};
 
-/// Probabilities (0 to 1) that answers of caches, databases and other services differ from those on
-/// the most common path, for runs that draw such facts at random.
+/// Probabilities (0 to 1) that a request leaves the most common path, because a cache, a database
+/// or another service answers differently. Only runs that draw such facts at random use these
+/// probabilities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactsConfig {
-    /// Probability of a cache miss, for chains of traces that hit on the most common path.
+    /// Probability of a cache miss in a chain of traces that has a hit on the most common path.
     pub cache_miss: f64,
-    /// Probability of a cache miss, for chains of traces that miss on the most common path.
+    /// Probability of a cache miss in a chain of traces that has a miss on the most common path.
     pub cache_miss_where_common: f64,
     /// Probability that a read from the database finds nothing.
     pub not_found: f64,
@@ -22,11 +23,11 @@ pub struct FactsConfig {
 }
 
 impl FactsConfig {
-    /// Returns the probabilities of the facts that the paper's traces test (T1, T5 to T7, T10 and
-    /// T12).
+    /// Returns the probabilities of the facts that branches of the paper's traces T1, T5 to T7, T10
+    /// and T12 test.
     ///
     /// # Errors
-    /// [`OddsError`] for a number that is not a probability. A checked configuration has none.
+    /// [`OddsError`] for a value outside 0 to 1, which a checked configuration does not have.
     pub fn odds(&self) -> Result<FactOdds, OddsError> {
         let hit = Odds {
             where_one: 1.0 - self.cache_miss,

@@ -7,8 +7,8 @@ pub enum Generation {
     Haswell,
     /// The first Xeon Scalable of 2017.
     Skylake,
-    /// The third Xeon Scalable of 2021: the base server, on which the costs of operations were
-    /// measured.
+    /// The third Xeon Scalable of 2021: the processor of the base server, on which the costs of
+    /// operations were measured.
     #[default]
     IceLake,
     /// The fourth Xeon Scalable of 2023.
@@ -39,15 +39,15 @@ impl Generation {
         }
     }
 
-    /// Returns the performance of application logic relative to the base server, as the ratio of
-    /// instructions per cycle.
+    /// Returns the performance of application logic on a core, relative to a core of the base
+    /// server (Ice Lake): the ratio of instructions per cycle.
     ///
-    /// Assumed, from what Intel is reported to have said about equal clocks (statements at
-    /// launches, not found again): Broadwell 5.5 % above Haswell (2014), Skylake-SP 10 % above
-    /// Broadwell (2017), Ice Lake-SP 18 % above Cascade Lake (Hot Chips 2020), whose core is
-    /// Skylake's, and Golden Cove 19 % above Cypress Cove (2021), which is Ice Lake's core in an
-    /// older process. For Emerald Rapids there is only a number for whole sockets: 21 % on average,
-    /// with 64 cores instead of 56 (2023), so 6 % per core.
+    /// The values are assumed, from reports of Intel's statements about equal clocks at launches,
+    /// which were not found again: Broadwell 5.5 % above Haswell (2014); Skylake-SP 10 % above
+    /// Broadwell (2017); Ice Lake-SP 18 % above Cascade Lake (Hot Chips 2020), whose core is
+    /// Skylake's; Golden Cove 19 % above Cypress Cove (2021), which is Ice Lake's core in an older
+    /// process. For Emerald Rapids, Intel compared only whole sockets: 21 % more on average, with
+    /// 64 cores instead of 56 (2023), so 6 % more per core.
     pub const fn gain(self) -> f64 {
         match self {
             Generation::Haswell => 1.0 / (1.055 * 1.10 * 1.18),

@@ -1,5 +1,5 @@
-//! The parts of a configuration, as quantities. Each has its rows in the file of the same name of
-//! `table`.
+//! The parts of a configuration, as quantities with units. The file of the same name in `table`
+//! describes the parameters of each part.
 
 mod accelerator;
 mod atm;

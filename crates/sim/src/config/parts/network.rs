@@ -1,4 +1,4 @@
-//! Networks and A-DMA engines.
+//! Parameters of networks and A-DMA engines.
 
 use accelflow_units::{Bandwidth, Bytes, Cycles, Time};
 
@@ -11,9 +11,9 @@ pub struct NetworkConfig {
     pub dma_setup: Time,
     /// Latency of one hop between neighbouring routers of a chiplet's mesh, in cycles.
     pub hop: Cycles,
-    /// Bytes per cycle that a link of the mesh moves.
+    /// Number of bytes per cycle that a link of a chiplet's mesh moves.
     pub link_bytes: u64,
-    /// Number of chiplets: 1, 2, 3, 4 or 6, as in Fig. 18.
+    /// Number of chiplets: 1, 2, 3, 4 or 6, as in AccelFlow, Fig. 18.
     pub chiplets: usize,
     /// Latency of a crossing from one chiplet to another, in cycles.
     pub inter_chiplet: Cycles,
@@ -21,6 +21,7 @@ pub struct NetworkConfig {
     pub inter_chiplet_bandwidth: Bandwidth,
     /// Latency of a notification from an accelerator to a core, in cycles.
     pub notification: Cycles,
-    /// Bytes of a queue entry in addition to its payload, such as the trace and the tenant's ID.
+    /// Size of the fields of a queue entry beside its payload, such as the trace and the tenant's
+    /// ID.
     pub entry_overhead: Bytes,
 }

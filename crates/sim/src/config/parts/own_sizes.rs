@@ -1,10 +1,10 @@
-//! Sizes of one type of accelerator.
+//! Parameters of one accelerator type.
 
 use accelflow_units::Time;
 
-/// Sizes of one accelerator type, which override those of all types ([`super::AcceleratorConfig`]).
-/// `None` means no override. A chip with 0 instances, elements, input entries or output entries of
-/// an accelerator does not have that accelerator.
+/// Sizes of one accelerator type, which override the sizes of all types
+/// ([`super::AcceleratorConfig`]). `None` means no override. With 0 instances, processing elements,
+/// input entries or output entries, the chip does not have the accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnSizes {
     /// Number of instances of this accelerator type.
@@ -17,7 +17,7 @@ pub struct OwnSizes {
     pub output_entries: Option<usize>,
     /// Number of entries of the overflow area that each input queue has.
     pub overflow_entries: Option<usize>,
-    /// Fixed time of every operation of this accelerator type. 0 means that its speedup applies
-    /// instead.
+    /// Fixed time of every operation of this accelerator type. 0 means that the type's speedup over
+    /// a core applies instead.
     pub mean_operation: Time,
 }

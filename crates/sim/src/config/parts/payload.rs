@@ -1,4 +1,4 @@
-//! Messages, and the buffers of their payloads.
+//! Parameters of messages, and of the buffers of their payloads.
 
 /// The parameters of messages and their buffers.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,10 +13,10 @@ pub struct PayloadConfig {
 /// reuse the same memory. A heap reuses the most recently freed buffer first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Heaps {
-    /// Each pair of core and service has a heap.
+    /// Each service has a heap for each core.
     #[default]
     OfCores,
-    /// Each service has a heap.
+    /// Each service has one heap, which all cores share.
     OfServices,
 }
 

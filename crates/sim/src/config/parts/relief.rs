@@ -1,4 +1,4 @@
-//! RELIEF's central hardware manager.
+//! Parameters of RELIEF's central hardware manager.
 
 use accelflow_units::Time;
 
@@ -14,7 +14,7 @@ pub struct ReliefConfig {
     pub queue_entries: usize,
     /// Deadline of a request, as a multiple of its service's execution time on an idle server.
     pub deadline: f64,
-    /// Who does the work that accelerators cannot do: a core or the manager.
+    /// Who resolves branches, transforms payloads and moves large payloads: a core or the manager.
     pub fallback: FallbackTo,
 }
 
@@ -22,7 +22,7 @@ pub struct ReliefConfig {
 /// hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
-    /// The request's core does this work; the manager interrupts it.
+    /// The request's core does this work when the manager interrupts the core.
     Core,
     /// The manager does this work itself.
     Manager,

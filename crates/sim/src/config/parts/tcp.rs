@@ -1,26 +1,29 @@
-//! TCP accelerators.
+//! Parameters of TCP accelerators.
 
 use accelflow_units::Time;
 
 /// The parameters of the TCP accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
-    /// Time for which a trace waits for a message at most; then its request is ended.
+    /// Longest time for which a trace waits for a message. Then the request ends without a
+    /// response.
     pub timeout: Time,
-    /// In which systems a chain that waits for a message occupies a queue entry.
+    /// In which systems a chain of traces that waits for a message occupies a queue entry.
     pub parking: Parking,
 }
 
-/// In which systems a chain that waits for a message occupies an entry: of the TCP accelerator's
-/// input queue, or of the queue that all accelerators share.
+/// In which systems a chain of traces that waits for a message occupies a queue entry. The entry is
+/// in the TCP accelerator's input queue, or in the manager's queue if all accelerators share one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parking {
-    /// A waiting chain occupies an entry in systems with traces.
+    /// A waiting chain occupies an entry in systems whose accelerators execute traces, such as
+    /// AccelFlow.
     #[default]
     Traces,
     /// A waiting chain occupies an entry in all systems.
     All,
-    /// A waiting chain occupies no entry in any system: the message requests one when it arrives.
+    /// A waiting chain occupies no entry in any system: the message requests an entry when it
+    /// arrives.
     None,
 }
 

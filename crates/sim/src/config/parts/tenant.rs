@@ -1,24 +1,24 @@
-//! Limits of tenants.
+//! Parameters that separate and limit tenants.
 
-/// The parameters that separate tenants and limit them (section IV.D).
+/// The parameters that separate and limit tenants (AccelFlow, section IV.D).
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantConfig {
     /// Largest number of traces that a tenant may run at the same time; 0 for no limit.
     pub max_traces: u64,
     /// The order in which the waiting traces of a tenant with a traffic shaper get tokens.
     pub shaping_order: ShapingOrder,
-    /// Whether tenants share processing elements and queue entries.
+    /// Whether tenants share the processing elements and queue entries of accelerators.
     pub isolation: Isolation,
 }
 
 /// Whether tenants share the processing elements and queue entries of accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// All tenants use all elements and entries (section IV.D).
+    /// All tenants use all processing elements and queue entries (AccelFlow, section IV.D).
     #[default]
     Shared,
-    /// Elements and entries are divided evenly among the tenants. No tenant may use those of
-    /// another.
+    /// Processing elements and queue entries are divided evenly among the tenants. No tenant may
+    /// use the share of another.
     Reserved,
 }
 

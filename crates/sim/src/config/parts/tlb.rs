@@ -1,4 +1,4 @@
-//! Address translation and page faults.
+//! Parameters of address translation and page faults.
 
 use accelflow_units::{Bytes, Cycles, Time};
 
@@ -9,7 +9,7 @@ pub struct TlbConfig {
     pub entries: usize,
     /// Associativity of a TLB: the number of ways of each set.
     pub ways: usize,
-    /// Cycles to look up a page in a TLB.
+    /// Number of cycles to look up a page in a TLB.
     pub hit: Cycles,
     /// Size of a memory page.
     pub page: Bytes,
@@ -17,10 +17,11 @@ pub struct TlbConfig {
     pub walkers: usize,
     /// Number of levels of a page table.
     pub walk_levels: u32,
-    /// Number of entries of an IOMMU's cache for the last but one page-table level.
+    /// Number of entries of an IOMMU's page-walk cache, which holds the last but one level of the
+    /// page table; 0 for no cache.
     pub walk_cache_entries: usize,
-    /// Number of page faults per million operations.
+    /// Mean number of page faults per million operations.
     pub faults_per_million: u64,
-    /// Time of the operating system's work on a page fault.
+    /// Time of the operating system's work on a page fault, without the time to take the interrupt.
     pub fault_service: Time,
 }

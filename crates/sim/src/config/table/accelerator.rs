@@ -1,4 +1,4 @@
-//! Accelerators and their queues.
+//! The table of parameters of accelerators and their queues.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bytes, Time};

@@ -1,4 +1,4 @@
-//! The trace memory.
+//! The table of parameters of the accelerator trace memory.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;

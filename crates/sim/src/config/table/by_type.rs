@@ -1,4 +1,4 @@
-//! Parameters of one type of accelerator, which override those of all types.
+//! The table of parameters of one accelerator type, which override the parameters of all types.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_trace::Accel;

@@ -1,4 +1,4 @@
-//! Cohort's software queues.
+//! The table of parameters of Cohort's software queues.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;

@@ -1,4 +1,5 @@
-//! Output dispatchers: their instructions, and how long an entry occupies them.
+//! The table of parameters of output dispatchers: numbers of instructions, and how long an entry
+//! occupies a dispatcher.
 
 use crate::config::parts::Busy;
 use crate::config::rates::{gb, rate};

@@ -1,4 +1,4 @@
-//! Exceptions that stop an accelerator.
+//! The table of parameters of exceptions that stop an accelerator.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Probabilities of answers of remote sides.
+//! The table of probabilities of cache misses, errors and other facts.
 
 use crate::config::server::Config;
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};

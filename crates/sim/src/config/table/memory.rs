@@ -1,4 +1,4 @@
-//! The last-level cache and main memory.
+//! The table of parameters of the last-level cache and main memory.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bandwidth, Bytes, Cycles, Time};

@@ -1,4 +1,5 @@
-//! The tables of parameters, which define defaults, allowed values and sources.
+//! The tables of the parameters of the simulated server: keys, defaults, allowed values and
+//! sources.
 
 mod accelerator;
 mod atm;
@@ -22,8 +23,8 @@ use accelflow_parameters::Table;
 
 use crate::config::server::Config;
 
-/// Every parameter of the simulated server. Parameters of one accelerator, such as `pes.TCP`, may
-/// also be written `accelerator.TCP.pes`.
+/// The table of all parameters of the simulated server. The key of a parameter of one accelerator,
+/// such as `pes.TCP`, may also be written `accelerator.TCP.pes`.
 pub const PARAMETERS: Table<Config> = Table::new(&[
     core::ROWS,
     accelerator::ROWS,

@@ -1,4 +1,4 @@
-//! Networks and A-DMA engines.
+//! The table of parameters of networks and A-DMA engines.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bytes, Cycles, Time};

@@ -1,4 +1,4 @@
-//! Messages.
+//! The table of parameters of messages.
 
 use crate::config::parts::Heaps;
 use crate::config::server::Config;

@@ -1,4 +1,4 @@
-//! RELIEF's central hardware manager.
+//! The table of parameters of RELIEF's central hardware manager.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Input dispatchers.
+//! The table of parameters of input dispatchers.
 
 use crate::config::parts::DispatchPolicy;
 use crate::config::server::Config;

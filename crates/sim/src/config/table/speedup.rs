@@ -1,4 +1,4 @@
-//! The speedups of accelerators over a core.
+//! The table of the speedups of accelerators over a core.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_trace::Accel;

@@ -1,4 +1,4 @@
-//! TCP accelerators.
+//! The table of parameters of TCP accelerators.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row};
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Limits of tenants.
+//! The table of parameters of limits of tenants.
 
 use crate::config::parts::{Isolation, ShapingOrder};
 use crate::config::server::Config;

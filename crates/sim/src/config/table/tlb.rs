@@ -1,4 +1,4 @@
-//! Address translation and page faults.
+//! The table of parameters of address translation and page faults.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 use accelflow_units::{Bytes, Cycles, Time};

@@ -1,5 +1,5 @@
-//! Accelerator time of tenants that are limited in it: what a trace is predicted to take when it starts,
-//! and what it took when it has ended.
+//! Accounts of accelerator time, for tenants with a limit on it: the predicted time of a trace when
+//! it starts, and the actual time when it has ended.
 
 use accelflow_shaping::{CostTable, Registers, TokenBucket};
 use accelflow_units::{Bytes, Cycles, Time};

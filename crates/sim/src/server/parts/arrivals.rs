@@ -52,8 +52,8 @@ impl Class {
 struct Source {
     service: u16,
     times: ArrivalTimes,
-    /// Number of counted requests; fewer than the load's if the arrivals end before. Requests
-    /// beyond it keep up the load until every source has had its counted ones.
+    /// Number of counted requests; fewer than the load's if the arrivals end before. Further
+    /// requests keep up the load until every source has had its counted requests.
     total: u64,
     scheduled: u64,
     warmup: u64,
@@ -63,15 +63,16 @@ struct Source {
 
 /// A request that arrives.
 pub(crate) struct Arrival {
-    /// Index of the service.
+    /// Index of the service that receives the request.
     pub service: u16,
-    /// Whether statistics include the request, since it comes after the warm-up.
+    /// Whether statistics include the request: it arrives after the warm-up, and before the load
+    /// has had its number of requests.
     pub measured: bool,
-    /// Number of the tenant.
+    /// ID of the tenant that sends the request.
     pub tenant: u16,
     /// Priority of the request; higher goes first.
     pub priority: u8,
-    /// The time when its response is due; [`Time::MAX`] without an SLO.
+    /// The time when the response is due; [`Time::MAX`] without an SLO.
     pub due: Time,
 }
 

@@ -8,7 +8,7 @@ use crate::server::state::{Caller, Envelope, Invocation, JobId, Slab};
 
 /// The calls of the services of one server.
 pub(crate) struct Calls {
-    /// The number of the server.
+    /// The ID of the server.
     server: usize,
     /// By service, the time on idle servers from the arrival of a call to its response; empty if it
     /// is not needed.

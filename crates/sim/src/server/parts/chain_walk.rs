@@ -5,7 +5,7 @@ use accelflow_units::Time;
 
 use crate::plan::{ChainPlan, Form, MessageSize, Operation, Plan};
 
-/// An operation on the path of a chain.
+/// An operation that a walk over a chain meets.
 pub(crate) struct Visit {
     /// The accelerator of the operation.
     pub accel: Accel,
@@ -13,7 +13,7 @@ pub(crate) struct Visit {
     pub trace: AtmAddress,
     /// Whether the operation receives a message.
     pub receives: bool,
-    /// Number of the trace within the chain.
+    /// Index of the trace within the chain, from 0.
     pub ordinal: u16,
 }
 

@@ -1,4 +1,4 @@
-//! The words of a trace memory, decoded once.
+//! The instructions of a trace memory, decoded once.
 
 use accelflow_trace::{
     Action, AtmAddress, Effect, Facts, Fault, Image, Instruction, NIBBLES, PositionMark, Step,

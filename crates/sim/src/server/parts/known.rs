@@ -1,4 +1,4 @@
-//! Decisions of an orchestrator that a run asks for once.
+//! Decisions of an orchestrator that a run asks for once and reuses.
 
 use accelflow_units::Bytes;
 

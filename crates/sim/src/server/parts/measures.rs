@@ -24,17 +24,17 @@ pub(crate) struct Measures {
 /// The statistics that an outcome needs.
 #[derive(Default)]
 pub(crate) struct Measured {
-    /// The statistics of each service, by its index.
+    /// The statistics of each service, indexed like the services of the plan.
     pub services: Vec<ServiceStats>,
-    /// Sums over the run, for checks of conservation laws.
+    /// Sums over the whole run, for checks of conservation laws.
     pub totals: Totals,
     /// The time for which orchestration occupied hardware.
     pub orchestration: Orchestration,
     /// Number of operations stopped by a page fault.
     pub page_faults: u64,
-    /// Number of events simulated.
+    /// Number of simulated events.
     pub events: u64,
-    /// The measured window, once it has begun.
+    /// The measured window; `None` before it has begun.
     pub window: Option<Window>,
 }
 

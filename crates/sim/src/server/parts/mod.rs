@@ -1,5 +1,5 @@
-//! The parts of the simulated server. Each owns its fields and offers methods; the engine composes
-//! them.
+//! The parts of the simulated server. Each part owns its state and offers methods; the engine
+//! composes the parts.
 
 mod accounts;
 mod arrivals;

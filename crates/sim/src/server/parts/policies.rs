@@ -33,7 +33,7 @@ pub(crate) struct Policies {
     waiting: Vec<Waiting>,
 }
 
-/// The state that a choice may use.
+/// The state that the choice of a queue entry may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'e, 'r> {
     /// The traces in flight.
@@ -199,7 +199,7 @@ fn in_range(place: usize, length: usize) -> Result<usize, PolicyError> {
     Err(PolicyError::new(why))
 }
 
-/// The number of the tenant with an index.
+/// The ID of the tenant with an index.
 fn number(tenants: &[u16], index: u16) -> u16 {
     tenants.get(usize::from(index)).copied().unwrap_or(index)
 }

@@ -1,5 +1,5 @@
-//! A whole RPC processor in the place of the RPC accelerator: the functions in its schema map, and the
-//! memory that the NIC reserves for messages (Cerebros, MICRO 2021, sections 4.1 and 4.3).
+//! The RPC processor that replaces the RPC accelerator: the functions in its schema map, and the
+//! memory that it reserves for messages (Cerebros, MICRO 2021, sections 4.1 and 4.3).
 
 use std::collections::BTreeMap;
 
@@ -139,8 +139,9 @@ impl Memory {
     }
 }
 
-/// By service, whether its function is among those with most requests that fit the schema map; empty if
-/// all fit.
+/// By service, whether the schema map has its function; empty if all fit. The functions of the
+/// services with the highest arrival rates are in the map; a list of arrival times counts with its
+/// number of requests.
 fn known(config: &AcceleratorConfig, loads: &[Load], services: usize) -> Vec<bool> {
     let capacity = config.rpc_schema_map_entries;
     if services <= capacity {

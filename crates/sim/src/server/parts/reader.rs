@@ -1,4 +1,4 @@
-//! Reads traces up to the next operation.
+//! The reader of traces: it finds the next operation of a trace.
 
 use accelflow_trace::{Accel, Action, AtmAddress, Fault, Instruction, Link, PositionMark, Word};
 use accelflow_units::Bytes;
@@ -15,7 +15,7 @@ use crate::server::state::{Cursor, Job, LegId};
 pub(crate) struct Forked {
     /// The execution that the fork starts.
     pub job: Job,
-    /// Whether a join waits for both arms.
+    /// Whether a join waits for the execution and its parent.
     pub scatters: bool,
 }
 

@@ -1,13 +1,13 @@
-//! Counts of what is read of a trace.
+//! Counts of the fields that are read from a trace.
 
 /// Counts of the fields of a trace that were read up to the next operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
-    /// Number of branches resolved.
+    /// Number of branches resolved up to the next operation.
     pub branches: u8,
-    /// Number of words loaded from the trace memory.
+    /// Number of words loaded from the trace memory up to the next operation.
     pub loads: u8,
-    /// Number of transformations of the payload.
+    /// Number of format transformations of the payload up to the next operation.
     pub transforms: u8,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Retries {
 /// An attempt of a chain, or the pause before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
-    /// The number of the attempt, from 0.
+    /// Index of the attempt, from 0.
     pub number: u16,
     /// The breakdown of the request's time up to the pause before the attempt.
     pub path: Path,

@@ -13,13 +13,13 @@ pub(crate) struct Queues {
     pub manager: usize,
     /// Number of transfers that wait for A-DMA engines.
     pub dma: usize,
-    /// Traces that wait for others of their tenants to end, or for tokens.
+    /// Number of traces that wait for other traces of their tenants to end, or for tokens.
     pub tenants: usize,
-    /// Indexed by [`Accel::index`]: waiting operations, and operations refused since the start of
-    /// the run.
+    /// Number of waiting operations, and number of operations turned away since the start of the
+    /// run; indexed by [`Accel::index`].
     pub accelerators: [(usize, u64); Accel::MOST],
-    /// Indexed by [`Accel::index`]: results that wait for output dispatchers, and results that wait
-    /// for an output entry.
+    /// Number of results that wait for output dispatchers, and number of results that wait for an
+    /// output entry; indexed by [`Accel::index`].
     pub dispatchers: [(usize, usize); Accel::MOST],
 }
 
@@ -29,7 +29,7 @@ struct Resource {
     utilization: f64,
     waiting: (usize, usize),
     turned_away: u64,
-    /// Whether more work waits for it than its queue holds.
+    /// Whether more work waits for the resource than its queue holds.
     full: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Chains compiled for a run: what is read from each position up to the next operation, where no
-//! drawn fact decides it.
+//! Chains compiled for a run: what a dispatcher reads from each position up to the next operation,
+//! where no randomly drawn fact decides it.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,34 +21,35 @@ type Position = (AtmAddress, AtmAddress, PositionMark);
 /// or joined there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
-    /// The trace of the position after the leg, by the address of its first word.
+    /// The trace with the position after the leg, by the address of its first word.
     pub trace: AtmAddress,
-    /// The word of the position after the leg.
+    /// The address of the word with the position after the leg.
     pub word: AtmAddress,
-    /// The position within that word.
+    /// The position after the leg, within `word`.
     pub mark: PositionMark,
-    /// The leg from that position on, if it is compiled.
+    /// The next leg, from the position after this leg; [`LegId::NONE`] if it is not compiled.
     pub then: LegId,
     /// The next step of the trace after the leg.
     pub next: Next,
-    /// The work of reading the leg.
+    /// The counts of branches, words and transformations in the leg.
     pub reading: Reading,
-    /// The next trace, if one begins.
+    /// The next trace, if one begins in the leg; else `None`.
     pub begins: Option<Begins>,
-    /// Whether the next operation receives a message.
+    /// Whether the operation after the leg receives a message.
     pub receives: bool,
-    /// The law of the next operation, if it has one.
+    /// The cost of the operation after the leg as a function of the message's size; `None` if the
+    /// cost depends on more.
     pub law: Option<Law>,
-    /// The operation before the position, if there is only one.
+    /// The accelerator of the operation before the leg; `None` if it may be one of several.
     pub from: Option<Accel>,
 }
 
-/// The beginning of a trace.
+/// The beginning of the next trace of a chain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begins {
-    /// Whether its message arrives compressed; `None` if that is drawn.
+    /// Whether the trace's message arrives compressed; `None` if this is drawn for each request.
     pub compressed: Option<bool>,
-    /// Whether the trace sends an error response, since it does not wait for a message.
+    /// Whether the trace sends an error response: it does not wait for a message before it sends.
     pub error: bool,
 }
 

@@ -60,7 +60,8 @@ struct Waiting {
 pub(super) struct Passed {
     /// The flow of the tenant's traffic shaper.
     pub flow: FlowId,
-    /// The trace that it starts and the time since which that has waited.
+    /// The trace that the message starts, and the time since which the trace has waited; `None` for
+    /// all but the last segment of a split message.
     pub started: Option<(Start, Time)>,
     /// The time at which the trace may start.
     pub released: Time,

@@ -10,19 +10,22 @@ pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
 
 /// The observer of a server, and the last state that it was shown.
 pub(crate) struct Watching<'r> {
-    /// The number of the server.
+    /// The ID of the server.
     pub server: usize,
     /// The observer, which all servers of the run share.
     pub observer: &'r Shared<'r>,
-    /// Whether it follows the hardware.
+    /// Whether the observer follows the hardware.
     pub follows: bool,
-    /// The lengths of queues, in the order of `Engine::for_each_queue`. It grows in the first call.
+    /// The queue lengths that the observer was shown last, in the order of
+    /// `Engine::for_each_queue`; empty before the first call.
     pub lengths: Vec<usize>,
-    /// By core, the number of the task's start.
+    /// By core, the start number of the task that the observer was shown last; `None` for an idle
+    /// core.
     pub tasks: Vec<Option<u32>>,
-    /// By unit, the entry that its dispatcher handles.
+    /// By unit, the entry of its dispatcher that the observer was shown last; `None` for an idle
+    /// dispatcher.
     pub dispatched: Vec<Option<JobId>>,
-    /// The accelerator instances or tenants' shares of them.
+    /// The accelerator instances, or the tenants' shares of these instances.
     pub units: Vec<Unit>,
 }
 

@@ -11,13 +11,13 @@ use crate::hardware::Carried;
 pub(crate) struct Window {
     /// The beginning of the window.
     pub from: Time,
-    /// Busy times at the beginning of the window.
+    /// Busy times and backlogs at the beginning of the window.
     pub before: Busy,
     /// The end of the window; `None` before the arrivals have ended.
     pub end: Option<WindowEnd>,
 }
 
-/// Busy times since the start of the run.
+/// Busy times since the start of the run, and backlogs.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
     /// Busy time of all cores together.
@@ -28,10 +28,10 @@ pub(crate) struct Busy {
     pub dma: Time,
     /// Time for which each link carried data.
     pub links: Carried,
-    /// Indexed by [`Accel::index`]: busy time of all processing elements together, and time in
-    /// which any of them was busy.
+    /// Busy time of all processing elements together, and time in which any element of an instance
+    /// was busy, summed over instances; indexed by [`Accel::index`].
     pub accelerators: [(Time, Time); Accel::MOST],
-    /// Busy time of output dispatchers, indexed by [`Accel::index`].
+    /// Busy time of all output dispatchers of a type together, indexed by [`Accel::index`].
     pub dispatchers: [Time; Accel::MOST],
     /// The backlogs of all resources.
     pub queues: Queues,
@@ -42,8 +42,8 @@ pub(crate) struct Busy {
 pub(crate) struct WindowEnd {
     /// The end of the window.
     pub at: Time,
-    /// Busy times at the end of the window.
+    /// Busy times and backlogs at the end of the window.
     pub busy: Busy,
-    /// Number of requests in flight.
+    /// Number of requests in flight at the end of the window.
     pub in_flight: usize,
 }

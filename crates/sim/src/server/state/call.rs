@@ -2,14 +2,14 @@
 
 use accelflow_units::Time;
 
-/// The call that the response to a called request answers.
+/// The call that a response to another service answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The number of the caller's server.
+    /// The ID of the caller's server.
     pub server: usize,
-    /// The number of the call on that server.
+    /// The ID of the call on the caller's server.
     pub call: u64,
-    /// The time of the response on the network, if the caller is on another server.
+    /// The time of the response on the network; zero if the caller is on the same server.
     pub back: Time,
 }
 
@@ -18,11 +18,11 @@ pub(crate) struct Caller {
 pub(crate) struct Invocation {
     /// Index of the service that is called.
     pub service: u16,
-    /// Number of the request within that service, from which its attributes are derived.
+    /// ID of the request within the called service, from which its random numbers are derived.
     pub number: u64,
-    /// Whether the request from outside that it is a part of arrived after the warm-up.
+    /// Whether the client's request that caused the call counts: it arrived after the warm-up.
     pub measured: bool,
-    /// The call to answer.
+    /// The call that the response must answer.
     pub caller: Caller,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum CallMessage {
 /// A message to another server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
-    /// The number of the server.
+    /// The ID of the server that receives the message.
     pub server: usize,
     /// The time at which the message arrives.
     pub at: Time,

@@ -76,9 +76,10 @@ const _: () = assert!(size_of::<Event>() == 8);
 /// A transfer of a job by an A-DMA engine. A job has one at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// Where the transfer leads.
+    /// The destination of the transfer.
     pub kind: TransferKind,
-    /// The accelerator whose output entry is freed at the end; `None` for data from memory.
+    /// The accelerator whose output entry becomes free when the transfer ends; `None` for data from
+    /// memory.
     pub source: Option<Unit>,
 }
 
@@ -108,7 +109,7 @@ pub(crate) enum TransferKind {
 pub(crate) struct Start {
     /// The trace that starts.
     pub job: JobId,
-    /// Who starts the trace.
+    /// What starts the trace.
     pub by: By,
 }
 

@@ -11,7 +11,7 @@ pub(crate) type JobId = u32;
 /// Index of a core.
 pub(crate) type CoreId = u16;
 
-/// Number of a compiled leg of a chain, or none.
+/// Index of a compiled leg of a chain, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LegId(u32);
 
@@ -40,7 +40,7 @@ pub(crate) struct Unit {
     pub instance: u8,
     /// Index of the tenant's share; 0 if tenants share the instance.
     pub share: u16,
-    /// Index of the instance or share among all of the server.
+    /// Index of the instance or share among all instances and shares of the server.
     pub station: u32,
 }
 

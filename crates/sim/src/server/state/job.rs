@@ -20,20 +20,20 @@ use crate::plan::Operation;
 pub(crate) struct Job {
     /// The request that the trace belongs to.
     pub request: RequestId,
-    /// The tenant and the service of its request, and the request's priority and phase.
+    /// The tenant and the service of the request.
     pub owner: Owner,
     /// The priority of the request.
     pub priority: u8,
     /// Index of the request's phase.
     pub phase: u16,
-    /// The request's random numbers.
+    /// The request's random numbers, from which exceptions and page faults are drawn.
     pub draws: Draws,
     /// The position in the chain of traces.
     pub cursor: Cursor,
-    /// The type of the current operation.
+    /// The accelerator type of the current operation.
     pub accel: Accel,
-    /// Where the current operation is, was or will be executed: an accelerator of that type, unless
-    /// accelerators do the operations of others.
+    /// The accelerator at which the current operation is, was or will be executed. It has the type
+    /// of the operation, unless accelerators execute operations of other types.
     pub unit: Unit,
     /// The current operation: its cost and payload sizes.
     pub operation: Operation,
@@ -45,7 +45,7 @@ pub(crate) struct Job {
     pub decision: Decision,
     /// Whether the dispatcher alone handles the decision.
     pub alone: bool,
-    /// Words of the trace memory that the dispatcher has yet to read.
+    /// Number of words of the trace memory that the dispatcher has yet to read.
     pub reads: u8,
     /// The state of the trace's queue entry.
     pub entry: QueueEntry,
@@ -55,13 +55,14 @@ pub(crate) struct Job {
     pub run: ElementRun,
     /// The deadline of the current operation.
     pub deadline: Deadline,
-    /// The breakdown of the request's time, as far as it passed in this trace.
+    /// The breakdown of the request's time along the path of this trace.
     pub path: Path,
-    /// Core time of the trace in software.
+    /// Core time that the trace takes in software.
     pub software: Time,
-    /// Whether LdB has run in software, so that the request changes its core when the task ends.
+    /// Whether LdB has run in software, so that the request may change its core when the task ends.
     pub balances: bool,
-    /// With a central queue: unloaded time from this operation to the end of the chain.
+    /// The time from the current operation to the end of the chain on an idle server; zero unless
+    /// the manager has a central queue.
     pub left: Time,
 }
 
@@ -72,15 +73,15 @@ pub(crate) struct Cursor {
     pub chain: u16,
     /// The trace, by the address of its first word.
     pub trace: AtmAddress,
-    /// The word being read.
+    /// The address of the word that is being read.
     pub word: AtmAddress,
     /// The position within the word.
     pub mark: PositionMark,
-    /// Number of the trace within its chain.
+    /// Index of the trace within the chain, from 0.
     pub ordinal: u16,
     /// Index of the chain's script.
     pub script: u32,
-    /// The compiled leg from the position on.
+    /// The compiled leg that begins at the position; [`LegId::NONE`] if there is none.
     pub leg: LegId,
 }
 
@@ -91,7 +92,7 @@ impl Cursor {
     }
 }
 
-/// The next step of a trace.
+/// The next step of a trace, and its relation to joins and errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NextStep {
     /// The next step of the trace.
@@ -110,34 +111,35 @@ pub(crate) struct NextStep {
 pub(crate) struct QueueEntry {
     /// The place where the job waits for a message.
     pub held: Held,
-    /// Number of sources that have not delivered to the entry.
+    /// Number of sources whose data the entry still lacks.
     pub missing: u8,
-    /// Number of failed attempts of its core to enqueue it.
+    /// Number of failed attempts of the core to enqueue the job.
     pub attempts: u16,
     /// Whether the job counts as a running trace of its tenant.
     pub counted: bool,
-    /// Whether a manager with a central queue knows of the current operation.
+    /// Whether the manager of a central queue knows of the current operation.
     pub known: bool,
 }
 
 /// The operation on a processing element.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ElementRun {
-    /// Since when the result has waited for an output entry, or the element has been stopped.
+    /// The time since which the result has waited for an output entry, or the element has been
+    /// stopped.
     pub waits_since: Time,
-    /// When the operation is expected to end or, while it is stopped, the preparation that the
-    /// element has to do before it.
+    /// The time when the operation is expected to end. While the operation is stopped: the duration
+    /// of the preparation that the element needs before it.
     pub ends: Time,
-    /// Number of operations begun.
+    /// Number of operations that the job has begun.
     pub steps: u16,
 }
 
-/// When steps are due.
+/// When the steps of a job are due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
-    /// When the current step is due; [`Time::MAX`] without deadlines.
+    /// The time when the current step is due; [`Time::MAX`] without deadlines.
     pub due: Time,
-    /// The allowed time of a step over its unloaded time.
+    /// The ratio of the allowed time of a step to its time on an idle server.
     pub stretch: f64,
 }
 
@@ -153,7 +155,7 @@ impl Deadline {
         self.due + unloaded.scale(self.stretch)
     }
 
-    /// Whether there is one.
+    /// Whether there is a deadline.
     pub(crate) fn is_set(&self) -> bool {
         self.due < Time::MAX
     }
@@ -162,11 +164,13 @@ impl Deadline {
 /// An exception of an operation, which the hardware cannot handle (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Exception {
-    /// Time that the element needs before the operation, when it is resumed.
+    /// Time that the element needs for preparation before the operation, when the operation is
+    /// resumed.
     pub preparation: Time,
-    /// Time of the operating system, without taking the interrupt.
+    /// Time of the operating system for the exception, without the time to take the interrupt.
     pub handling: Time,
-    /// Whether the element goes on afterwards; otherwise the core goes on in software.
+    /// Whether the element resumes the operation afterwards; otherwise the core continues in
+    /// software.
     pub resumes: bool,
 }
 

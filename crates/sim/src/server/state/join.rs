@@ -9,24 +9,25 @@ use super::ids::JobId;
 pub(crate) struct JoinArm {
     /// Index of the join.
     pub join: u32,
-    /// Number of the arm, in the order of the trace.
+    /// Index of the arm, in the order of the trace.
     pub arm: u8,
 }
 
 /// A join whose arms have not all arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Join {
-    /// The place in the enclosing join.
+    /// The place of the joined execution in the enclosing join; `None` without one.
     pub outer: Option<JoinArm>,
-    /// Number of arms.
+    /// Number of arms of the join.
     pub arms: u8,
-    /// Number of arms whose last operation before the join has been decided on.
+    /// Number of arms whose last operation before the join has a decision of the orchestrator.
     pub decided: u8,
-    /// The first arm to arrive, which goes on when all have arrived.
+    /// The first arm to arrive, which continues when all arms have arrived; `None` before it
+    /// arrives.
     pub lead: Option<JobId>,
-    /// Where the arms meet, once the first has arrived.
+    /// Where the arms meet; valid once the first arm has arrived.
     pub at: Meeting,
-    /// Bytes in the queue entry; the rest is in memory.
+    /// Number of bytes of the arms' data in the queue entry; the rest is in memory.
     pub filled: Bytes,
 }
 

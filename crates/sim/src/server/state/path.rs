@@ -9,7 +9,7 @@ use crate::stats::{Breakdown, Part};
 pub(crate) struct Path {
     /// The breakdown of the time until `since`.
     pub spent: Breakdown,
-    /// The time up to which `spent` accounts.
+    /// The time up to which `spent` accounts for the request's time.
     pub since: Time,
 }
 

@@ -9,14 +9,14 @@ use crate::plan::{Form, MessageSize};
 pub(crate) struct Payload {
     /// The size of the message that the payload belongs to.
     pub message: MessageSize,
-    /// [`MessageSize::relative`] of the message.
+    /// The size of the message over the mean size of such messages ([`MessageSize::relative`]).
     pub relative: f64,
     /// The size of the message when it is compressed.
     pub packed: Bytes,
     /// Whether the message is compressed after the current operation.
     pub compressed: bool,
-    /// Its memory: all of it if a core reads or has written it, else the part that does not fit a
-    /// queue entry.
+    /// The memory of the payload: of the whole payload if a core reads or has written it, else of
+    /// the part that does not fit a queue entry.
     pub buffer: Option<Buffer>,
 }
 
@@ -60,6 +60,6 @@ impl Payload {
 pub(crate) struct Buffer {
     /// The memory address of the buffer.
     pub address: u64,
-    /// Index of the free list that it goes back to.
+    /// Index of the free list to which the buffer returns.
     pub list: usize,
 }

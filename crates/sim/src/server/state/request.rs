@@ -11,47 +11,49 @@ use crate::stats::Part;
 /// A request on its way through its service's path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// Index of the service.
+    /// Index of the service in the plan.
     pub service: u16,
-    /// Number within the service, from which its attributes are derived.
+    /// Sequence number or ID of the request within the service, from which its random numbers are
+    /// derived.
     pub number: u64,
     /// Time at which the request arrived.
     pub arrived: Time,
-    /// The call that has sent it; `None` for requests from outside.
+    /// The call that has sent the request; `None` for requests from clients.
     pub caller: Option<Caller>,
-    /// Index of the current phase.
+    /// Index of the current phase in the service's path.
     pub phase: u16,
-    /// Executions of the current phase that have not ended.
+    /// Number of executions of the current phase that have not ended.
     pub outstanding: u16,
     /// The core that handles the request.
     pub core: CoreId,
     /// Whether LdB has chosen the core.
     pub balanced: bool,
-    /// Whether it arrived after the warm-up.
+    /// Whether statistics count the request: it arrived after the warm-up.
     pub measured: bool,
     /// Whether the response has been sent.
     pub responded: bool,
-    /// Whether it is a detached part of a request: one chain of one phase, which nothing waits for.
+    /// Whether this is a detached part of a request: one chain of one phase, for which nothing
+    /// waits.
     pub is_part: bool,
-    /// Whether a time-out or an error has ended it: running executions finish, but no new ones
-    /// start.
+    /// Whether a time-out or an error has ended the request: running executions finish, but no new
+    /// executions start.
     pub terminated: bool,
-    /// Index of its tenant.
+    /// Index of the tenant among those of the server.
     pub tenant: u16,
     /// Priority of the request; higher goes first.
     pub priority: u8,
-    /// When its response is due; [`Time::MAX`] without an SLO.
+    /// The time when the response is due; [`Time::MAX`] without an SLO.
     pub due: Time,
-    /// The TCP instance of its connection.
+    /// Index of the TCP instance of the request's connection.
     pub tcp: u8,
     /// The breakdown of the request's time so far.
     pub path: Path,
-    /// Time of the application task that it waits for: application logic and context switch.
+    /// Core time of the current application task: application logic and context switch.
     pub cpu: Time,
-    /// Additional time of its next application logic, since its core last ran another service's
+    /// Additional time of the next application logic, because the core last ran another service's
     /// code.
     pub cold: Time,
-    /// Core time of starting chains and of seeing the last notification.
+    /// Core time to start chains and to notice the last notification.
     pub overhead: Time,
 }
 

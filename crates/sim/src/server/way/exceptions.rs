@@ -1,4 +1,5 @@
-//! Exceptions: an element stops, a core is interrupted, the operating system handles it.
+//! Exceptions: an element stops, a core is interrupted, and the operating system handles the
+//! exception.
 
 use accelflow_kernel::attribute_unit;
 use accelflow_units::Time;

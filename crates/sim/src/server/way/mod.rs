@@ -1,4 +1,4 @@
-//! The way of a request through the server, one step a file.
+//! The steps of a request on its way through the server, one file for each step.
 //!
 //! In the order of a request: [`arrival`], [`phases`], [`admission`], [`enqueue`], [`elements`],
 //! [`decide`], [`dispatch`], [`forward`], [`wait`], [`notify`], [`cores`], [`respond`]. Several

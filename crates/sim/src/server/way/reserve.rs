@@ -1,4 +1,4 @@
-//! Messages at a whole RPC processor: its schema map, and the memory that it reserves for them.
+//! Messages at the RPC processor: its schema map, and the memory that it reserves for messages.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Traces in software, on a core.
+//! The execution of traces in software, on a core.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

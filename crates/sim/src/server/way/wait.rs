@@ -1,4 +1,4 @@
-//! Waits for messages: parking a trace, the answer, the time-out.
+//! Waits of traces for messages: parking, the answer, and the time-out.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! The keys of maps.
+//! The keys of maps in a protobuf message that is being written.
 
 use serde::ser::{Impossible, Serialize, Serializer};
 

@@ -1,8 +1,8 @@
-//! A serde serializer to protobuf messages, for types of applications.
+//! A serde serializer that writes values of types of applications as protobuf messages.
 //!
-//! It writes the same bytes as [`super::message_from_json`] for the JSON of the value. It refuses
-//! all invalid values, and values that have no direct encoding. The caller then encodes them
-//! through JSON.
+//! The serializer writes the same bytes as [`super::message_from_json`] for the JSON of the value.
+//! It refuses invalid values, and values that have no direct encoding. The caller then encodes the
+//! refused value through JSON.
 
 mod key;
 mod serializer;

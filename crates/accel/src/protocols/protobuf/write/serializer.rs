@@ -1,4 +1,4 @@
-//! Values of all kinds: scalars, lists, messages and maps.
+//! Writes values of all kinds to a protobuf message: scalars, lists, messages and maps.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The bytes of the message that is being written.
+//! The bytes of the protobuf message that is being written.
 
 use std::ops::Range;
 

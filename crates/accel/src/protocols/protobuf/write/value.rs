@@ -1,4 +1,5 @@
-//! A place for one value, and the encoding of scalars.
+//! The place for one value in a protobuf message that is being written, and the encoding of
+//! scalars.
 
 use super::sink::Sink;
 use crate::error::{AccelError, ValueError};

@@ -1,4 +1,4 @@
-//! The declarations of interface texts.
+//! The declarations in the text of a Thrift interface.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

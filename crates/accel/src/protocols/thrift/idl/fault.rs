@@ -1,18 +1,18 @@
-//! Errors in interface texts, and where they are.
+//! Errors in the text of a Thrift interface, with their positions.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// An error in the text of a Thrift interface; `line` and `column` count from 1.
+/// An error in the text of a Thrift interface, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdlError {
-    /// The file, if the interface was read from one.
+    /// The path of the file with the error; `None` if the interface was given as a text.
     pub file: Option<PathBuf>,
-    /// Line of the first offending character.
+    /// The line of the first offending character, from 1.
     pub line: usize,
-    /// Column of the first offending character.
+    /// The column of the first offending character, from 1.
     pub column: usize,
-    /// What is wrong there, and what was expected.
+    /// What is wrong at this position, and what was expected.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! Loads an interface file and the files that it includes.
+//! Loads a Thrift interface file and the files that it includes.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,7 +19,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterfaceError {
-    /// A file of the interface cannot be read.
+    /// The interface file itself cannot be read, or is longer than 4 MiB.
     #[error("{}: {error}", path.display())]
     File {
         /// The path of the file.
@@ -27,7 +27,8 @@ pub enum InterfaceError {
         /// The error of the operating system.
         error: io::Error,
     },
-    /// The file, or one that it includes, is malformed.
+    /// The text of the file, or of a file that it includes, is malformed or not supported, or an
+    /// included file cannot be read.
     #[error(transparent)]
     Text(#[from] IdlError),
 }

@@ -1,4 +1,4 @@
-//! Splits text into tokens.
+//! Splits the text of a Thrift interface into tokens.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Parses tokens into declarations.
+//! Parses the tokens of a Thrift interface into declarations.
 
 use super::document::{
     ConstDecl, Constant, ConstantValue, Document, EnumDecl, FieldDecl, FunctionDecl, Name,

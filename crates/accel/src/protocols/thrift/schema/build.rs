@@ -1,4 +1,4 @@
-//! Builds a schema from declarations.
+//! Builds a Thrift schema from the declarations of an interface.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

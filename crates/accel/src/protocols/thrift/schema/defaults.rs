@@ -1,4 +1,4 @@
-//! Converts constants and default values to JSON of their types.
+//! Converts the constants and default values of a Thrift interface to JSON of their types.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

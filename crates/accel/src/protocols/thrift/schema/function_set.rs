@@ -1,15 +1,15 @@
-//! Sets of functions.
+//! Sets of functions of a Thrift schema.
 
 use std::sync::Arc;
 
 use super::types::FunctionId;
 
-/// A set of functions of a Thrift schema, such as those that take records.
+/// A set of functions of a Thrift schema, such as the functions that take records.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionSet(Arc<[bool]>);
 
 impl FunctionSet {
-    /// Whether `function` is in the set.
+    /// Returns whether the set contains `function`.
     pub fn contains(&self, function: FunctionId) -> bool {
         self.0.get(function.0).copied().unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! Schemas from interface files, and the embedded ones.
+//! Reads Thrift schemas from interface files, from texts, and from the embedded interfaces.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -17,32 +17,35 @@ fn embedded(text: &str) -> Arc<Schema> {
 }
 
 impl Schema {
-    /// Reads an interface from one text, which must not include files.
+    /// Reads a Thrift interface from `text`, which must not include files.
     ///
     /// # Errors
-    /// [`IdlError`] for the first part that this crate's subset of the language does not allow.
+    /// [`IdlError`] for the first part of the text that is malformed or not supported.
     pub fn parse(text: &str) -> Result<Schema, IdlError> {
         build(&[idl::single(text)?])
     }
 
-    /// Reads an interface from a file and the files that it includes. Included files are searched
-    /// in the folder of the including file, then in the folders of `search` in order.
+    /// Reads a Thrift interface from a file and the files that it includes. Included files are
+    /// searched in the folder of the including file, then in the folders of `search` in order.
     ///
-    /// The functions are those of the services in `path` itself, including inherited functions.
-    /// Names of an included file are prefixed with the name of that file, as in `shared.Item`.
+    /// The schema has the functions of the services in `path` itself, including inherited
+    /// functions. Names of an included file are prefixed with the name of that file, as in
+    /// `shared.Item`.
     ///
     /// # Errors
-    /// [`InterfaceError`] for a file that cannot be read, or the first part that is not allowed.
+    /// [`InterfaceError`] for a file that cannot be read, or for the first part that is malformed
+    /// or not supported.
     pub fn load(path: &Path, search: &[PathBuf]) -> Result<Schema, InterfaceError> {
         Ok(build(&idl::load(path, search)?)?)
     }
 
-    /// The interface of DeathStarBench's SocialNetwork (`idl/social_network.thrift`).
+    /// Returns the interface of DeathStarBench's SocialNetwork (`idl/social_network.thrift`).
     pub fn social_network() -> Arc<Schema> {
         SOCIAL_NETWORK.clone()
     }
 
-    /// The messages of the database cache and the database (`idl/storage.thrift`).
+    /// Returns the interface that declares the messages to and from the database cache and the
+    /// database (`idl/storage.thrift`).
     pub fn storage() -> Arc<Schema> {
         STORAGE.clone()
     }

@@ -1,4 +1,4 @@
-//! Schemas: every struct and function that an interface declares.
+//! Thrift schemas: every struct and function that an interface declares.
 
 mod build;
 mod defaults;

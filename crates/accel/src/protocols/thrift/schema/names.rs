@@ -1,4 +1,4 @@
-//! Resolves the names in an interface.
+//! Resolves the names in a Thrift interface.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The types, structs and functions of a schema.
+//! The types, structs and functions of a Thrift schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub enum Ty {
     Set(Box<Ty>),
     /// Thrift's `map<K, V>`, with the types of keys and values.
     Map(Box<(Ty, Ty)>),
-    /// A struct, union or exception, by its index.
+    /// A struct, union or exception, by its index in the schema.
     Struct(StructId),
 }
 
 impl Ty {
-    /// The type's name without its parameters.
+    /// Returns the type's name, without the types of elements, keys and values.
     pub fn name(&self) -> &'static str {
         match self {
             Ty::Bool => "bool",
@@ -55,12 +55,12 @@ impl Ty {
     }
 }
 
-/// The index of a struct in its schema.
+/// The index of a struct in its [`Schema`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// The index of a function in its schema, which is also the index of its handler. Indices are
-/// dense, from zero, in order of declaration.
+/// The index of a function in its [`Schema`], which is also the index of its handler. Indices are
+/// dense, from 0, in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 
@@ -73,40 +73,44 @@ pub struct Field {
     pub name: Arc<str>,
     /// The field's type.
     pub ty: Ty,
-    /// Whether the field must be present.
+    /// Whether the interface declares the field as `required`: it must be present.
     pub required: bool,
-    /// The field's value if it is absent, if the interface declares one.
+    /// The default value of the field, which it has if it is absent; `None` if the interface
+    /// declares none.
     pub default: Option<FieldDefault>,
     /// `"name":` as bytes of JSON.
     pub(crate) json_key: Box<[u8]>,
 }
 
-/// The value that an absent field has, as in structs that Apache Thrift generates.
+/// The default value of a field: the value that an absent field has, as in structs that Apache
+/// Thrift generates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDefault {
-    /// The value as JSON, including the default values of structs in it.
+    /// The value as JSON text, including the default values of fields of structs within the value.
     pub json: Box<[u8]>,
-    /// The value as a fact for branches, if it is an integer, an enum or a bool.
+    /// The value as a fact for branches; `None` unless it is an integer, an enum or a bool.
     pub number: Option<i64>,
     /// The number of fields and elements of the value, including the field itself.
     pub(super) elements: usize,
 }
 
-/// A struct, union, exception, or the arguments or result of a function.
+/// A Thrift struct, union or exception, or the arguments or the result of a function.
 #[derive(Clone, Debug)]
 pub struct Struct {
-    /// The struct's name. Arguments are called `<function>_args`, and results `<function>_result`.
+    /// The name of the struct: `<function>_args` for arguments, and `<function>_result` for
+    /// results.
     pub name: Arc<str>,
-    /// Whether this is a union, in which exactly one field must be set.
+    /// Whether the struct is a union, in which exactly one field must be set.
     pub is_union: bool,
-    /// Fields in order of their numbers.
+    /// The fields of the struct, in the order of their numbers.
     pub fields: Vec<Field>,
     /// The fields with a default value, as bits by place.
     pub(super) defaults: u128,
 }
 
 impl Struct {
-    /// Returns the field with number `id`, after its index in [`Struct::fields`].
+    /// Returns the field with the number `id`, preceded by its index in [`Struct::fields`]; `None`
+    /// if the struct has none.
     pub fn field_by_id(&self, id: i16) -> Option<(usize, &Field)> {
         // Numbers are nearly always 1, 2, 3 ...: try that place before searching.
         let guess = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
@@ -122,7 +126,8 @@ impl Struct {
         Some((place, &self.fields[place]))
     }
 
-    /// Returns the field with this name, after its index in [`Struct::fields`].
+    /// Returns the field called `name`, preceded by its index in [`Struct::fields`]; `None` if the
+    /// struct has none.
     pub fn field_by_name(&self, name: &str) -> Option<(usize, &Field)> {
         self.fields
             .iter()
@@ -198,16 +203,16 @@ impl Struct {
 /// A function of a Thrift service.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// The service that declares the function.
+    /// The name of the service that declares the function.
     pub service: Arc<str>,
     /// The function's name.
     pub name: Arc<str>,
-    /// The struct of the function's arguments.
+    /// The index of the struct of the function's arguments.
     pub arguments: StructId,
-    /// The struct of the function's result: the field `success` (number 0) unless the function is
-    /// void, and the declared exceptions.
+    /// The index of the struct of the function's result. Its fields are `success` (number 0),
+    /// unless the function is void, and the declared exceptions.
     pub result: StructId,
-    /// Whether the function is `oneway`: no reply is sent.
+    /// Whether the function is `oneway`, so that no reply is sent.
     pub oneway: bool,
 }
 
@@ -223,36 +228,40 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// The struct with this index, which must belong to this schema.
+    /// Returns the struct with the index `id`, which must be an index of this schema.
+    ///
+    /// # Panics
+    /// If the schema has fewer structs.
     pub fn get(&self, id: StructId) -> &Struct {
         &self.structs[id.0]
     }
 
-    /// The index of the struct called `name`.
+    /// Returns the index of the struct called `name`; `None` if the schema has none.
     pub fn struct_id(&self, name: &str) -> Option<StructId> {
         self.struct_names.get(name).copied()
     }
 
-    /// The function with this index, which must belong to this schema.
+    /// Returns the function with the index `id`; `None` if the schema has fewer functions.
     pub fn function(&self, id: FunctionId) -> Option<&Function> {
         self.functions.get(id.0)
     }
 
-    /// The functions, in the order of their indices.
+    /// Returns the functions of the schema, in the order of their indices.
     pub fn functions(&self) -> &[Function] {
         &self.functions
     }
 
-    /// The names of the services in the interface.
+    /// Returns the names of the services in the interface.
     pub fn services(&self) -> impl Iterator<Item = &str> {
         self.services.iter().map(|(name, _)| &**name)
     }
 
-    /// Finds a function by the name in a message header: `method`, or `service:method` as
-    /// Thrift's multiplexed protocol writes it.
+    /// Returns the index of the function with the name `name` in a message header: `method`, or
+    /// `service:method` as in Thrift's multiplexed protocol.
     ///
     /// # Errors
-    /// `unknown_service`; `unknown_method`, also for a bare name that exists in several services.
+    /// `unknown_service`; `unknown_method`, also for `method` alone if several services have the
+    /// method.
     pub fn find(&self, name: &str) -> Result<FunctionId, AccelError> {
         if let Some((service, method)) = name.split_once(':') {
             return self.find_in(service, method);
@@ -280,7 +289,7 @@ impl Schema {
         }
     }
 
-    /// Finds a function of one service.
+    /// Returns the index of the function `method` of the service `service`.
     ///
     /// # Errors
     /// `unknown_service`, `unknown_method`.

@@ -1,4 +1,4 @@
-//! The interfaces of the readers and writers of both protocols.
+//! The interfaces of the readers and writers of Thrift's two protocols.
 
 use super::wire_type::WireType;
 use crate::budget::Budget;

@@ -1,4 +1,4 @@
-//! The binary protocol: one type byte, big-endian numbers, 32-bit lengths.
+//! Thrift's binary protocol: one type byte, big-endian numbers, 32-bit lengths.
 
 use super::access::{Reader, Writer};
 use super::cursor::Cursor;

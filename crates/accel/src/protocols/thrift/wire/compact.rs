@@ -1,4 +1,5 @@
-//! The compact protocol: variable-length integers, delta-coded field numbers, bools in headers.
+//! Thrift's compact protocol: variable-length integers, delta-coded field numbers, bools in
+//! headers.
 
 use super::access::{Reader, Writer};
 use super::cursor::Cursor;

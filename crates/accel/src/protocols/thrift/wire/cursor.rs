@@ -1,4 +1,4 @@
-//! A checked position in the input.
+//! The position of a Thrift reader in its input, with checks of bounds and limits.
 
 use crate::budget::Budget;
 use crate::error::AccelError;

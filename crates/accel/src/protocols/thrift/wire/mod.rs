@@ -1,4 +1,4 @@
-//! The binary and the compact protocol.
+//! Thrift's binary and compact protocols.
 
 mod access;
 mod binary;

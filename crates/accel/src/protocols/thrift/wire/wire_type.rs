@@ -1,4 +1,4 @@
-//! The types of values on the wire.
+//! The types of values in Thrift's wire forms.
 
 use crate::protocols::thrift::schema::Ty;
 
