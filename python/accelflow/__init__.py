@@ -1,9 +1,10 @@
 """accelflow: orchestrate ensembles of fine-grained accelerators for the datacenter tax.
 
-This module has the names that most programs need. `compare` and `simulate` run a `Scenario` on a
-`Chip` and show what a workload gains. Traces, `run_trace`, servers and clients are for service
-developers. `accelflow.simulation` lists the workloads, orchestrators and parameters,
-`accelflow.calibration` records costs, and `accelflow.report` writes results.
+This module has the names that most programs need. `compare` and `simulate` simulate a workload and
+return its latencies under each orchestrator; a `Scenario` and a `Chip` hold the settings. Traces,
+`run_trace`, servers and clients are for service developers. `accelflow.simulation` lists the
+workloads, orchestrators and parameters, `accelflow.calibration` measures the costs of operations,
+and `accelflow.report` writes results.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""`python -m accelflow` is the command `accelflow`."""
+"""Runs the command `accelflow`, for `python -m accelflow`."""
 
 from accelflow.cli import main
 

@@ -213,9 +213,9 @@ def accelerometer_break_even(
 def relief_suite(request: str) -> str:
     """Simulate RELIEF's applications and return their maximum throughput as JSON.
 
-    They run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the numbers of task
-    graphs and the platform's options. Raises AccelflowError for an unknown application and if the
-    simulation fails.
+    The applications run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the
+    numbers of task graphs, the seed and the platform's options. Raises AccelflowError for an
+    unknown application, for a value that is not allowed and if the simulation fails.
     """
 
 def area_model(changes: str) -> str:
@@ -235,8 +235,9 @@ def power_model(area_changes: str, power_changes: str) -> str:
 def energy_model(request: str) -> str:
     """Return the energy that a system uses in a time window, in joules, as JSON.
 
-    `request` (JSON) has the system, the length of the window and what was active for how long.
-    Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+    `request` (JSON) has the system, the length of the window, and the activity in it: busy times,
+    instructions and moved bytes. Raises AccelflowError for an unknown system or accelerator and for
+    impossible amounts.
     """
 
 def cerebros_names() -> tuple[list[str], list[str]]:
@@ -645,8 +646,8 @@ class TraceLibrary:
     def remove(self, name: str) -> bool:
         """Remove the trace called `name`, and return whether it was registered.
 
-        Trace memories that are already linked keep it. Raises TraceError for a trace that the
-        service does not own.
+        Trace memories that are already linked keep the trace. Raises TraceError for a trace that
+        the service does not own.
         """
     def names(self) -> list[str]:
         """Return the names of all traces, in the order of registration."""
@@ -687,7 +688,7 @@ class TraceImage:
     def names(self) -> list[str]:
         """The name of each word, in the order of addresses.
 
-        It is that of a trace, or NAME.1, NAME.2 and so on for the later words of a long trace.
+        A name is that of a trace, or NAME.1, NAME.2 and so on for later words of a long trace.
         """
     @property
     def traces(self) -> list[str]:
@@ -703,7 +704,7 @@ class TraceImage:
         """
     @property
     def kinds(self) -> list[str]:
-        """The declarations of the custom accelerators that words call, by number."""
+        """The declarations of the custom accelerators that words call, by index."""
     def entry(self, name: str) -> int:
         """Return the address of the first word of the trace called `name`.
 
@@ -716,7 +717,7 @@ class TraceImage:
         IndexError for an address outside the memory.
         """
     def disassemble(self) -> list[tuple[str, list[TraceNode]]]:
-        """Return the name and the source of each word; linking these gives the same image."""
+        """Return the name and the source of each word; linking all sources gives the same image."""
     def walk(
         self, name: str, facts: Mapping[str, int], *, max_visits: int = 100_000
     ) -> list[tuple[str, str]]:
@@ -725,7 +726,7 @@ class TraceImage:
         `facts` are integers by name. Steps are pairs such as ('enter', 'T1'), ('receive', 'TCP'),
         ('call', 'Decr'), ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter',
         ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
-        of a fork or join follow one another. Raises TraceError, with the number of the step, for a
+        of a fork or join follow one another. Raises TraceError, with the index of the step, for a
         fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
         a trace may be very long.
         """
@@ -800,7 +801,10 @@ class Request:
 
 @final
 class Scope:
-    """The deadline and trace context of a request, for other threads that work on it."""
+    """The context of a request, for other threads that work on the request.
+
+    The context holds the deadline, distributed trace, tenant and priority of the request.
+    """
 
     @property
     def abandoned(self) -> bool:
@@ -810,9 +814,9 @@ class Scope:
         """Return the seconds until the request's deadline; None without one."""
 
 def current_scope() -> Scope | None:
-    """Return the deadline and trace context of the request that this thread serves.
+    """Return the context of the request that this thread serves, such as its deadline.
 
-    None if it serves none, or one with neither.
+    None if the thread serves no request, or a request without such a context.
     """
 
 @final
@@ -859,9 +863,9 @@ class Server:
         """Set the handler of the function `name` (`Service.method`).
 
         The handler is called with the dict of arguments and, if `takes_request`, with the request.
-        It returns the value or a coroutine; `begin` is called with each coroutine and the promise
-        of its value. Raises AccelflowError for a function that the interface lacks, and once the
-        server was started.
+        The handler returns the value or a coroutine; `begin` is called with each coroutine and the
+        promise of its value. Raises AccelflowError for a function that the interface lacks, and
+        once the server was started.
         """
     def due_within(self, name: str, within_s: float) -> None:
         """Set the time in seconds in which calls of `name` (`Service.method`) should be answered.
@@ -891,7 +895,7 @@ class Server:
     def admin_port(self) -> int | None:
         """Return the port of the operators' interface; None without one or while stopped."""
     def reshape(self, tenant: str, shaping: object) -> None:
-        """Replace the limits on a tenant's traffic (`accelflow.server.Shaping`).
+        """Replace the limits on a tenant's traffic by `shaping`, an `accelflow.tenants.Shaping`.
 
         Raises AccelflowError for an unknown tenant or a value that is not allowed, and unless the
         server is running.
@@ -919,7 +923,8 @@ class Server:
         """Return a recording (JSON): operations of the latest requests, their sizes and costs.
 
         `services` maps `Service.method` to the service's name in the recording; `date` is written
-        into it. Raises AccelflowError if there were no requests.
+        into the recording. Raises AccelflowError for a function without successful requests, and
+        unless the server is running and records.
         """
     def stop(self, grace_s: float) -> int:
         """Stop the server after at most `grace_s` seconds, in which requests in progress may end.
@@ -931,7 +936,7 @@ class Server:
 class TraceConnection:
     """One end of a network connection: its interface, TLS keys, and TLS and TCP sequence numbers.
 
-    Each run of a trace continues it where the last one ended.
+    Each run of a trace continues the connection where the last run ended.
     """
 
     def __new__(
@@ -951,10 +956,11 @@ class TraceConnection:
         """Create a connection for messages that a Thrift file (`.thrift`) declares.
 
         `read_secret` and `write_secret`, the application traffic secrets as SSLKEYLOGFILE has them,
-        make it use TLS 1.3 with the cipher suite `suite`; `read_record` and `write_record` are then
-        the numbers of the next records. With the addresses `local` and `peer`, payloads are IPv4
-        packets; without, the bytes that a socket gives. LdB balances over `cores` cores. Raises
-        TraceError for an interface, secret or address that cannot be used.
+        make the connection use TLS 1.3 with the cipher suite `suite`. `read_record` and
+        `write_record` are then the sequence numbers of the next TLS records to read and to write.
+        With the addresses `local` and `peer`, payloads are IPv4 packets; otherwise they are the
+        bytes that a socket gives. LdB balances over `cores` cores. Raises TraceError for an
+        interface, secret or address that cannot be used.
         """
     def run(
         self, image: TraceImage, name: str, payload: bytes, *, call: Sequence[str] | None = None
@@ -966,7 +972,7 @@ class TraceConnection:
         """
     @property
     def records(self) -> tuple[int, int] | None:
-        """The numbers of the next TLS records to read and to write; None without TLS."""
+        """The sequence numbers of the next TLS records to read and to write; None without TLS."""
 
 @final
 class TraceExecutor:
@@ -986,18 +992,18 @@ class TraceExecutor:
         """Run the trace `name` of `image` on `payload`, to its end.
 
         Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
-        `call`, the kind of message to send, it is the JSON to send or, for a cache's response, the
-        packets received. Raises TraceError, with the number of the step, for the first step that
-        fails.
+        `call`, the kind of message as for `accelflow.trace.run_trace`, `payload` is the JSON to
+        send or, for a cache's response, the packets received. Raises TraceError, with the index of
+        the step, for the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Set the software of the custom accelerator that the node `kind` calls.
 
-        It holds for all executors and ensembles of the process. `body` is a function of the payload
-        and a dict of the facts. It returns the new payload or None to keep it, or a pair of that
-        and a dict of the facts that `kind` yields. If it raises an exception, the run fails.
-        Replaces earlier software of that accelerator. Raises TraceError for a node that calls no
-        custom accelerator.
+        The software serves all executors and ensembles of the process, and replaces earlier
+        software of that accelerator. `body` is a function of the payload and a dict of the facts.
+        `body` returns the new payload (None: unchanged), or a pair of the new payload and a dict of
+        the facts that `kind` yields. If `body` raises an exception, the run fails. Raises
+        TraceError for a node that calls no custom accelerator.
         """
     @property
     def counters(self) -> tuple[int, dict[str, int]]:
@@ -1005,7 +1011,7 @@ class TraceExecutor:
 
 @final
 class TraceEnsemble:
-    """The accelerators in software: queues and worker threads that run traces."""
+    """An ensemble of accelerators in software: queues and worker threads that run traces."""
 
     def __new__(cls, settings: object, *, cores: int) -> TraceEnsemble:
         """Start the worker threads, with an LdB that balances over `cores` cores.
@@ -1016,8 +1022,9 @@ class TraceEnsemble:
     def enqueue(self, image: TraceImage, name: str, payload: bytes, terms: object) -> TraceHandle:
         """Start the trace `name` of `image` on `payload`, and return a handle of the run at once.
 
-        `terms` has the run's tenant, priority and deadline, and what the payload is. Raises
-        TraceError if the queues or the tenant's limit leave no room for it.
+        `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
+        `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
+        too many runs in progress.
         """
     @property
     def counters(self) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -1049,15 +1056,15 @@ class TraceHandle:
         Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
-        """Wait for the next execution, such as an arm of a fork, that ends before the run does.
+        """Wait for the end of another execution, such as an arm of a fork, before the run ends.
 
-        Returns None once the run has ended. Raises TimeoutError if none ends within `timeout_s`
-        seconds.
+        Returns None once the run has ended. Raises TimeoutError if no execution ends within
+        `timeout_s` seconds.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
 
-        Its exceptions are reported as those of a destructor are, and have no other effect.
+        Exceptions of `callback` are reported like those of a destructor, and have no other effect.
         """
 
 @final
@@ -1072,7 +1079,7 @@ class TraceRun:
         """The steps that were executed, in the form of `TraceImage.walk`."""
     @property
     def steps(self) -> list[tuple[str, int, str, int, int]]:
-        """The calls: (trace, execution number, accelerator, bytes read, bytes written)."""
+        """The calls: (trace, index of the execution, accelerator, bytes read, bytes written)."""
     @property
     def sent(self) -> list[tuple[str, bytes]]:
         """The messages that were sent: (name of the trace, packets)."""
@@ -1086,7 +1093,7 @@ class TraceArrival:
         """The name of the trace that ended."""
     @property
     def arm(self) -> int:
-        """The number of the execution: 0 for the trace itself, 1 and up for those of forks."""
+        """The index of the execution: 0 for the trace itself, 1 and up for those of forks."""
     @property
     def data(self) -> bytes:
         """The payload: application data, or the packets if the execution ended with sending."""
@@ -1110,7 +1117,7 @@ def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool
     """
 
 def demo_secrets(number: int = 0) -> tuple[bytes, bytes]:
-    """Return the TLS traffic secrets of demo connection `number`: (client's, server's)."""
+    """Return the TLS traffic secrets of the demo connection `number`: (client's, server's)."""
 
 def arcus_table2() -> str:
     """Return the registers of ARCUS's Table 2 and the rates that they allow, as a JSON list."""
@@ -1196,7 +1203,7 @@ def scenario_check(document: str, recording: str | None = None) -> str:
 def scenario_demands(document: str, recording: str | None = None) -> str:
     """Return the core time and accelerator time of one request to each service, as JSON.
 
-    They are computed without a simulation. Use `accelflow.simulation.demands`. Raises
+    Both are computed without a simulation. Use `accelflow.simulation.demands`. Raises
     AccelflowError as `scenario_check` does.
     """
 
@@ -1213,7 +1220,7 @@ def scenario_check_samples(document: str, recording: str | None, samples: int, r
     """Check that `runs` simulations of a scenario may keep `samples` requests in memory.
 
     Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
-    Raises AccelflowError if these are too many.
+    Raises AccelflowError if all simulations together would keep too many requests.
     """
 
 def scenario_hash(document: str, recording: str | None = None) -> str:
@@ -1367,7 +1374,7 @@ class WaitingEntry:
 
     @property
     def tenant(self) -> int:
-        """The number of the request's tenant."""
+        """The number that identifies the request's tenant; 0 by default."""
 
     @property
     def position(self) -> int:
@@ -1390,7 +1397,7 @@ def scenario_timeline(
     """Simulate a scenario (JSON) and write a timeline of it to `path`, in Perfetto's format.
 
     Returns (number of systems, number of requests). `shown` are (start of the time window in us,
-    its length in us, names of services, numbers of requests, how many of the slowest requests);
+    its length in us, names of services, indices of requests, how many of the slowest requests);
     None or an empty list means all. Use `accelflow.watching.write_timeline`. Raises AccelflowError
     for what is not allowed, cannot be simulated or cannot be written.
     """
@@ -1419,8 +1426,8 @@ def scenario_watch(
 ) -> str:
     """Simulate a scenario (JSON) and return where the time of one request went, as JSON.
 
-    `request` is the request's number in `service`; if it is None, the request is the one whose
-    response time is at `percentile` (0 to 100) of the service's. Use `accelflow.watching.watch`.
+    `request` is the index of the request in `service`, from 0. If it is None, the request is the
+    one at `percentile` (0 to 100) of the service's response times. Use `accelflow.watching.watch`.
     Raises AccelflowError for what is not allowed or cannot be simulated.
     """
 
@@ -1477,7 +1484,7 @@ def service_names(workload: str) -> list[str]:
 def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[tuple[str, float]]:
     """Return how many messages of a request time out, on average, by service.
 
-    These are the messages that wait longer than `timeout_us` for a remote side. `remote` names the
+    A message times out if it waits longer than `timeout_us` for a remote side. `remote` names the
     distribution of waits, as the field `remote` of a scenario does. Raises AccelflowError for an
     unknown workload or remote.
     """
@@ -1485,8 +1492,8 @@ def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[t
 def workload_names() -> list[tuple[str, float, float | None]]:
     """Return the suites: (name, fraction of sequences that branch, the paper's fraction).
 
-    Sequences are those of accelerators, as in section III, Q2; the paper's fraction is None if it
-    prints none.
+    Sequences are sequences of accelerators, as in section III, Q2. The paper's fraction is None if
+    the paper prints none.
     """
 
 def workload_read(text: str, name: str) -> str:
@@ -1509,9 +1516,9 @@ def workload_load(
 def workload_place(text: str, name: str, path: str) -> tuple[int, int] | None:
     """Return the line and column of a value in the text of a workload's file, counted from 1.
 
-    `path` is such as services[1].rate_rps; `name` is the file's name in messages. Without a
-    position of its own, it is that of the nearest value that contains it. Raises AccelflowError as
-    `workload_read` does.
+    `path` leads to the value, such as services[1].rate_rps; `name` is the file's name in messages.
+    A value without a position of its own has that of the nearest value that contains it. Raises
+    AccelflowError as `workload_read` does.
     """
 
 def workload_suite(name: str) -> str:
@@ -1556,7 +1563,7 @@ def record_services(
 def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
     """Execute one request on real bytes, and return its operations in order.
 
-    Each is (index of the phase, index of the chain, trace, number of the execution, accelerator).
+    Each is (index of the phase, index of the chain, trace, index of the execution, accelerator).
     Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
     """
 
@@ -1575,18 +1582,18 @@ def service_breakdown(tcp_cost_ns: float) -> str:
     """
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
-    """Return the mean and the half width of its 95 % confidence interval.
+    """Return the mean of `observations` and half the width of its 95 % confidence interval.
 
-    `observations` must be independent. None for fewer than two.
+    The observations must be independent. None for fewer than two.
     """
 
 def check_recording(text: str) -> None:
     """Raise AccelflowError unless `text` is a recording."""
 
 def recording_lacks(text: str) -> list[str]:
-    """Return what a recording lacks to simulate its distributions of times, a sentence each.
+    """Return what `text`, a recording, lacks to simulate distributions of times, a sentence each.
 
-    Raises AccelflowError if `text` is not a recording.
+    Empty if it lacks nothing. Raises AccelflowError if `text` is not a recording.
     """
 
 def quantile_table(samples: list[float]) -> list[tuple[float, float]]:

@@ -1,7 +1,7 @@
 """Tenants that share accelerators: ARCUS's mechanism, control plane and experiments.
 
 Zhao, Shu, Lim, Fan, Anderson, Gao and Enright Jerger, "ARCUS: SLO Management for Accelerators in
-the Cloud with Traffic Shaping". docs/arcus.md introduces it.
+the Cloud with Traffic Shaping". docs/arcus.md introduces the paper.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = [
     "table2",
 ]
 
-#: What a token of a rate limiter may be worth: a byte, or an operation of the accelerator.
+#: What a token of a rate limiter may pay for: a byte, or an operation of the accelerator.
 UNITS: Final = ("bytes", "operations")
-#: The largest number of seeds of an experiment.
+#: The largest number of seeds with which an experiment may run.
 MAX_REPLICATIONS: Final = 1_000
 #: The clock of the paper's prototype in MHz (ARCUS, section 5.1).
 CLOCK_MHZ: Final = 250.0
@@ -72,9 +72,10 @@ class RateLimiter:
 class Segment:
     """A message, or a piece of one, that passed the rate limiter.
 
-    `message` is the message's number and `index` the piece's number in it, both from 0; `last`
-    marks its last piece. `size_bytes` is the piece's size. It took its tokens at `granted_ns` and
-    reaches the accelerator at `released_ns`, in ns of simulated time.
+    `message` is the index of the message and `index` that of the piece in the message, both from 0.
+    `last` is true for the last piece of a message. `size_bytes` is the size of the piece, including
+    its header. The piece took its tokens at `granted_ns` and reaches the accelerator at
+    `released_ns`, in ns of simulated time.
     """
 
     message: int
@@ -86,7 +87,7 @@ class Segment:
 
 
 def table2() -> dict[str, Any]:
-    """Return ARCUS's Table 2: the registers, the paper's rates and the rates that we compute.
+    """Return ARCUS's Table 2: register values, and the rate of each in the paper and computed here.
 
     The result is an object of schema ``accelflow.arcus.table2/1``.
     """
@@ -120,10 +121,10 @@ def release(
 ) -> list[Segment]:
     """Simulate `limiter` on `messages`, pairs (arrival in ns, size in bytes).
 
-    Returns the messages, or pieces of them, that it releases, in order. The bucket is full at time
-    0. Times must not decrease. With `segment_bytes`, larger messages are split, and each piece
-    repeats the message's first `header_bytes`. Raises InputError for a value out of range, and for
-    a message that needs more tokens than the bucket holds.
+    Returns the released messages, or pieces of messages, in order. The bucket is full at time 0.
+    Arrival times must not decrease. With `segment_bytes`, larger messages are split, and each piece
+    repeats the message's first `header_bytes`. Raises InputError for a value out of range, for
+    times that decrease, and for a message that needs more tokens than the bucket holds.
     """
     values = _settings(limiter)
     offered = [
@@ -167,17 +168,18 @@ def replications(name: str) -> int:
 def experiment(
     name: str, *, seed: int = 1, replications: int | None = None, threads: int = 1
 ) -> dict[str, Any]:
-    """Run one of the paper's experiments with `replications` seeds from `seed` on.
+    """Run one of the ARCUS paper's experiments with `replications` seeds from `seed` on.
 
-    The default is the experiment's own number of seeds; `threads` of them run at a time. Returns an
-    object of schema ``accelflow.arcus.experiment/1``.
+    By default, an experiment has the number of seeds that :func:`replications` returns; `threads`
+    of them run at a time. Returns an object of schema ``accelflow.arcus.experiment/1``.
 
-    Each of its `rows` compares a result with the paper's figure of the same `key`. The paper's
-    figure is a number, a pair (from, to), an object with a bound (``above``, ``at_least`` or
-    ``at_most``), or None if the text has none. `ours` is the mean over the seeds, and `half_width`
-    half its 95 % interval (None for one seed). `difference` is relative, or absolute between
-    shares. `why` explains a large difference or comments on the figure. `series` are the curves;
-    `half_widths` belong to their second numbers.
+    Each of the object's ``rows`` compares a result with the paper's figure of the same ``key``.
+    ``paper`` is that figure: a number, a pair (from, to), an object with a bound (``above``,
+    ``at_least`` or ``at_most``), or None if the paper prints none. ``ours`` is the mean over the
+    seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference`` is
+    relative to the paper's figure, or absolute between shares. ``why`` explains a large difference
+    or comments on the figure. ``series`` has the curves as points (x, y); ``half_widths`` are those
+    of the y values.
 
     Raises InputError for an unknown name and for a number out of range.
     """
@@ -239,7 +241,7 @@ def plan(
     `request` is a plan (docs/arcus.md); its flows ask for admission in order. `profiles`, a result
     of :func:`profile` for the same platform, saves the simulation of the traffic mixtures
     (contexts) that it has. A flow with `from_us` asks for admission at that time, while others run,
-    and one with `until_us` leaves.
+    and a flow with `until_us` leaves at that time.
 
     Returns an object of schema ``accelflow.arcus.plan/1``. Each flow in ``admitted`` has its route
     and registers, the predicted rate, the rate while it was active, and the ``verdict`` on its SLO:
@@ -273,9 +275,9 @@ def profile(
     """Simulate the mixtures of traffic (contexts) that a plan's admission needs, on all its routes.
 
     A context mixes up to `most` kinds of traffic in given shares of the load; a kind is a route and
-    a message size. `sizes` in bytes, on `paths` (default: all), add the traffic of tenants that are
-    not known yet; the plan then needs no flow. A size between two profiled sizes counts as the one
-    with the lower rate. `threads` simulate in parallel; the results are the same.
+    a message size. Messages of `sizes` bytes on `paths` (default: all) add the traffic of tenants
+    that are not known yet; the plan then needs no flow. A size between two profiled sizes counts as
+    the one with the lower rate. `threads` simulate in parallel; the results are the same.
 
     Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Its
     ``combinations`` of up to `most` flows have the rate that the platform delivers, and the tag
@@ -312,7 +314,7 @@ def _engine(call: Callable[..., str], *arguments: Any) -> dict[str, Any]:
 def parameters() -> list[dict[str, Any]]:
     """Return all parameters of ARCUS's traffic shaper and simulated platform.
 
-    Each has its unit, provenance and source.
+    Each is an object with the key, value, unit, provenance and source of a parameter.
     """
     table: list[dict[str, Any]] = json.loads(_native.arcus_parameters())
     return table

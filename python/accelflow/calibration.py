@@ -74,9 +74,9 @@ def measure(
 ) -> str:
     """Execute services of `workload` on real bytes and return the recording as text.
 
-    `workload` is a suite's name or the tree of a workload's file. `names` selects services, by
-    default all. `progress` is called with the number of measured invocations and the total. The
-    format is that of docs/recording-format.md.
+    `workload` is a suite's name or the parsed content of a workload's file. `names` selects
+    services, by default all. `progress` is called with the number of measured invocations and the
+    total. docs/recording-format.md describes the format of the recording.
 
     Raises AccelflowError for an unknown name, and for a service without built-in messages: neither
     its name nor its method is one of SocialNetwork's.
@@ -162,9 +162,9 @@ def _doubts(spread_ratio: dict[str, float], waited_ratio: float | None) -> list[
 def executed_operations(name: str, *, seed: int = 1) -> list[tuple[int, int, str, int, str]]:
     """Execute a SocialNetwork service once on real bytes, and return its operations in order.
 
-    Each is (phase, chain, trace, arm, accelerator). `phase` and `chain` are numbers from 0. Arm 0
-    is the first execution of a chain; each fork starts another. Raises AccelflowError for an
-    unknown service.
+    Each is (phase, chain, trace, arm, accelerator). `phase` is the index of the phase in the path,
+    and `chain` that of the chain in the phase. `arm` is the index of the execution: 0 for the
+    chain's first, and each fork starts another. Raises AccelflowError for an unknown service.
     """
     return _native.executed_operations(name, seed)
 

@@ -38,9 +38,9 @@ ENERGY_SCHEMA: Final = "accelflow.energy/1"
 
 
 def paper_area() -> dict[str, float]:
-    """Return the paper's areas in mm2, shares and queue bytes, by key of :func:`area`.
+    """Return the areas in mm2, shares of area and queue bytes that AccelFlow's section VI states.
 
-    The source is AccelFlow, section VI.
+    The keys are those of the result of :func:`area`.
     """
     return {
         "baseline_mm2": _printed("area_mm2", "cores", "llc", "core_network"),
@@ -55,9 +55,9 @@ def paper_area() -> dict[str, float]:
 
 
 def paper_energy() -> dict[str, float]:
-    """Return the paper's ratios of energy and of performance per watt, by key of :func:`energy`.
+    """Return the ratios of energy and of performance per watt that AccelFlow's paper states.
 
-    The source is AccelFlow, section VII.B.5.
+    The source is section VII.B.5. The keys name the ratio and the system compared with AccelFlow.
     """
     keys = {
         "energy_reduction_vs_non_acc_ratio": "energy_reduction_vs_Non-acc",
@@ -72,7 +72,8 @@ def _printed(section: str, *names: str) -> float:
     return float(sum(printed_figures()[f"accelflow.{section}.{name}"] for name in names))
 
 
-#: Bytes that an accelerator invocation moves, if results lack them: the data of one queue entry.
+#: The bytes that an accelerator invocation is assumed to move if results lack the figure: the data
+#: of one queue entry.
 BYTES_PER_TRANSFER: Final = 2048.0
 #: The inputs of the area model that are parameters of the simulated server, by their keys there.
 _INPUTS: Final[Mapping[str, str]] = {
@@ -80,8 +81,8 @@ _INPUTS: Final[Mapping[str, str]] = {
     "network.dma_engines": "adma_engines",
     **{f"accelerator.{size}": size for size in SIZES},
 }
-#: Instructions that an output dispatcher executes per operation, if results lack them: the mean of
-#: section VII.B.2.
+#: The instructions that an output dispatcher is assumed to execute per operation if results lack
+#: the figure: the mean of section VII.B.2.
 INSTRUCTIONS_PER_DISPATCH: Final = 18.0
 
 
@@ -207,7 +208,7 @@ def _second(
 
 
 def elements(config: Mapping[str, float]) -> int:
-    """Return the number of processing elements of all accelerators on the chip `config`.
+    """Return the number of processing elements on the chip `config`, custom accelerators excluded.
 
     `config` has parameters of the simulated server by key. Raises InputError for a key or value
     that is not allowed.
@@ -270,8 +271,9 @@ def sizes(config: Mapping[str, float]) -> dict[str, float]:
     """Return the inputs of :func:`area` that follow from the server's parameters `config`, by name.
 
     `config` has parameters of the simulated server by key. Parameters of one accelerator may have
-    either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``. Other parameters do not affect area and
-    maximum power: see :func:`ignored`. Raises InputError for a key or value that is not allowed.
+    either spelling: ``accelerator.TCP.pes`` is ``pes.TCP``. Parameters that affect neither area nor
+    maximum power are left out (:func:`ignored`). Raises InputError for a key or value that is not
+    allowed.
     """
     return _inputs(configured(config))
 

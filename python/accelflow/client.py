@@ -51,7 +51,7 @@ __all__ = [
 #: is base64 text.
 Json: TypeAlias = dict[str, Any] | list[Any] | str | int | float | bool | None
 
-#: The longest time limit, in seconds.
+#: The longest time limit of a call, in seconds.
 _LONGEST_S: Final = 1e9
 
 #: The largest number of threads for coroutines.
@@ -77,8 +77,9 @@ class CallLimits:
     `connect_timeout_s`, including the TLS handshake), sending, the response, and further attempts.
     Up to `max_connections` connections are open, and up to `max_waiting` calls wait for one. A
     connection that was unused for `idle_timeout_s` is closed. A gRPC connection has up to
-    `calls_per_connection` concurrent calls, or fewer if the service limits them. If it is safe, a
-    call is attempted up to `max_attempts` times, after pauses determined by `seed`.
+    `calls_per_connection` concurrent calls, or fewer if the service limits them. A call that may
+    safely be repeated is attempted up to `max_attempts` times, after random pauses drawn with
+    `seed`.
     """
 
     timeout_s: float = 10.0
@@ -120,39 +121,42 @@ class _Kept(Generic[_N]):
     _native: _N
 
     def set_traces(self, traces: ClientTraces | None) -> int:
-        """Use your own traces for further calls; return the number of replacements so far.
+        """Use your own traces for further calls; return how often traces were replaced so far.
 
         With None, the client returns to its built-in traces. Calls in progress end with the old
-        traces. Raises AccelflowError for traces that do not fit; the client then keeps the old
-        ones.
+        traces. Raises AccelflowError for traces that do not fit the client's calls; the client then
+        keeps the old ones.
         """
         traces_of(ClientTraces, traces)
         return self._native.set_traces(traces)
 
     def reload_traces(self) -> int:
-        """Reload the file of the traces and replace them; otherwise as :meth:`set_traces`."""
+        """Read the file of the traces again and use its traces; otherwise as :meth:`set_traces`.
+
+        Raises AccelflowError also if the traces are not from a file.
+        """
         return self._native.reload_traces()
 
     @property
     def connections(self) -> Connections:
-        """The state of the connections."""
+        """The numbers of open and idle connections, and of calls that wait for a connection."""
         return Connections(*self._native.connections())
 
     def metrics(self) -> str:
-        """Return counters in the text format of Prometheus (docs/client.md)."""
+        """Return the client's counters in the text format of Prometheus (docs/client.md)."""
         return self._native.metrics()
 
 
 class Client(_Kept[_native.Client]):
     """A client of the Thrift service at ``host:port``: calls the functions of a `.thrift` file.
 
-    Included files are looked up in its folder, then in `include_dirs`. `protocol` is ``binary`` or
-    ``compact``. With `tls` (:class:`ClientTls`), calls use TLS 1.3. With `compress`, arguments are
-    compressed; with `multiplexed`, methods are called ``service:method``. Calls of functions in
-    `idempotent` may be repeated when a connection was lost. With `workers`, the client's
-    accelerators have their own workers. Their queues may be ordered by the priority and deadline of
-    the request that makes the call. With `traces` (:class:`ClientTraces`), calls use your own
-    traces.
+    Included files are looked up in the folder of `interface`, then in `include_dirs`. `protocol` is
+    ``binary`` or ``compact``. With `tls` (:class:`ClientTls`), calls use TLS 1.3. With `compress`,
+    arguments are compressed; with `multiplexed`, methods are called ``service:method``. Calls of
+    functions in `idempotent` may be repeated when a connection was lost. With `workers`
+    (:class:`accelflow.Pools`), the client's accelerators have threads and queues of their own. The
+    queues may be ordered by the priority and deadline of the request whose handler calls. With
+    `traces` (:class:`ClientTraces`), calls use your own traces.
 
     Any number of threads may share a client. Raises InputError for invalid settings.
     """
@@ -172,7 +176,7 @@ class Client(_Kept[_native.Client]):
         workers: Pools | None = None,
         traces: ClientTraces | None = None,
     ) -> None:
-        """Read the files; connections are opened when calls need them."""
+        """Read the interface, TLS and trace files; connections are opened when calls need them."""
         one_of("protocol", protocol, get_args(Protocol))
         instance_of("multiplexed", multiplexed, (bool,), "True or False")
         traces_of(ClientTraces, traces)
@@ -199,11 +203,11 @@ class Client(_Kept[_native.Client]):
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> Json:
-        """Call ``Service.method`` with its arguments and return its value; None for void.
+        """Call ``Service.method`` with `arguments` by name, and return its result; None for void.
 
-        `timeout_s` can shorten the client's timeout. Raises DeclaredError for an exception of the
-        interface, InputError for a setting that is not allowed, and CallError for other errors.
-        `executed` of a CallError tells whether the service may have executed the call.
+        `timeout_s` can shorten the client's timeout. Raises DeclaredError for an exception that the
+        interface declares, InputError for a setting that is not allowed, and CallError for other
+        errors. `executed` of a CallError tells whether the service may have executed the call.
         """
         _check_call(method, timeout_s, cancel, idempotent=idempotent)
         value: Json = self._native.call(
@@ -259,7 +263,7 @@ class GrpcClient(_Kept[_native.GrpcClient]):
         workers: Pools | None = None,
         async_threads: int = 64,
     ) -> None:
-        """Read the files; connections are opened when calls need them."""
+        """Read the interface and TLS files; connections are opened when calls need them."""
         whole_number("async_threads", async_threads, 1, _MOST_THREADS)
         with as_input():
             self._native = _native.GrpcClient(
@@ -358,7 +362,7 @@ class HttpClient(_Kept[_native.HttpClient]):
         limits: CallLimits = _DEFAULT,
         workers: Pools | None = None,
     ) -> None:
-        """Read the files; connections are opened when requests need them."""
+        """Read the TLS files; connections are opened when requests need them."""
         one_of("codec", codec, get_args(Codec))
         with as_input():
             self._native = _native.HttpClient(
@@ -379,7 +383,7 @@ class HttpClient(_Kept[_native.HttpClient]):
         cancel: _native.Cancel | None = None,
         idempotent: bool = False,
     ) -> HttpResponse:
-        """Send a request with a JSON body, or with none for None, and return the response.
+        """Send a request with `body` as JSON (None: without a body), and return the response.
 
         Methods that HTTP defines as idempotent may always be repeated. Raises InputError for a
         setting that is not allowed, and CallError for other errors.

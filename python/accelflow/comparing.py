@@ -1,4 +1,4 @@
-"""Simulate a workload under one or several systems, in one call.
+"""Simulate a workload under one system or several systems, in one call.
 
 docs/python.md has examples.
 """
@@ -125,23 +125,23 @@ def compare(  # noqa: PLR0913 (options, by name)
     run length with the requests and the precision reached. After `time_limit_s` seconds, the
     results of the last completed run length are returned, and ``source["precision"]`` has the
     precision reached. `keep_in` is a folder for completed runs, so that the same call can resume.
-    It is emptied when the precision is reached.
+    The saved runs are deleted when the precision is reached.
 
     The first `warmup` requests, by default a tenth, are not counted. With `mser5`, a pilot of five
     seeds determines their number (:mod:`accelflow.warmup`).
 
     Percentiles are exact up to 10,000,000 requests of a service, at 8 bytes per response. Beyond,
     or with `exact` False, responses are counted in bins of constant memory, and
-    ``source["percentiles"]`` has the relative error.
+    ``source["percentiles"]`` has the relative error of percentiles.
 
     With `samples`, results have a table of single requests (``samples``, of pyarrow): system,
-    service, seed and number of the request, `arrival_us` since the start, `response_us`, and the
+    service, seed and index of the request, `arrival_us` since the start, `response_us`, and the
     parts of the response time: `cpu_us` (application logic), `accelerator_us`, `dispatcher_us`,
     `manager_us`, `cores_us` (orchestration on cores), `communication_us`, `remote_us` and
     `queueing_us`. Warm-up requests and requests without a response are omitted. If `samples` is a
     number, at most that many requests are kept for each service and system, evenly spaced. At most
-    2,000,000 are kept in total. Rows of different systems with the same seed, service and number
-    are the same request. With `samples_to`, requests are not kept: the function is called with the
+    2,000,000 are kept in total. Rows of different systems with the same seed, service and index are
+    the same request. With `samples_to`, requests are not kept: the function is called with the
     table of each seed, so that only one seed must fit into memory.
 
     With `use_over_time`, results have ``use``: the utilisation of each server's resources over
@@ -149,9 +149,10 @@ def compare(  # noqa: PLR0913 (options, by name)
     results of :func:`at_loads` with a tenth of the requests. Reports draw both.
 
     `policies` maps systems to queue policies in Python, and `orchestrators` may contain classes
-    (docs/python-policies.md). Their names in the results are ``SYSTEM+NAME`` and ``NAME``.
+    (docs/python-policies.md). In the results, a system with a queue policy is called
+    ``SYSTEM+NAME``, and an orchestrator in Python ``NAME``.
 
-    `threads` (default: one a core) does not change the results. `progress` is called with the
+    `threads` (default: one per core) does not change the results. `progress` is called with the
     number of completed requests and the total.
 
     Raises InputError for a value that is not allowed and for more samples than are kept,
@@ -289,7 +290,9 @@ def at_loads(
     """Simulate `scenario` at multiples of its load, each with a tenth of its requests.
 
     All rates are multiplied; SLOs stay the same. A run has at least 1,000 requests per service,
-    unless the scenario has fewer. Returns pairs of multiple and results, in ascending order.
+    unless the scenario has fewer. `others` are additional systems in Python
+    (:func:`accelflow.policies.systems_in_python`). Returns pairs of multiple and results, in
+    ascending order.
 
     Raises InputError for a multiple that is not above 0 and at most 1,000, for more than 100
     multiples, and for a scenario with given arrival times, whose load cannot be multiplied.

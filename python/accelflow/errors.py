@@ -1,7 +1,7 @@
 """Exceptions, which the command line prints as one line, with an exit code.
 
-Refused values have one form, ``PLACE = VALUE: must be ..., did you mean ...?``. :func:`refused`
-makes it in Python, and ``Refusal`` of the crate ``accelflow-parameters`` in Rust.
+Messages about refused values have one form, ``PLACE = VALUE: must be ..., did you mean ...?``.
+:func:`refused` makes them in Python, and ``Refusal`` of the crate ``accelflow-parameters`` in Rust.
 """
 
 import sys

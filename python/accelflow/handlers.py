@@ -53,8 +53,8 @@ def find_setup(text: str) -> Callable[[Server], object]:
 def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None:
     """Call the user's function `setup`, which registers its handlers on `server`.
 
-    `text` is its name, ``MODULE:FUNCTION``. An exception of `setup` becomes an InputError with file
-    and line, unless it is an AccelflowError.
+    `text` is the function's name, ``MODULE:FUNCTION``. An exception of `setup` becomes an
+    InputError with file and line, unless it is an AccelflowError.
     """
     try:
         setup(server)

@@ -45,7 +45,7 @@ class KeptRuns:
         self._used: set[Path] = set()
 
     def find(self, scenario: Scenario) -> dict[str, Any] | None:
-        """Return the saved results of `scenario`, or None if it was not simulated yet.
+        """Return the saved results of `scenario`, or None if the folder has none.
 
         Raises AccelflowError for a damaged file.
         """

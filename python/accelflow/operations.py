@@ -38,7 +38,7 @@ _MOST_STEPS: Final = 2**64 - 1
 _LONGEST_S: Final = 1e9
 
 
-#: The numbers of :class:`Pools`.
+#: The fields of :class:`Pools` that are numbers.
 _POOL_NUMBERS: Final = (
     "workers",
     "instances",
@@ -59,10 +59,11 @@ class Pools:
     `policy` is the order of the queues: first in first out, by priority, by deadline with swaps, or
     earliest deadline first. With `pinned`, each worker is bound to a core.
 
-    There are at most 65,536 core workers, and as many workers of all instances of an accelerator.
+    There are at most 65,536 core workers. All instances of one accelerator together also have at
+    most 65,536 workers.
 
-    A run that begins with fewer than `least_bytes` stays on the calling thread, since its offload
-    would cost more than it saves (docs/ensemble.md, "Selective offload").
+    A trace that starts with a payload of fewer than `least_bytes` bytes runs on the calling thread,
+    since its offload would cost more than it saves (docs/ensemble.md, "Selective offload").
     """
 
     workers: int = 1
@@ -99,11 +100,12 @@ class Steering:
     A worker is a thread that runs one handler at a time.
 
     ``affinity`` chooses the function's own worker, unless its load is more than a quarter above the
-    mean. ``function_map`` chooses among the workers whose last `function_map_depth` functions
-    include it the one with the fewest requests, within the same bound (Cerebros, section 4.3).
-    ``round_robin`` chooses the next worker, and ``least_loaded`` the one with the fewest requests.
-    By default there are as many `workers` as cores that the process may use; 65,536 are the most.
-    With `pinned`, each is bound to one of the cores.
+    mean. ``function_map`` considers the workers that recently ran the requested function, among
+    their last `function_map_depth` functions, and chooses the one with the fewest requests, within
+    the same bound (Cerebros, section 4.3). ``round_robin`` chooses the next worker, and
+    ``least_loaded`` the one with the fewest requests. By default there are as many `workers` as
+    cores that the process may use, and at most 65,536. With `pinned`, each worker is bound to one
+    of the cores.
     """
 
     policy: SteeringPolicy = "affinity"
@@ -122,18 +124,20 @@ class Steering:
 
 @dataclass(frozen=True, kw_only=True)
 class RpcProcessor:
-    """Parts of Cerebros's RPC processor instead of the RPC accelerator; results are the same.
+    """Settings that replace the RPC accelerator by parts of Cerebros's RPC processor.
+
+    The results of requests are the same.
 
     With `split_schema`, Dser records the positions of lists, maps and structs in Thrift arguments,
     so that handlers in Rust can skip unread fields. Handlers in Python read everything.
 
-    With `arena_bytes`, requests share this much memory. A message reserves its own size, plus
-    `reservation_ratio` times that for its decoded form, until its handler has returned. If no
-    memory is free after `patience_s` seconds (rounded to nanoseconds), the client receives a
-    retryable error: the Thrift exception LOADSHEDDING (11), or gRPC's REFUSED_STREAM. Oneway calls
-    wait.
+    With `arena_bytes`, all requests share an area of memory of this size. A message reserves its
+    own size, plus `reservation_ratio` times that size for its decoded form, until its handler has
+    returned. If too little memory is free after `patience_s` seconds (rounded to nanoseconds), the
+    client receives a retryable error: the Thrift exception LOADSHEDDING (11), or gRPC's
+    REFUSED_STREAM. Oneway calls wait.
 
-    Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each.
+    Source: Cerebros, sections 4.1 and 4.3; docs/server-reasons.md has the cost of each part.
     """
 
     split_schema: bool = False
@@ -150,10 +154,10 @@ class RpcProcessor:
 
 @dataclass(frozen=True, kw_only=True)
 class Telemetry:
-    """Export spans of requests by OTLP over HTTP to `endpoint`.
+    """Settings for the export of requests' spans to the collector at `endpoint`, by OTLP over HTTP.
 
-    An example endpoint is ``http://127.0.0.1:4318/v1/traces``. `service` is the resource's
-    ``service.name``; `sample_ratio` is the share of requests that are sampled, from 0 to 1.
+    An example endpoint is ``http://127.0.0.1:4318/v1/traces``. `service` is the ``service.name`` in
+    the spans; `sample_ratio` is the share of requests that are sampled, from 0 to 1.
     """
 
     endpoint: str
@@ -171,10 +175,10 @@ class Telemetry:
 class Fault:
     """A fault that a server injects into steps of `accelerator` (TCP, Encr, Decr, RPC, Ser, ...).
 
-    It affects the accelerator's step number `nth` (from 1), or a random `share` of its steps, drawn
-    with `seed`; a server refuses a fault with both or neither. `kind` is the effect: the step fails
-    as a device does (``fail``), panics (``panic``), or takes `delay_s` seconds longer (``delay``).
-    After a failure or a panic, a core runs the trace again on the same input.
+    The fault affects the accelerator's `nth` step (from 1), or a random `share` of its steps (0 to
+    1), drawn with `seed`; a server refuses a fault with both or neither. `kind` is the effect: the
+    step fails as hardware would (``fail``), panics (``panic``), or takes `delay_s` seconds longer
+    (``delay``). After a failure or a panic, a core runs the trace again on the same input.
     """
 
     accelerator: str

@@ -13,19 +13,20 @@ from accelflow.errors import refused
 
 __all__ = ["ClientTraces", "ServerTraces", "Traces"]
 
-#: A source of traces: a library, an image that a library was linked to, or the path of a file with
-#: traces, compiled or as text.
+#: A source of traces: a library, a linked image of a library, or the path of a file with traces,
+#: compiled or as text.
 Traces: TypeAlias = _native.TraceLibrary | _native.TraceImage | str | PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerTraces:
-    """Your own traces for a server: a `library`, and the names of the traces that serve.
+    """Your own traces for a server: a `library`, and the names of the traces that serve requests.
 
     `library` is a library, an image, or the path of a file of traces. `receive` names the trace
     that receives requests, `respond` the one that sends responses, and `respond_compressed` the one
-    for compressed responses (by default `respond` if it is given, else the server's T3). Without a
-    name, the trace of the same name in `library` serves if there is one, else the server's own.
+    for compressed responses (by default `respond` if it is given, else the server's T3). A field
+    that is None stands for the trace of `library` with the name of the server's built-in trace, or
+    for the built-in trace if `library` has no such name.
     """
 
     library: Traces
@@ -34,20 +35,21 @@ class ServerTraces:
     respond_compressed: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a value that is not a library, or not a name."""
+        """Raise InputError for a `library` of another type, and for a name that is not a string."""
         _check(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTraces:
-    """Your own traces for a client: a `library`, and the names of the traces that call.
+    """Your own traces for a client: a `library`, and the names of the traces that make calls.
 
     `library` is a library, an image, or the path of a file of traces. `call` names the trace that
-    sends a request and continues with `answer`, which receives the response. With gRPC, both handle
-    only messages, and `call` ends after sending. `oneway` sends a request without a response
-    (Thrift alone). `call_compressed` and `oneway_compressed` are for compressed requests (by
-    default `call` and `oneway` if they are given, else the client's own with Cmp). Without a name,
-    the trace of the same name in `library` serves if there is one, else the client's own.
+    sends a request and continues with `answer`, which receives the response. With gRPC, both begin
+    or end at messages, without TCP, and `call` ends after sending. `oneway` sends a request without
+    a response (Thrift alone). `call_compressed` and `oneway_compressed` are for compressed requests
+    (by default `call` and `oneway` if they are given, else the client's own with Cmp). A field that
+    is None stands for the trace of `library` with the name of the client's built-in trace, or for
+    the built-in trace if `library` has no such name.
     """
 
     library: Traces
@@ -58,7 +60,7 @@ class ClientTraces:
     answer: str | None = None
 
     def __post_init__(self) -> None:
-        """Raise InputError for a value that is not a library, or not a name."""
+        """Raise InputError for a `library` of another type, and for a name that is not a string."""
         _check(self)
 
 
@@ -71,7 +73,7 @@ def traces_of(
 
 
 def is_file(traces: ServerTraces | None) -> bool:
-    """Return whether the library of `traces` is the path of a file, which can be read again."""
+    """Return whether `traces` are from a file, which can be read again."""
     return traces is not None and isinstance(traces.library, str | PathLike)
 
 

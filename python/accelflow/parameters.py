@@ -73,9 +73,10 @@ class Parameter:
     `key` is its name. `kind` is number, whole, choice, switch or fixed (a constant of the model);
     `whole` is true if values are whole numbers. Values are in `unit` (empty for a bare number),
     from `min` to `max`, or one of `choices`; `allowed` describes them in words. Without a setting,
-    the value is `default`. `provenance` is paper, derived, measured or assumed. `source` names the
-    place, and `why` has the arithmetic or the reason. `also` is another spelling of the key, or
-    empty: ``accelerator.TCP.pes`` for ``pes.TCP``.
+    the value is `default`. `provenance` is the origin of the default: paper, derived, measured or
+    assumed. `source` names the place in the paper or elsewhere, and `why` has the arithmetic or the
+    reason. `also` is another spelling of the key, or empty: ``accelerator.TCP.pes`` for
+    ``pes.TCP``.
     """
 
     key: str
@@ -107,8 +108,8 @@ class Parameter:
 class Engine:
     """A simulator or model of accelflow, with its `parameters`.
 
-    `engine` is its identifier and `title` its name in tables. Keys of parameters begin with
-    `engine`, except those of the simulated server.
+    `engine` is its identifier and `title` its name in tables. The parameters' keys begin with the
+    identifier and a dot, except those of the simulated server.
     """
 
     engine: str
@@ -122,10 +123,10 @@ def parameters() -> list[Parameter]:
 
 
 def engines(tcp_cost_ns: float) -> list[Engine]:
-    """Return every model with its parameters.
+    """Return every simulator and model with its parameters, and last the profile `paper`.
 
-    The last is the profile `paper`, the costs of operations if one TCP operation takes
-    `tcp_cost_ns` ns of core time.
+    The profile has the costs of operations if one TCP operation takes `tcp_cost_ns` ns of core
+    time. Raises InputError if `tcp_cost_ns` is not a finite number.
     """
     return list(_engines(_native.parameters(finite_number("tcp_cost_ns", tcp_cost_ns))))
 
@@ -162,10 +163,11 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
 def check_numbers(
     of: str, settings: object, fields: Iterable[str], *, group: str = "", place: str = ""
 ) -> None:
-    """Check the numbers `fields` of `settings` by the parameters of the engine `of`.
+    """Check the fields `fields` of the object `settings` by the parameters of the engine `of`.
 
-    The engine has a parameter for each field; its key is `group` and the field's name. Raises
-    InputError for a value that is not allowed. The message begins with `place` and the name.
+    The fields are numbers. The engine has a parameter for each, whose key ends with `group` and the
+    field's name. Raises InputError for a value that is not allowed. The message begins with `place`
+    and the field's name.
     """
     for name in fields:
         parameter, value = _parameter_of(of, f"{group}{name}"), getattr(settings, name)
@@ -193,12 +195,12 @@ def _parameter_of(of: str, name: str) -> Parameter:
 
 
 def settings(tree: Mapping[str, Any], path: Path) -> dict[str, float]:
-    """Return the values that the tables of a TOML file set, by key of the parameter.
+    """Return the values that `tree`, the tables of a TOML file, sets, by key of the parameter.
 
     The form is that of a chip's file: ``[accelerator]`` with ``pes = 4`` sets ``accelerator.pes``.
     A choice is set by its name, such as ``core.balancing = "random"``. Raises InputError for an
-    unknown key, and for a value that is not allowed or is set twice. The message begins with
-    `path`, the file.
+    unknown key, for a value that is not allowed, and for a key that is set twice. The message
+    begins with `path`, the file's path.
     """
     try:
         values = flattened(tree)
@@ -230,9 +232,9 @@ def _flatten(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def configured(values: Mapping[str, Any], place: str = "") -> dict[str, float]:
-    """Check values for the simulated server's parameters; return them as numbers by key.
+    """Check `values` for parameters of the simulated server; return them as numbers by key.
 
-    Otherwise as :func:`checked`.
+    Spellings, errors and `place` are as for :func:`checked`.
     """
     return checked("simulation", values, place)
 

@@ -1,7 +1,7 @@
-"""Types of a workload's tree: phases of a service's path, and the values of services and chains.
+"""Types of the dicts that describe a workload: phases of a path, and fields of services and chains.
 
-They have the fields of a workload's file (docs/workloads.md), so a type checker finds misspelt and
-missing fields. The allowed values are checked when the workload is read.
+The dicts have the fields of a workload's file (docs/workloads.md), so a type checker finds misspelt
+and missing fields. The allowed values are checked when the workload is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ __all__ = [
 
 
 class LogNormalTime(TypedDict):
-    """Times whose logarithm is normally distributed: median in us, standard deviation `sigma`.
+    """The parameters of a log-normal distribution of times: the median in us, and `sigma`.
 
-    `sigma` is that of the natural logarithm.
+    `sigma` is the standard deviation of the time's natural logarithm.
     """
 
     median_us: float
@@ -51,32 +51,32 @@ class LogNormalTimes(TypedDict):
 
 
 class QuantileTimes(TypedDict):
-    """A distribution as pairs of probability (0 to 1) and time in us, interpolated linearly."""
+    """A distribution of times: pairs of probability (0 to 1) and time in us, linear in between."""
 
     quantiles_us: Sequence[tuple[float, float] | Sequence[float]]
 
 
 class CountedTimesFile(TypedDict):
-    """A distribution in the CSV file `histogram_file`, with the columns time_us and count."""
+    """A distribution of times: a CSV file, `histogram_file`, with the columns time_us and count."""
 
     histogram_file: str
 
 
 class CountedTimes(TypedDict):
-    """A distribution as pairs of a time in us and how often it occurs, by ascending time."""
+    """A distribution of times: pairs of a time in us and its count, by ascending time."""
 
     histogram_us: Sequence[tuple[float, int] | Sequence[float]]
 
 
-#: A distribution of times in us: answers of other servers, application logic, or messages on the
-#: network.
+#: A distribution of times in us: of waits for other servers, of application logic, or of messages
+#: on the network.
 Times: TypeAlias = ConstantTime | LogNormalTimes | QuantileTimes | CountedTimesFile | CountedTimes
 
 
 class LogNormalBytes(TypedDict):
-    """Sizes whose logarithm is normally distributed: median in bytes, standard deviation `sigma`.
+    """The parameters of a log-normal distribution of sizes: the median in bytes, and `sigma`.
 
-    `sigma` is that of the natural logarithm.
+    `sigma` is the standard deviation of the size's natural logarithm.
     """
 
     median_bytes: float
@@ -96,19 +96,19 @@ class LogNormalSizes(TypedDict):
 
 
 class QuantileSizes(TypedDict):
-    """A distribution as pairs of probability (0 to 1) and size in bytes, interpolated linearly."""
+    """A distribution of sizes: pairs of probability (0 to 1) and bytes, linear in between."""
 
     quantiles: Sequence[tuple[float, int] | Sequence[float]]
 
 
 class CountedSizesFile(TypedDict):
-    """A distribution in the CSV file `histogram_file`, with the columns size_bytes and count."""
+    """A distribution of sizes: a CSV file, `histogram_file`, with columns size_bytes and count."""
 
     histogram_file: str
 
 
 class CountedSizes(TypedDict):
-    """A distribution as pairs of a size in bytes and how often it occurs, by ascending size."""
+    """A distribution of sizes: pairs of a size in bytes and its count, by ascending size."""
 
     histogram: Sequence[tuple[int, int] | Sequence[int]]
 
@@ -151,7 +151,7 @@ class PresetArrivals(TypedDict):
 
 
 class GivenArrivals(TypedDict, total=False):
-    """Arrivals at given times: those in a CSV `file`, or the list `times_us`."""
+    """Arrivals of requests at given times: from a CSV `file`, or the list `times_us`."""
 
     process: Required[Literal["times"]]
     file: str
@@ -173,7 +173,7 @@ Arrivals: TypeAlias = (
 
 
 class OperationCost(TypedDict, total=False):
-    """The core time of an operation: `ns` a message, and `ns_per_byte` before compression.
+    """The core time of an operation: `ns` per message plus `ns_per_byte` per uncompressed byte.
 
     `relative_error` is the standard error of a measured mean over the mean.
     """
@@ -233,7 +233,7 @@ Odds: TypeAlias = Mapping[str, Mapping[str, float]]
 class Retry(TypedDict):
     """Retries of a chain: each attempt fails with the probability `odds`.
 
-    There are up to `attempts` in total, with pauses of `backoff_us`.
+    There are up to `attempts` attempts in total, with pauses of `backoff_us` in between.
     """
 
     odds: float
@@ -244,11 +244,12 @@ class Retry(TypedDict):
 class ChainOptions(TypedDict, total=False):
     """The optional fields of a chain.
 
-    `facts` are the values of payload fields that its branches test, and `odds` their probabilities.
-    `sizes` are those of its messages. `times` equal chains run in parallel. `waits` maps a trace
-    that receives the answer of another server to the time until the answer comes. `calls` names the
-    service that answers, over the `network` if it runs on another server. The request does not wait
-    for a `detached` chain. `retry` repeats failed attempts.
+    `facts` are the values of payload fields that the chain's branches test, and `odds` the
+    probabilities that such fields are 1. `sizes` are the sizes of the chain's messages. `times`
+    equal chains run in parallel. `waits` maps a trace that receives the answer of another server to
+    the time until the answer comes. `calls` names a service of the workload that answers; if it
+    runs on another server, each message takes the time `network`. The request does not wait for a
+    `detached` chain. `retry` repeats failed attempts.
     """
 
     times: int
@@ -281,9 +282,9 @@ class Timed(TypedDict):
 
 
 class Cpu(TypedDict):
-    """Application logic whose time is drawn from a distribution, or comes from elsewhere (True).
+    """Application logic on a core: a distribution of its time, or True.
 
-    With True, it is a share of the service's `app_us`, or the time in its costs.
+    True stands for a share of the service's `app_us`, or for the time in the service's costs.
     """
 
     cpu: Literal[True] | Times
@@ -294,10 +295,10 @@ Phase: TypeAlias = Chain | Parallel | Timed | Cpu
 
 
 class Defaults(TypedDict, total=False):
-    """The values of a workload's services where a service leaves a field out.
+    """The values of fields that a workload's services leave out.
 
-    The fields are those of :class:`accelflow.services.Service`. `rates` names how services share
-    the rate, and `network` is the time of a message between two servers.
+    The fields are those of :class:`accelflow.services.Service`. In addition, `rates` names how the
+    services share the rate, and `network` is the time of a message between two servers.
     """
 
     rate_rps: float

@@ -87,7 +87,8 @@ def read_json(path: str | PathLike[str]) -> FromFile:
 def plans_place(source: object) -> Iterator[None]:
     """Put file, line and column before error messages of the block, if `source` is from a file.
 
-    `source` is a plan. Only messages on a value of the plan have line and column.
+    `source` is a plan, or a result of :func:`accelflow.arcus.profile`. Only messages about a value
+    of a plan have line and column.
     """
     try:
         yield

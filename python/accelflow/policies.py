@@ -55,8 +55,8 @@ class QueuePolicy:
     def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
         """Return the position in `waiting` of the entry that leaves the queue next.
 
-        It is called when an element of the accelerator is free and at least one entry is ready, and
-        when an entry of the overflow area can move up to the input queue
+        The simulator calls this method when an element of the accelerator is free and at least one
+        entry is ready, and when an entry of the overflow area can move up to the input queue
         (``waiting.is_overflow``). `waiting` is in the order in which the entries became ready, so 0
         is first in, first out. `now_ns` is the time since the simulation began.
         """
@@ -120,9 +120,9 @@ class Properties:
 class Orchestrator:
     """The base class of orchestrators in Python. Override `properties`, `decide` or both.
 
-    A method that is not overridden does as the native system `like`, an identifier of
+    A method that is not overridden behaves like the native system `like`, an identifier of
     :func:`accelflow.simulation.systems`. `name` is the identifier in results, by default the name
-    of the class. `queue` is a policy for the accelerators' queues, or its class.
+    of the class. `queue` is a :class:`QueuePolicy` for the accelerators' queues, or its class.
     """
 
     name: ClassVar[str] = ""
@@ -150,7 +150,7 @@ class Orchestrator:
         )
 
 
-#: A policy, which is copied for each simulation, or a class or function that makes one.
+#: A queue policy, which is copied for each simulation, or a class or function that makes one.
 QueuePolicySource: TypeAlias = QueuePolicy | Callable[[], QueuePolicy]
 #: An orchestrator, which is copied for each simulation, or a class or function that makes one.
 OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
@@ -160,9 +160,9 @@ OrchestratorSource: TypeAlias = Orchestrator | Callable[[], Orchestrator]
 class System:
     """A system whose orchestrator or queue order is written in Python, for the simulator to call.
 
-    `name` is its identifier in results, and `like` the native system that does what it does not
-    override. `place` is the argument that named it. `orchestrator` and `queue` make its objects for
-    one simulation.
+    `name` is its identifier in results, and `like` the native system for all that the Python
+    classes do not override. `place` is the argument that named the system. `orchestrator` and
+    `queue` are functions that make the objects for one simulation; None: as the native system.
     """
 
     name: str
@@ -182,8 +182,8 @@ class System:
     ) -> tuple[Properties, Callable[..., Decision] | None, Callable[..., int] | None, bool]:
         """Make the orchestrator and the queue order of one simulation.
 
-        Returns the fixed properties, the methods that decide and choose (None: the native
-        system's), and whether operations have deadlines.
+        Returns the fixed properties, the methods that decide and choose (None: those of the native
+        system), and whether operations have deadlines.
         """
         self._thread = threading.get_ident()
         properties, decide, queue = _properties(server, self.like), None, None
@@ -205,7 +205,7 @@ class System:
     def failed(self, place: str, error: BaseException) -> str:
         """Return the error message for an exception that the user's method `place` raised.
 
-        It ends the simulation.
+        The exception ends the simulation.
         """
         if isinstance(error, InputError) and place == "begin":
             return str(error)

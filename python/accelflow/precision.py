@@ -5,8 +5,8 @@ relative half width of the 95 % interval is above the requested one, all replica
 again with a run length that should suffice, since the width falls with the root of the length. Runs
 become longer rather than more numerous, because the bias of a quantile falls only with the run
 length (Law, "Simulation Modeling and Analysis", 5th edition, section 9.5). A percentile is that of
-the responses of all replications together, and its interval the jackknife's over the replications,
-since the mean of short runs' percentiles is too low. Stopping at a width that is itself random
+the responses of all replications together, since the mean of short runs' percentiles is too low.
+Its interval is the jackknife's over the replications. Stopping at a width that is itself random
 makes intervals cover a little less than 95 %: docs/precision.md has the coverage that was measured.
 """
 
@@ -74,7 +74,7 @@ class Precision:
     def tail_share(self, seeds: int) -> float:
         """Return the share of the longest response times that a simulation must keep.
 
-        It suffices even if all responses beyond the percentile belong to one of the `seeds`.
+        The share suffices even if all responses beyond the percentile belong to one of the `seeds`.
         """
         if self.thousandths is None:
             return 0.0
@@ -83,9 +83,9 @@ class Precision:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """The precision that was reached: the widest interval of all services and systems.
+    """The precision that simulations reached: the widest interval of all services and systems.
 
-    `ratio` is half its width over the value, and `name` its service and system.
+    `ratio` is half the width of this interval over its mean, and `name` its service and system.
     """
 
     ratio: float
@@ -123,7 +123,10 @@ def first_requests(precision: Precision) -> int:
 
 
 def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
-    """Return the relatively widest of the intervals `found`, each (mean, half width) by name."""
+    """Return the interval with the largest half width over its mean.
+
+    `found` maps names of values to intervals, each (mean, half width).
+    """
     ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
     widest = max(ratios, key=lambda name: ratios[name], default="")
     return Reached(ratio=ratios.get(widest, 0.0), name=widest)
@@ -145,10 +148,10 @@ def until_precise(
 ) -> Iterator[tuple[int, Reached]]:
     """Simulate longer and longer runs until `precision` is reached; yield each round's outcome.
 
-    The outcome is the number of requests and the precision reached. `replicate` simulates all
-    replications with the number of requests that it is given. For each value by name, it returns
-    the mean over the replications and the half width of the confidence interval. Raises
-    AccelflowError if a run would have more than `most_requests`.
+    The outcome is the number of requests of each service and the precision reached. `replicate`
+    takes this number and simulates all replications. It returns, for each value by name, the mean
+    over the replications and the half width of the confidence interval. Raises AccelflowError if a
+    run would have more than `most_requests`.
     """
     requests = first_requests(precision)
     while True:

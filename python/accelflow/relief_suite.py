@@ -1,7 +1,7 @@
 """RELIEF's suite of coarse-grained applications, simulated under RELIEF and AccelFlow: Fig. 15.
 
 AccelFlow's paper prints "maximum throughput" and 1.8x on average, but not how the maximum was
-found. We compute every definition that fits the text, and choose none for its result.
+found. So results have the throughput by every definition that fits the text.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def relief_suite(
     warmup: int = 30,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Simulate the suite; return throughputs, AccelFlow's over RELIEF's, and their means.
+    """Simulate the suite; return throughputs, the ratios of AccelFlow's to RELIEF's, and means.
 
     `reading`, a key of :data:`READINGS`, is an interpretation of the paper: ``release``, RELIEF's
     published code, with 2.0 us of the manager per interrupt; ``text``, with 1.5 us per task as in

@@ -45,10 +45,10 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that belongs to the current request on any thread.
 
-    It keeps the request's deadline and its distributed trace, the tenant, its priority, and its
-    limit on concurrent chains. For a coroutine function it is a coroutine function. Outside
-    handlers, and for requests without any of these, `work` is returned unchanged. Raises InputError
-    for generator functions, whose work is spread over several calls.
+    Calls by the returned function keep the request's deadline and distributed trace, the tenant,
+    the tenant's priority and the tenant's limit on concurrent chains. A coroutine function stays a
+    coroutine function. Outside handlers, and for requests without any of these, `work` is returned
+    unchanged. Raises InputError for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise refused("work", work, "must not be a generator function")
@@ -82,7 +82,10 @@ def _entered(scope: _native.Scope) -> Iterator[None]:
 
 
 def current_scope() -> _native.Scope | None:
-    """Return the native handle of the request that this coroutine or thread works for, or None."""
+    """Return the native handle of the request that this coroutine or thread works for.
+
+    None outside requests.
+    """
     return _SCOPE.get() or _native.current_scope()
 
 
@@ -111,10 +114,10 @@ async def in_scope(scope: _native.Scope | None, coroutine: Coroutine[Any, Any, _
 
 
 def pairs(metadata: Metadata | None) -> list[tuple[str, str | bytes]]:
-    """Return metadata in either form as pairs of name and value.
+    """Return metadata, a mapping or pairs, as pairs of name and value; None is empty metadata.
 
-    Raises InputError for metadata that has no entries, and for an entry that is not a pair of a
-    name and text or bytes.
+    Raises InputError for metadata of another type, and for an entry that is not a pair of a name
+    and text or bytes.
     """
     if metadata is None:
         return []

@@ -87,8 +87,8 @@ _LONGEST_KEPT: Final = 20_000
 #: The default core time of one TCP operation in ns, assumed. The paper says "tens of microseconds";
 #: with 20 us, a server without accelerators cannot serve all eight services at the paper's rate.
 ASSUMED_TCP_COST_NS: Final = 7_000.0
-#: A service's SLO over its mean time on an idle server: "We define the SLO to be 5x the service
-#: execution time on an unloaded system" (AccelFlow, section VII.A.3).
+#: The ratio of a service's SLO to its mean time on an idle server: "We define the SLO to be 5x the
+#: service execution time on an unloaded system" (AccelFlow, section VII.A.3).
 PAPER_SLO_FACTOR: Final = 5.0
 
 
@@ -113,9 +113,9 @@ class Scenario:
     an object whose method ``to_document`` returns a tree. Fields that are None take the workload's
     values.
 
-    `orchestrators` and `services` are identifiers. If empty, they are those of
-    :func:`accelflow.simulation.orchestrators`, and all services. All of
-    :func:`accelflow.simulation.systems` are allowed, also in the paper's spelling.
+    `orchestrators` are identifiers of :func:`accelflow.simulation.systems`, also in the paper's
+    spelling; if empty, those of :func:`accelflow.simulation.orchestrators`. `services` are names;
+    if empty, all services of the workload.
 
     `profile` is the source of costs: ``measured``, from the services' operations on real bytes on
     this machine (:func:`accelflow.calibration.calibrated`; socialnetwork only), or ``paper``, the
@@ -140,15 +140,16 @@ class Scenario:
     if rates differ), these numbers are those of a service with the mean rate; all services run for
     the same time, so that each has requests in proportion to its rate.
 
-    `sizes` are the payload sizes, by default those of its own messages for socialnetwork ("we run 8
-    SocialNetwork services", section VI) and fleet for the others. `facts` determines the payload
-    facts at branches: those of the most common path, `drawn` for each request (with the workload's
-    odds, or the server's parameters ``facts.*`` if it has none), or `recorded`, those of a random
-    request in `recording`. `remote` is the time to wait for other servers: ``short`` (5 us) or
-    ``socialnetwork`` (traced); ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
+    `sizes` names the data set of payload sizes. The default is socialnetwork's own messages for
+    that suite ("we run 8 SocialNetwork services", section VI), and fleet for the others. `facts`
+    determines the payload facts at branches: those of the most common path, `drawn` for each
+    request (with the workload's odds, or the server's parameters ``facts.*`` if it has none), or
+    `recorded`, those of a random request in `recording`. `remote` is the time to wait for other
+    servers: ``short`` (5 us) or ``socialnetwork`` (traced); ``short_drawn`` and
+    ``socialnetwork_drawn`` draw each wait.
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared with
-    each other. They map names to parameters, which override `config`, or are chips
+    each other: a mapping from names to parameters, which override `config`, or a list of chips
     (:func:`accelflow.chips.read_chip`). One chip is equivalent to its parameters in `config`.
     `policy` is the order of input queues, and overrides `config`: fifo, priority, deadline (an
     entry that would be late swaps places with one that has slack) or edf (earliest deadline first).

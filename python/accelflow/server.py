@@ -101,26 +101,26 @@ class _Settings:
 class Server:
     """Serves the functions of a `.thrift` file, or the methods of a `.proto` file with gRPC.
 
-    Included files are looked up in its folder, then in `include_dirs`.
+    Included files are looked up in the folder of `interface`, then in `include_dirs`.
 
     Clients use framed Thrift (binary or compact) or gRPC, over TCP. With `tls`, they must use TLS
     1.3. `limits` and `timeouts` bound the resources of clients, `execution` chooses the serving
     threads, and `observability` is for operators; :class:`Tls`, :class:`Limits`, :class:`Timeouts`,
     :class:`Execution` and :class:`Observability` describe the settings.
 
-    `compression` of replies is "never", "like_request" (as the request) or "always". With
-    `tenants`, each tenant's traffic is shaped before it is processed. With `control`, ARCUS's
-    control plane shapes it so that promises (:class:`Slo`) are kept.
+    `compression` of replies is "never", "like_request" (if the request was compressed) or "always".
+    With `tenants`, the server limits each tenant's traffic before processing. With `control`,
+    ARCUS's control plane sets the limits so that promises (:class:`Slo`) are kept.
 
-    With `errors_to_caller`, exceptions of called services go directly to the client, by the trace
-    T10_error (with gRPC, by the status). The handler's call then ends with a CallError of the
-    reason ``answered``.
+    With `errors_to_caller`, an exception of a service that a handler calls goes directly to the
+    client, by the trace T10_error (with gRPC, by the status). The handler's call then ends with a
+    CallError of the reason ``answered``.
 
     With `traces` (:class:`ServerTraces`), requests are served with your own traces. Unsuitable
     traces are refused with the reason.
 
     Raises InputError for a setting that is not allowed, and for a file that cannot be used; the
-    message names the place in it.
+    message names the place in the file.
     """
 
     def __init__(  # noqa: PLR0913 (settings, by name)
@@ -139,7 +139,7 @@ class Server:
         errors_to_caller: bool = False,
         traces: ServerTraces | None = None,
     ) -> None:
-        """Read the files; the server does not listen yet."""
+        """Read the interface, TLS and trace files; the server does not listen yet."""
         one_of("compression", compression, get_args(Compression))
         instance_of("tls", tls, (Tls, NoneType), "a Tls or None")
         instance_of("limits", limits, (Limits,), "a Limits")
@@ -174,16 +174,19 @@ class Server:
 
         A handler receives a dict of the arguments and returns the function's value, or None for
         void. If its second parameter is required or called ``request``, it also receives the
-        :class:`Request`. It is called from several threads. Coroutines run in the server's event
-        loop, and are cancelled when the client no longer waits. A DeclaredError becomes that
-        exception of the interface. Any other exception is logged. The client then receives
-        INTERNAL_ERROR with the id of the log entry (with `verbose_errors`, type and text).
+        :class:`Request`. Several threads call the handler. Coroutines run in the server's event
+        loop, and are cancelled when the client no longer waits. If the handler raises a
+        DeclaredError, the client receives that exception of the interface. Any other exception is
+        logged, and the client receives INTERNAL_ERROR with the id of the log entry (with
+        `verbose_errors`, type and text).
 
-        `due_within_s` is the deadline of calls in seconds. Deadline queues order their traces by
-        it, and the traces of calls that the handler makes. Late answers are still sent.
+        `due_within_s` is the time in seconds in which calls should be answered. Queues ordered by
+        deadline use it for the traces of a call and of the calls that its handler makes. Late
+        answers are still sent.
 
-        Raises AccelflowError if the interface has no such function, and InputError for a handler
-        with other parameters and for a time that is not allowed; the function then has no handler.
+        Raises AccelflowError if the interface has no such function or the server was started, and
+        InputError for a handler with other parameters and for a time that is not allowed. The
+        function's handler is then unchanged.
         """
         instance_of("name", name, (str,), "the name of a function")
         if due_within_s is not None:
@@ -225,8 +228,8 @@ class Server:
 
         Then cancel coroutines that still run, and close the other connections. Returns the number
         of connections that were closed before their requests had ended. A second call does nothing.
-        Raises AccelflowError when a coroutine handler calls it, since it would wait for itself, and
-        InputError for a time that is not from 0 to 1e9 seconds.
+        Raises AccelflowError if a coroutine handler calls this method, since the handler would wait
+        for itself, and InputError for a time that is not from 0 to 1e9 seconds.
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
         if threading.current_thread() is self._coroutines.thread:
@@ -239,8 +242,9 @@ class Server:
     def serve(self, host: str = "127.0.0.1", port: int = 0, *, grace_s: float = 10.0) -> int:
         """Serve until SIGINT or SIGTERM, then :meth:`stop`. For the main thread of a program.
 
-        If the traces are from a file, SIGHUP reloads it, as :meth:`reload_traces` does; the log has
-        the result.
+        If the traces are from a file, SIGHUP reloads the file, as :meth:`reload_traces` does, and
+        the result is logged. Returns the number of connections that :meth:`stop` returns. Raises as
+        :meth:`start` and :meth:`stop` do.
         """
         number_within("grace_s", grace_s, 0, _LONGEST_S)
         with StopSignals({signal.SIGHUP: self._reload} if self._has_file else None) as stop:
@@ -283,11 +287,11 @@ class Server:
     def set_slo(self, tenant: str, slo: Slo) -> None:
         """Ask the control plane to promise `slo` to a tenant, while the server is running.
 
-        It replaces the tenant's earlier promise. If the capacity does not suffice, AccelflowError
-        is raised with the remaining capacity, and the earlier promise stays. Also raises
-        AccelflowError for an unknown tenant, for requests whose time is neither given nor measured,
-        and for a server without a control plane, or that is not running; and InputError for a value
-        of another type.
+        The new promise replaces the tenant's earlier one. If the capacity does not suffice,
+        AccelflowError is raised with the remaining capacity, and the earlier promise stays. Also
+        raises AccelflowError for an unknown tenant, for requests whose time is neither given nor
+        measured, for a server without a control plane, and for one that is not running. Raises
+        InputError for a value of another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
@@ -296,8 +300,8 @@ class Server:
     def remove_slo(self, tenant: str) -> bool:
         """Cancel the promise to a tenant (:class:`Slo`); return whether there was one.
 
-        Raises AccelflowError for an unknown tenant and for a server without a control plane, or
-        that is not running, and InputError for a tenant that is not a name.
+        Raises AccelflowError for an unknown tenant, for a server without a control plane and for
+        one that is not running, and InputError for a tenant that is not a string.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         return self._native.remove_slo(tenant)
@@ -305,17 +309,17 @@ class Server:
     def slo_status(self) -> dict[str, Any]:
         """Return the promises to tenants, how well they were kept, and the remaining capacity.
 
-        It is the JSON of the operators' page ``/slo``. Raises AccelflowError for a server without a
-        control plane, or that is not running.
+        The result is the content of the operators' page ``/slo``. Raises AccelflowError for a
+        server without a control plane, and for one that is not running.
         """
         status: dict[str, Any] = json.loads(self._native.slo_page())
         return status
 
     def set_traces(self, traces: ServerTraces) -> int:
-        """Serve further requests with other traces; return the number of replacements so far.
+        """Serve further requests with other traces; return how often traces were replaced so far.
 
-        Requests in progress end with the traces that received them. If the traces are unsuitable,
-        AccelflowError is raised, and the server keeps the old ones.
+        Requests in progress end with the traces that received them. Raises AccelflowError for
+        traces that do not fit; the server then keeps the old ones.
         """
         instance_of("traces", traces, (ServerTraces,), "a ServerTraces")
         turn = self._native.set_traces(traces)
@@ -329,9 +333,9 @@ class Server:
         return turn
 
     def reload_traces(self) -> int:
-        """Read the traces' file again and use what it has; otherwise as :meth:`set_traces`.
+        """Read the file of the traces again and use its traces; otherwise as :meth:`set_traces`.
 
-        Raises AccelflowError also if the traces were not given as a file.
+        Raises AccelflowError also if the traces are not from a file.
         """
         return self._native.reload_traces()
 
@@ -353,10 +357,10 @@ class Server:
     def recording(self, services: Mapping[str, str], *, base: str | None = None) -> str:
         """Return the costs of the latest requests as a recording (docs/recording-format.md).
 
-        `services` maps functions (``Service.method``) to the names of services in the recording,
-        each on its most common path. With `base`, the text of another recording, they replace its
-        services of the same names, and its other services are kept. Only requests over TLS use
-        traces that the simulator supports.
+        `services` maps functions (``Service.method``) to the names of services in the recording.
+        Each service has the most common path of its requests. With `base`, the text of another
+        recording, these services replace those of the same names in `base`, and its other services
+        are kept. Only requests over TLS use traces that the simulator supports.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type.
@@ -372,7 +376,7 @@ class Server:
         return completed(text, base)
 
     def __enter__(self) -> Self:
-        """Start on 127.0.0.1, unless it has been started."""
+        """Start the server on 127.0.0.1 and a free port, unless it was started already."""
         if self._port is None:
             self.start()
         return self
@@ -383,7 +387,7 @@ class Server:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop with the default grace."""
+        """Stop the server as :meth:`stop` does, with its default `grace_s`."""
         self.stop()
 
 

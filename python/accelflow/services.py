@@ -63,12 +63,13 @@ class Service:
     """A service: the path of its requests through phases, and their rate.
 
     `path` is the sequence of phases; the first receives the request, and the last sends the answer.
-    `method` is the remote procedure that clients call. `tenant` and `priority` are numbers (higher
-    priorities go first). `server` names the server on which it runs. `rate_rps` is its rate in
-    requests per second, and `rate_share` the factor on the mean rate if a scenario sets that. The
-    SLO is `slo_us`, or `slo_factor` times its mean time on an idle server. `app_us` is the time of
-    application logic in all phases without a time. `arrivals`, `sizes` of messages, `costs` of
-    operations and `waits` for other servers are those of :mod:`accelflow.phases`.
+    `method` is the remote procedure that clients call. `tenant` is the tenant's number; the service
+    with the highest `priority` goes first. `server` names the server on which the service runs.
+    `rate_rps` is the service's rate in requests per second, and `rate_share` its ratio to the mean
+    rate if a scenario sets that. The SLO is `slo_us`, or `slo_factor` times the service's mean time
+    on an idle server. `app_us` is the total time of application logic in phases without a time of
+    their own. `arrivals`, `sizes` of messages, `costs` of operations and `waits` for other servers
+    have types of :mod:`accelflow.phases`.
 
     Fields that are None take the workload's `defaults`.
     """
@@ -130,7 +131,7 @@ class Workload:
     def read(cls, path: str | PathLike[str]) -> Self:
         """Read the workload in the file at `path`, with the files to which it refers.
 
-        Raises InputError as :func:`accelflow.workload.load_workload`.
+        Raises InputError as :func:`accelflow.workload.load_workload` does.
         """
         return cls.from_document(load_workload(path))
 

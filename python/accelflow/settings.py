@@ -103,8 +103,8 @@ class Limits:
     beyond a limit is refused before memory is allocated for it. Its connection stays open, unless
     the message exceeds `max_message_bytes`.
 
-    Once responses of `max_unsent_bytes` wait for a gRPC client to read them (None: 4 times
-    `max_message_bytes`), further requests on its connection wait.
+    Once responses of `max_unsent_bytes` in total (None: 4 times `max_message_bytes`) wait for a
+    gRPC client to read them, further requests on the connection wait.
     """
 
     max_connections: int = 1024
@@ -187,11 +187,11 @@ class Execution:
     the threads of connections, which is faster for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
-    the start of the server on, except blocks below 1,032 bytes. Memory of freed Python objects then
-    has no large part of a message any more (docs/server-reasons.md#wiping-freed-memory).
+    the start of the server on, except blocks below 1,032 bytes. Freed memory of Python objects then
+    holds no large part of a message any more (docs/server-reasons.md#wiping-freed-memory).
 
-    `rpc` enables parts of an RPC processor instead of the RPC accelerator (:class:`RpcProcessor`).
-    `faults` are injected into accelerators.
+    `rpc` replaces the RPC accelerator by parts of an RPC processor (:class:`RpcProcessor`).
+    `faults` are injected into steps of accelerators.
     """
 
     workers: int | Pools | None = None
@@ -226,7 +226,7 @@ class Execution:
         return Steering(policy=self.steering) if isinstance(self.steering, str) else self.steering
 
     def resolved(self) -> Self:
-        """Return these settings with :class:`Pools` and so on instead of numbers and names."""
+        """Return a copy with :class:`Pools` instead of a number and :class:`Steering` of a name."""
         return replace(
             self,
             workers=self._pools(),

@@ -24,13 +24,13 @@ class StopSignals:
     """
 
     def __init__(self, on: Mapping[int, Callable[[], None]] | None = None) -> None:
-        """Take the actions for other signals; they run in the main thread."""
+        """Take `on`, the actions for other signals by number; they run in the main thread."""
         self._actions = {signal.SIGINT: self._stop, signal.SIGTERM: self._stop, **(on or {})}
         self._stopped = False
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
-        """Install the handlers."""
+        """Install the signal handlers."""
         with ExitStack() as undo:
             self._reader, writer = (undo.enter_context(end) for end in socket.socketpair())
             writer.setblocking(False)
@@ -49,7 +49,7 @@ class StopSignals:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Restore the handlers of before."""
+        """Restore the earlier signal handlers."""
         self._undo.close()
 
     def wait(self, timeout_s: float | None = None) -> bool:

@@ -112,9 +112,9 @@ MAX_THREADS: Final = 4_096
 class Suite:
     """A suite of services, such as SocialNetwork.
 
-    `name` is its identifier. `branching_share` is the share of sequences of accelerators that
-    contain a conditional, and `paper_branching_share` the paper's figure (AccelFlow, section III,
-    Q2).
+    `name` is its identifier. `branching_share` is the share of its sequences of accelerators that
+    contain a branch (0 to 1). `paper_branching_share` is the paper's figure for that share, or None
+    if the paper prints none (AccelFlow, section III, Q2).
     """
 
     name: str
@@ -153,8 +153,9 @@ def run(  # noqa: PLR0913 (settings, by name)
     system is called ``SYSTEM+NAME``. ``python_systems`` lists these systems; the hash of the
     scenario does not cover them.
 
-    Raises InputError for a value that is not allowed, and AccelflowError for a recording or plan
-    that cannot be simulated, and for a policy that fails (its exception is the cause).
+    Raises InputError for a value that is not allowed. Raises AccelflowError for a recording or
+    workload that cannot be simulated, and for a policy that raises an exception, which is the
+    error's cause.
     """
     number = isinstance(tail_share, int | float) and not isinstance(tail_share, bool)
     if not number or not 0.0 <= tail_share <= 1.0:
@@ -208,8 +209,8 @@ def run_sampled(  # noqa: PLR0913 (options, by name)
 def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
     """Raise InputError if `runs` simulations would return more single requests than allowed.
 
-    `samples` is the number from each service and system. Raises AccelflowError for a recording that
-    does not fit the scenario.
+    `samples` is the number of requests of each service under each system in one simulation. Raises
+    InputError also for a recording that does not fit the scenario.
     """
     scenario = costed(scenario)
     try:
@@ -219,10 +220,10 @@ def check_samples(scenario: Scenario, samples: int, runs: int) -> None:
 
 
 def costed(scenario: Scenario) -> Scenario:
-    """Return `scenario` with its costs: with ``measured`` costs, this machine's recording.
+    """Return `scenario` with this machine's recording if its costs are ``measured``.
 
-    The first call measures it, which takes some seconds. Raises InputError for a value that is not
-    allowed.
+    Any other scenario is returned as it is. The first call measures this machine, which takes some
+    seconds. Raises InputError for a value that is not allowed.
     """
     if scenario.recording is None and scenario.costs == "measured":
         return replace(scenario, recording=calibrated()[0], profile="measured")
@@ -278,8 +279,8 @@ def write_spans(scenario: Scenario, path: Path) -> int:
     """Simulate `scenario` under one orchestrator, and write its requests to `path` as spans.
 
     The file has a line of OTLP in JSON for each request, warm-up included. ``accelflow import
-    otlp`` and OpenTelemetry's collectors read it. Requests are the same as in :func:`run`. Returns
-    their number.
+    otlp`` and OpenTelemetry's collectors read such files. Requests are the same as in :func:`run`.
+    Returns the number of requests.
 
     Raises InputError for a value that is not allowed, and AccelflowError for several orchestrators
     and if the simulation or the file fails.
@@ -303,10 +304,10 @@ def _shown(limits: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def dwell_s(arrivals: str) -> float | None:
-    """Return the mean time in seconds for which the rate of `arrivals` stays the same.
+    """Return the mean time in seconds for which the rate of an arrival process stays the same.
 
-    None for a constant rate. `arrivals` is the name of an arrival process. Raises AccelflowError
-    for an unknown one.
+    None for a constant rate. `arrivals` is the name of the process. Raises AccelflowError for an
+    unknown name.
     """
     found = _native.arrivals_dwell_us(arrivals)
     return None if found is None else found * 1e-6
@@ -315,15 +316,15 @@ def dwell_s(arrivals: str) -> float | None:
 def orchestrators() -> list[tuple[str, str]]:
     """Return the orchestrators that a comparison simulates by default.
 
-    Each is (identifier, paper's name).
+    Each is (identifier, name in the paper).
     """
     return _native.orchestrator_names()
 
 
 def systems() -> list[tuple[str, str]]:
-    """Return all orchestrators, with the steps from RELIEF to AccelFlow (Fig. 13).
+    """Return all orchestrators, including the steps from RELIEF to AccelFlow (Fig. 13).
 
-    Each is (identifier, paper's name).
+    Each is (identifier, name in the paper).
     """
     return _native.system_names()
 
@@ -337,10 +338,10 @@ def workloads() -> list[Suite]:
 
 
 def services(workload: str | PathLike[str] | Mapping[str, Any] = "socialnetwork") -> list[str]:
-    """Return the services of `workload`; SocialNetwork's have the order of the paper's Table IV.
+    """Return the names of the services of `workload`; SocialNetwork's in the order of Table IV.
 
-    `workload` is a suite's name, a workload's file, or the tree of such a file. Raises InputError
-    for an unknown workload.
+    `workload` is a suite's name, the path of a workload's file, or the file's content as a dict.
+    Raises InputError for an unknown workload.
     """
     try:
         return _native.service_names(native_workload(workload))
@@ -354,12 +355,12 @@ def timeouts(
     remote: str,
     timeout_us: float,
 ) -> dict[str, float]:
-    """Return by service how many of a request's messages time out on average.
+    """Return by service the mean number of a request's messages that time out.
 
     A message times out if its answer takes longer than `timeout_us`. The result is in closed form,
     for the most common path. `remote` names the waits for other servers, as in :class:`Scenario`;
-    these waits do not depend on the load. Raises InputError for a time-out that is not positive,
-    and AccelflowError for an unknown name.
+    these waits do not depend on the load. Raises InputError for a time-out that is not above 0 and
+    at most 1e9 us and for an unknown workload, and AccelflowError for an unknown `remote`.
     """
     positive_number("timeout_us", timeout_us, 1e9)
     text = native_workload(workload)
@@ -369,10 +370,10 @@ def timeouts(
 def demands(scenario: Scenario) -> dict[str, Any]:
     """Return the work of one request to each service of `scenario`, in closed form.
 
-    ``services`` has a row for each service: ``app_ns``, its application logic on a core;
-    ``operations`` with their number and core time by accelerator; and ``rate_share``, its rate over
-    the mean. Raises InputError for a scenario that is not allowed, and AccelflowError for a
-    recording that does not fit.
+    ``services`` of the result has a row for each service: ``app_ns``, the application logic on a
+    core; ``operations``, their number and core time by accelerator; and ``rate_share``, the
+    service's rate over the mean rate. Raises InputError for a scenario that is not allowed, and
+    AccelflowError for a recording that does not fit the scenario.
     """
     check(scenario)
     found: dict[str, Any] = json.loads(
@@ -386,9 +387,10 @@ def service(
 ) -> dict[str, Any]:
     """Return the path of the service `name`: method, traces, and invocations of each accelerator.
 
-    `workload` is the service's workload, by default any suite. Invocations are counted by walking
-    the traces. `conditionals_by_sequence` has the most branches that each sequence of accelerators
-    can resolve. Raises AccelflowError for an unknown service.
+    `workload` is the service's workload; by default all suites are searched. Invocations are
+    counted by walking the traces. ``conditionals_by_sequence`` of the result has the most branches
+    that each sequence of accelerators can resolve. Raises AccelflowError for an unknown service,
+    and InputError for a workload that is not allowed.
     """
     text = None if workload is None else native_workload(workload)
     walked: dict[str, Any] = json.loads(_native.service_walk(name, text))
@@ -405,11 +407,11 @@ def simulated_operations(name: str, orchestrator: str) -> list[tuple[int, int, s
 
 
 def payloads(scenario: Scenario, requests: int) -> list[tuple[str, int, int]]:
-    """Return the payload of every operation in `requests` invocations of each service.
+    """Return the payload sizes of every operation in `requests` invocations of each service.
 
     Each is (accelerator, bytes before, bytes after). Requests arrive one at a time. Raises
     InputError for a scenario that is not allowed, and AccelflowError for a recording that does not
-    fit.
+    fit the scenario.
     """
     check(scenario)
     return _native.scenario_payloads(document(scenario), scenario.recording, requests)
@@ -426,6 +428,6 @@ def service_breakdown(tcp_cost_ns: float = ASSUMED_TCP_COST_NS) -> dict[str, dic
 
 
 def profile_parameters() -> list[dict[str, Any]]:
-    """Return the inputs of the costs ``paper``: name, value, provenance and note of each."""
+    """Return the inputs of the profile ``paper``: name, value, provenance and note of each."""
     found: list[dict[str, Any]] = json.loads(_native.profile_parameters(ASSUMED_TCP_COST_NS))
     return found

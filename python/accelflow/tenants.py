@@ -1,4 +1,4 @@
-"""Tenants of a server: how to recognise their connections, their limits, and promises to them.
+"""Tenants of a server: how to recognise their connections, their limits, and the server's promises.
 
 ARCUS's traffic shaper limits each tenant, and its control plane grants promises
 (docs/server-limits.md, "Tenants").
@@ -67,9 +67,9 @@ class Shaping:
     handlers. It is one limit for small, large and bursty requests. The time of a request is
     predicted from earlier requests of its size, and corrected afterwards.
 
-    `burst_requests`, `burst_bytes` and `burst_accelerator_s` are the sizes of the token buckets:
-    the most that may pass at once after a pause. The default is a hundredth of a second's traffic,
-    and at least one token.
+    `burst_requests`, `burst_bytes` and `burst_accelerator_s` (seconds of accelerator time) are the
+    sizes of the token buckets: the most that may pass at once after a pause. The default is a
+    hundredth of a second's traffic, and at least one token.
     """
 
     requests_per_s: float | None = None
@@ -104,11 +104,12 @@ class Shaping:
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """The control plane of a server: keeps the promises to tenants, and shares out the rest.
+    """Settings of a server's control plane, which keeps the promises to tenants.
 
     `capacity_s_per_s` is the accelerator time available per second (None: the number of cores that
-    the process may use). `most` is the largest share of it that may be promised, and that tenants
-    without a promise may use. Promises are checked every `period_s`.
+    the process may use). `most` is the largest share of this capacity (0 to 1) that may be
+    promised, and that tenants without a promise may use. Promises are checked every `period_s`
+    seconds.
     """
 
     capacity_s_per_s: float | None = None
@@ -127,9 +128,9 @@ class Control:
 class Slo:
     """A promise that a tenant asks for: `requests_per_s` in `percent_of_periods` of all periods.
 
-    A period is `period_s` of :class:`Control`. The promise applies to requests with a mean
-    accelerator time of `request_us`. If that is None, it is predicted from earlier requests of
-    about `request_bytes`, and follows their current mean while there is capacity.
+    A period lasts `period_s` of :class:`Control`. The promise applies to requests with a mean
+    accelerator time of `request_us`. If that is None, the time is predicted from earlier requests
+    of about `request_bytes`, and follows their current mean while there is capacity.
 
     `latency_percentile` and `latency_us` also promise a percentile of latencies, measured from the
     release of a request by the shaper to its answer, handler included. They are given together.
@@ -166,11 +167,12 @@ class Slo:
 class Tenant:
     """A tenant: its `name`, how its connections are recognised, its limits, and its promise `slo`.
 
-    A connection belongs to the first tenant whose `networks` ("10.1.0.0/16") contain its address,
-    or whose `identities` contain one proven by the client. Identities are DNS names and URIs of
-    certificates, which a server with `client_ca` requires. `shaping` limits its traffic,
-    `max_traces` its concurrent traces, and `max_connections` open connections (None: no limit).
-    `priority` and `due_within_s` apply to the queues of worker pools.
+    A connection belongs to the first tenant whose `networks` ("10.1.0.0/16") contain the client's
+    address, or whose `identities` contain one that the client's certificate proves. Identities are
+    DNS names and URIs; a server with `client_ca` requires certificates. `shaping` limits the
+    tenant's traffic, `max_traces` its concurrent traces, and `max_connections` its open connections
+    (None: no limit). `priority`, and the deadline `due_within_s` seconds after arrival, order the
+    queues of worker pools.
     """
 
     name: str

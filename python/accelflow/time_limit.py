@@ -23,9 +23,9 @@ class TimeUpError(AccelflowError):
 
 
 class TimeLimit:
-    """A time limit that starts now; without `seconds` it never expires.
+    """A time limit of `seconds` from its creation; None: it never expires.
 
-    It uses a clock that does not jump when the time of day is set.
+    The clock does not jump when the time of day is set.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -42,18 +42,18 @@ class TimeLimit:
 
     @property
     def passed(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time limit has expired."""
         return time.monotonic() >= self._end_s
 
     def check(self) -> None:
-        """Raise TimeUpError if the time is up."""
+        """Raise TimeUpError if the time limit has expired."""
         if self.passed:
             raise TimeUpError(f"the time limit of {self} has passed")
 
     def checked(self, progress: Callable[[int, int], object] | None) -> Callable[[int, int], None]:
-        """Wrap the function `progress` so that it also raises TimeUpError after the limit.
+        """Return a function that raises TimeUpError after the limit, and else calls `progress`.
 
-        Raises InputError if `progress` is not callable.
+        Raises InputError if `progress` is neither callable nor None.
         """
         if progress is not None and not callable(progress):
             raise refused("progress", progress, "must be a function or None")
@@ -66,7 +66,7 @@ class TimeLimit:
         return report
 
     def __str__(self) -> str:
-        """The time as users write it."""
+        """Return the limit as users write it, such as ``10m``."""
         return seconds_text(self.seconds)
 
 

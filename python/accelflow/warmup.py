@@ -42,9 +42,9 @@ _IN_A_BIN: Final = 20
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
     """Return how many of `values`, in order of time, MSER-5 cuts from the start.
 
-    It is a multiple of five: the mean of the remaining batches of five has the smallest standard
-    error. None if the run is too short: the cut is beyond the middle, or there are fewer than ten
-    batches.
+    The number is a multiple of five: the mean of the remaining batches of five values has the
+    smallest standard error. None if the run is too short: the cut is beyond the middle, or there
+    are fewer than ten batches.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -74,8 +74,8 @@ def settled(  # noqa: PLR0913 (options, by name)
     """Return the warm-up of `scenario`, in requests of a service with the mean rate.
 
     A pilot is simulated with each of `seeds` and without warm-up, under the scenario's systems and
-    the systems in Python in `others`; `check` is called with its results. Raises InputError if the
-    pilot is too short.
+    the systems in Python in `others`. `check` is called with the results for each seed. Raises
+    InputError if the pilot is too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -32,7 +32,7 @@ __all__ = [
 
 #: The formats of distributed-tracing spans that timelines can show.
 KINDS_OF_SPANS: Final = ("otlp", "jaeger")
-#: The median as a percentile.
+#: The percentile that is the median.
 MEDIAN: Final = 50.0
 
 #: Requests of a service arrive in a burst if their number exceeds the average by more than this
@@ -51,8 +51,9 @@ class Shown:
     """The part of a run that a timeline shows: a window of time, and the requests in it.
 
     The window begins at `from_us` of simulated time, or of the time since the first span, and lasts
-    `for_us` (by default to the end). Requests that arrive in it are shown. `services`, `requests`
-    (numbers within their services, from 0) and `slowest` (this many of each service) restrict them.
+    `for_us` (None: to the end). Requests that arrive in the window are shown: only those of
+    `services`, those with the indices `requests` in their service (from 0), and the `slowest` of
+    each service, as many as this number. Empty or None: no such restriction.
     """
 
     from_us: float = 0.0
@@ -75,7 +76,7 @@ class Shown:
 
 
 def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -> tuple[int, int]:
-    """Simulate `scenario` and write a timeline of it to `path`, in Perfetto's format.
+    """Simulate `scenario` and write a timeline of the simulation to `path`, in Perfetto's format.
 
     Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
     Returns the number of systems, and the number of requests shown over all systems.
@@ -139,10 +140,10 @@ def watch(
 ) -> dict[str, Any]:
     """Simulate `scenario`, of one system, and return the time of one request piece by piece.
 
-    The request is number `request` (from 0) of `service`, or the one at `percentile` of the counted
-    response times (100: the slowest). The result is an object of schema ``accelflow.waterfall/1``.
-    Its ``segments`` have times in ns from the arrival. The ``critical`` segments follow each other
-    without a gap until the response.
+    The request is the one with the index `request` (from 0) in `service`. If that is None, it is
+    the one at `percentile` of the counted response times (100: the slowest). The result is an
+    object of schema ``accelflow.waterfall/1``. Its ``segments`` have times in ns from the arrival.
+    The ``critical`` segments follow each other without a gap until the response.
 
     Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """
@@ -194,11 +195,12 @@ def why(
 def verdict(found: dict[str, Any]) -> dict[str, Any]:
     """Summarise why slow requests are slow; `found` is a result of :func:`why`.
 
-    ``at`` is the place where slow requests spend the most time beyond that of median requests.
-    ``waits`` is true if they wait there, and ``share`` is that time as a share of the gap between
-    slow and median requests. ``occupant`` is the service that occupied the place for the largest
-    share of these waits, ``occupied``; ``occupied_overall`` is its share over the whole run.
-    ``bursts`` are the services whose requests arrived in a burst before, the strongest first.
+    ``at`` is the resource, such as an accelerator or the cores, where slow requests spend the most
+    time beyond that of median requests. ``waits`` is true if they wait there, and ``share`` is that
+    additional time over the gap between slow and median requests. ``occupant`` is the service that
+    occupied the resource for the largest share of these waits, ``occupied``; ``occupied_overall``
+    is its share over the whole run. ``bursts`` are the services whose requests arrived in a burst
+    before the slow requests, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

@@ -1,7 +1,7 @@
 """Workloads as files: services with their paths, arrivals, sizes, costs and waits.
 
-A workload's file is TOML (`docs/workloads.md`). :func:`read_workload` reads it as a tree of plain
-dicts and lists, with the file's field names. :func:`write_workload` writes such a tree.
+A workload's file is TOML or JSON (`docs/workloads.md`). :func:`read_workload` reads it as a tree of
+dicts and lists with the file's field names. :func:`write_workload` writes such a tree as TOML.
 :func:`load_workload` reads a tree together with the other files that it needs, ready to be
 simulated.
 """
@@ -74,7 +74,7 @@ for name in added:
 
 
 class WorkloadWarning(UserWarning):
-    """A part of a workload's file has no effect, such as an unused trace."""
+    """The warning that a part of a workload's file has no effect, such as an unused trace."""
 
 
 def is_file(workload: object) -> bool:
@@ -103,8 +103,8 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
     The result, a tree of dicts and lists, needs no other files and can be simulated. Referenced
     Python modules run in separate processes. Emits a WorkloadWarning for each trace that no service
-    uses. Raises InputError as :func:`read_workload`, for a file that the workload names and that
-    cannot be read, and for traces that cannot run.
+    uses. Raises InputError as :func:`read_workload` does, for a file that the workload names and
+    that cannot be read, and for traces that cannot run.
     """
     path = Path(path)
     text, folder = _text(path), path.parent
@@ -160,8 +160,8 @@ def _traces_of(module: Path) -> str:
 def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
     """Return `workload` as the native engine takes it: a suite's name, or its tree as JSON.
 
-    Raises InputError as :func:`load_workload`, and for a value that is not a name, a file or a
-    tree.
+    Raises InputError as :func:`load_workload` does, and for a value that is not a suite's name, a
+    file or a tree.
     """
     if is_file(workload) and not isinstance(workload, Mapping):
         return json.dumps(load_workload(workload))
@@ -200,7 +200,7 @@ def check_suite(name: str) -> None:
 def located(workload: object) -> Iterator[None]:
     """Add file, line and column to errors of the block about values of `workload`.
 
-    Only if `workload` is a file.
+    If `workload` is not a file, errors are unchanged.
     """
     try:
         yield
@@ -220,7 +220,7 @@ def located(workload: object) -> Iterator[None]:
 
 
 def workload_text(workload: Mapping[str, Any]) -> str:
-    """Return canonical TOML of the tree `workload`; :func:`read_workload` reads the same tree.
+    """Return the tree `workload` as canonical TOML, which :func:`read_workload` reads back.
 
     Raises InputError for a value that is not allowed.
     """
@@ -243,7 +243,7 @@ def write_workload(workload: Mapping[str, Any], path: str | PathLike[str]) -> No
 
 
 def suite_text(name: str) -> str:
-    """Return the file of the suite called `name`, with its comments.
+    """Return the text of the workload file of the suite called `name`, with its comments.
 
     Raises InputError for an unknown name.
     """
@@ -254,9 +254,9 @@ def suite_text(name: str) -> str:
 
 
 def new_workload(name: str, like: str | None = None) -> str:
-    """Return the text of a new workload's file called `name`: commented, and ready to run.
+    """Return the text of a file for a new workload called `name`: commented, and ready to run.
 
-    It has two small services, or, with `like`, the services of the suite of that name. Raises
+    The workload has two small services, or the services of the suite called `like`. Raises
     InputError for an invalid name, and for an unknown suite.
     """
     if name in SUITES:

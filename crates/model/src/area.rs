@@ -1,9 +1,9 @@
 //! The area of a processor with an ensemble of accelerators, at 7 nm (AccelFlow, section VI).
 //!
-//! The paper's numbers are inputs, which the model scales with the number of cores, processing
+//! The areas in the paper are inputs. The model scales them with the number of cores, processing
 //! elements, queue entries, instances and A-DMA engines. At the paper's sizes the model reproduces
-//! every printed figure; elsewhere the scaling is linear in a quantity that [`PARAMETERS`] and
-//! [`Part::scaling`] state for each part.
+//! every printed area. At other sizes, the area of a part is linear in the quantity that
+//! [`Part::scaling`] states.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};
@@ -29,7 +29,7 @@ const PRINTED_ENGINES: f64 = 10.0;
 /// Bytes of a queue entry in section VI: 2.1 KB.
 const PRINTED_ENTRY_BYTES: f64 = 2_100.0;
 
-/// The three groups of parts by which the paper states areas.
+/// A group of the processor's parts, as the AccelFlow paper states areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// The processor without accelerators.
@@ -42,7 +42,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// The group's name in results.
+    /// The group's name in results, such as `baseline`.
     pub const fn name(self) -> &'static str {
         match self {
             Group::Baseline => "baseline",
@@ -52,7 +52,7 @@ impl Group {
     }
 }
 
-/// A part of the processor, with its area.
+/// A part of the processor, with its area and what the area is proportional to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// The part's name, such as `cores`, `queues` or `Ser`.
@@ -61,7 +61,8 @@ pub struct Part {
     pub group: Group,
     /// The area of the part in mm2.
     pub mm2: f64,
-    /// What the area is proportional to, in words, and whether this is derived or assumed.
+    /// The quantity that the area is proportional to, in words, and whether the paper's figures
+    /// imply this (derived) or not (assumed).
     pub scaling: &'static str,
 }
 
@@ -73,10 +74,10 @@ pub struct Area {
 }
 
 impl Area {
-    /// Calculates the areas of the processor that `inputs` describes.
+    /// Calculates the areas of the parts of the processor that `inputs` describes.
     ///
     /// # Errors
-    /// [`Refusal`] if the paper's 18 dispatchers, two for each accelerator, take more area than
+    /// [`Refusal`] if 18 dispatchers, two for each of the paper's accelerators, take more area than
     /// `queues_and_dispatchers_mm2`.
     pub fn new(inputs: AreaInputs) -> Result<Area, Refusal> {
         let printed_dispatchers = 2.0 * ACCELERATORS.len() as f64 * inputs.dispatcher_mm2;
@@ -98,12 +99,12 @@ impl Area {
         Ok(Area { parts, inputs })
     }
 
-    /// All parts, those of the processor without accelerators first.
+    /// All parts of the processor; the parts of [`Group::Baseline`] come first.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The total area of the parts of a group, in mm2.
+    /// The total area of the parts of `group`, in mm2.
     pub fn group_mm2(&self, group: Group) -> f64 {
         let of_group = self.parts.iter().filter(|part| part.group == group);
         of_group.map(|part| part.mm2).sum()
@@ -124,13 +125,13 @@ impl Area {
         self.accelerators_mm2() / self.total_mm2()
     }
 
-    /// The orchestration's share of the processor's area, from 0 to 1. The paper's 2.9 % is the
-    /// difference of its rounded 29.0 and 26.1 %; the exact share is 2.96 %.
+    /// The share of the processor's area that AccelFlow's orchestration takes, from 0 to 1. The
+    /// paper's 2.9 % is the difference of its rounded 29.0 and 26.1 %; the exact share is 2.96 %.
     pub fn orchestration_share(&self) -> f64 {
         self.group_mm2(Group::Orchestration) / self.total_mm2()
     }
 
-    /// The area of the part `name` in mm2; `None` for an unknown name.
+    /// The area of the part called `name`, in mm2; `None` for an unknown name.
     pub fn part_mm2(&self, name: &str) -> Option<f64> {
         self.parts
             .iter()
@@ -138,14 +139,14 @@ impl Area {
             .map(|part| part.mm2)
     }
 
-    /// The bytes of all input and output queues: the memory that AccelFlow adds to a server
-    /// (section VII.B.5).
+    /// The bytes of all input and output queues together: the memory that AccelFlow adds to a
+    /// server (section VII.B.5).
     pub fn queue_bytes(&self) -> f64 {
         entries(&self.inputs) * self.inputs.entry_bytes
     }
 
-    /// The inputs with their values. Sizes of individual accelerators are left out where they equal
-    /// those of all.
+    /// The inputs of the area model with their values. A size of one accelerator, such as
+    /// `pes.TCP`, is left out if it is not set (-1).
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         let rows = rows.map(|row| (&row.parameter, (row.get)(&self.inputs)));

@@ -1,9 +1,9 @@
-//! The analytic model of the RPC layer by which Cerebros compares five designs (Pourhabibi,
+//! The analytic model by which the Cerebros paper compares designs of the RPC layer (Pourhabibi,
 //! Sutherland, Daglis and Falsafi, MICRO 2021, sections 5 and 6.1, Fig. 6).
 //!
-//! The RPC layer of one request is header tasks, payload tasks and dispatch. A task that stays on
-//! the core has its software cost. A task that goes to an accelerator costs the accelerator's
-//! cycles and, if the core hands it over, five traversals of the chip's network in sequence.
+//! The RPC layer of one request consists of header tasks, payload tasks and dispatch. A task on the
+//! core costs the cycles of its software. A task on an accelerator costs the accelerator's cycles
+//! and, if the core hands the task over, traversals of the chip's network in sequence (default 5).
 //!
 //! ```
 //! use accelflow_model::cerebros::{Design, RpcLayer};
@@ -18,28 +18,27 @@ use accelflow_parameters::Refusal;
 pub use crate::rpc_layer::RpcLayer;
 pub use crate::tables::RPC_LAYER as PARAMETERS;
 
-/// A design of the RPC layer: which tasks stay on the core, and which an accelerator does.
+/// A design of the RPC layer: which tasks a core does in software, and which an accelerator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
     /// The core does everything, in software.
     None,
-    /// A shared accelerator (Optimus Prime) transforms payloads; headers and dispatch stay on the
-    /// core.
+    /// A shared accelerator (Optimus Prime) transforms payloads; headers and dispatch stay on the core.
     PayloadOnly,
     /// The shared accelerator processes payloads and headers; dispatch stays on the core.
     PayloadAndHeader,
-    /// As [`Design::PayloadAndHeader`], but a request to the accelerator contains the data, and the
-    /// chip's network has a low diameter.
+    /// Like [`Design::PayloadAndHeader`], but the request to the accelerator contains the data, and
+    /// the chip's network has a low diameter.
     Coalesced,
-    /// An accelerator of each core processes its payloads and headers; dispatch stays on the core.
+    /// Each core has its own accelerator for payloads and headers; dispatch stays on the core.
     Private,
-    /// A processor between NIC and cores does the entire layer (Cerebros).
+    /// A processor between NIC and cores does the entire RPC layer (Cerebros).
     Full,
 }
 
 impl Design {
-    /// All designs, from the most work on the core to the least. `Coalesced` is in the text of section
-    /// 6.1; the others are the bars of Fig. 6.
+    /// All designs, from the most work on the core to the least. [`Design::Coalesced`] is in the
+    /// text of section 6.1; the others are the bars of Fig. 6.
     pub const ALL: [Design; 6] = [
         Design::None,
         Design::PayloadOnly,
@@ -49,7 +48,7 @@ impl Design {
         Design::Full,
     ];
 
-    /// The design's name in the paper.
+    /// The design's name in the Cerebros paper, such as `P+H`.
     pub fn name(self) -> &'static str {
         match self {
             Design::None => "None",
@@ -61,7 +60,7 @@ impl Design {
         }
     }
 
-    /// Returns the design with this name in the paper.
+    /// Returns the design that the Cerebros paper calls `name`.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown name.
@@ -72,10 +71,11 @@ impl Design {
 }
 
 impl RpcLayer {
-    /// Checks that every value is allowed.
+    /// Checks that every cost of the RPC layer is in its range.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed, and of shares with a sum above 1.
+    /// [`Refusal`] for the first value out of range, and for a sum of `payload_share` and
+    /// `dispatch_share` above 1.
     pub fn check(&self) -> Result<(), Refusal> {
         PARAMETERS.check(self)?;
         let sum = self.payload_share + self.dispatch_share;
@@ -86,24 +86,25 @@ impl RpcLayer {
         Ok(())
     }
 
-    /// The share of the layer's cycles that headers take: the rest after payloads and dispatch.
+    /// The share of the RPC layer's cycles that headers take, from 0 to 1: the rest after payloads
+    /// and dispatch.
     pub fn header_share(&self) -> f64 {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// The cycles of a core to hand one task to the shared accelerator: traversals of the chip's
+    /// The cycles of a core to hand one task to the shared accelerator by traversals of the chip's
     /// network. Default 200.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
 
-    /// The cycles of a core to hand over one task with the data, on a network of low diameter
-    /// ([`Design::Coalesced`]). Default about 60.
+    /// The cycles of a core to hand one task to the accelerator with [`Design::Coalesced`]: the
+    /// request contains the data, and the network has a low diameter. Default about 60.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }
 
-    /// The cycles per request of the layer's software that stays on the core.
+    /// The cycles per request of the RPC layer's software that stays on the core.
     pub fn software_cycles(&self, design: Design) -> f64 {
         let share = match design {
             Design::None => 1.0,
@@ -126,8 +127,8 @@ impl RpcLayer {
         }
     }
 
-    /// The cycles per request that the accelerator works. The part for payloads alone is assumed to
-    /// be in proportion to the software's cycles for payloads and headers.
+    /// The cycles per request for which the accelerator works. For payloads alone, their part is
+    /// assumed to be in proportion to the software's cycles for payloads and headers.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,
@@ -144,17 +145,18 @@ impl RpcLayer {
         }
     }
 
-    /// The cycles of the layer per request: software, hand-overs and accelerator.
+    /// The cycles of the RPC layer per request: software, hand-overs and accelerator.
     pub fn total_cycles(&self, design: Design) -> f64 {
         self.software_cycles(design) + self.offload_cycles(design) + self.accelerator_cycles(design)
     }
 
-    /// The ratio of the layer's cycles under `design` to those under [`Design::Full`].
+    /// The ratio of the RPC layer's cycles under `design` to those under [`Design::Full`].
     pub fn over_full(&self, design: Design) -> f64 {
         self.total_cycles(design) / self.total_cycles(Design::Full)
     }
 
-    /// The speedup over [`Design::None`]: its cycles over those of `design`.
+    /// The speedup over [`Design::None`]: the RPC layer's cycles in software over its cycles under
+    /// `design`.
     pub fn speedup(&self, design: Design) -> f64 {
         self.total_cycles(Design::None) / self.total_cycles(design)
     }

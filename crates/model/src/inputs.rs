@@ -1,6 +1,6 @@
 //! The inputs of the area model and of the power model.
 
-/// The names of the nine accelerators, in the order of AccelFlow, section VI.
+/// The names of the nine accelerators, in the order of AccelFlow's section VI.
 pub const ACCELERATORS: [&str; 9] = [
     "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
 ];
@@ -8,7 +8,7 @@ pub const ACCELERATORS: [&str; 9] = [
 /// The size of one kind of accelerator: its instances, processing elements and queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
-    /// The number of instances.
+    /// The number of instances, the copies of the accelerator.
     pub instances: f64,
     /// The number of processing elements of each instance.
     pub pes: f64,
@@ -72,23 +72,23 @@ pub struct AreaInputs {
     pub accelerator_network_mm2: f64,
     /// The number of cores of the processor whose area is requested.
     pub cores: f64,
-    /// The size of every accelerator that has none in `own`.
+    /// The size of every kind of accelerator that has none of its own in `own`.
     pub all: Sizes,
-    /// The sizes of individual accelerators, in the order of [`ACCELERATORS`]. -1 means the value
-    /// in `all`, and 0 a chip without the accelerator.
+    /// The sizes of individual accelerators, in the order of [`ACCELERATORS`]. -1 stands for the
+    /// value in `all`. 0 means a chip without the accelerator.
     pub own: [Sizes; ACCELERATORS.len()],
     /// The size of a queue entry in bytes.
     pub entry_bytes: f64,
-    /// The number of A-DMA engines.
+    /// The number of A-DMA engines of the processor whose area is requested.
     pub adma_engines: f64,
-    /// The total area of `private_rpc_cores` private RPC accelerators over that of a shared one
-    /// (Cerebros, section 6.1).
+    /// The total area of `private_rpc_cores` RPC accelerators, one per core, over the area of one
+    /// that all cores share (Cerebros, section 6.1).
     pub private_rpc_area_ratio: f64,
-    /// The number of cores for which the Cerebros paper states the ratios of area and power.
+    /// The number of cores for which the Cerebros paper states its ratios of area and power.
     pub private_rpc_cores: f64,
-    /// Total area of the private RPC accelerators of 64 cores, as a share of the area of one core.
+    /// The total area of 64 RPC accelerators, one per core, as a share of the area of one core.
     pub private_rpc_core_share: f64,
-    /// The share of an RPC accelerator's area that placing it in the NIC saves.
+    /// The share of a shared RPC accelerator's area that is saved by placing it in the NIC.
     pub nic_rpc_saved_share: f64,
 }
 
@@ -114,8 +114,9 @@ impl AreaInputs {
         nic_rpc_saved_share: 0.0,
     };
 
-    /// The size of each accelerator, in the order of [`ACCELERATORS`], with -1 replaced by the
-    /// value for all.
+    /// The size of each kind of accelerator, in the order of [`ACCELERATORS`]: the values of `own`,
+    /// or those of `all` for -1. An accelerator without processing elements or queue entries has 0
+    /// instances.
     pub fn sizes(&self) -> [Sizes; ACCELERATORS.len()] {
         self.own.map(|own| own.or(self.all))
     }
@@ -133,21 +134,22 @@ pub struct PowerInputs {
     pub orchestration_max_w: f64,
     /// The orchestration's share of the server's maximum power, from 0 to 1.
     pub orchestration_server_share: f64,
-    /// The idle power over the maximum power of the server without accelerators.
+    /// The server's idle power over its maximum power, both without accelerators; from 0 to 1.
     pub server_idle_share: f64,
-    /// The leakage power of accelerators and orchestration, as a share of their maximum power.
+    /// The leakage power of accelerators and orchestration, as a share of their maximum power, from
+    /// 0 to 1.
     pub leakage_share: f64,
-    /// The instructions that a dispatcher executes per nanosecond.
+    /// The clock of a dispatcher in GHz: the instructions that it executes per nanosecond.
     pub dispatcher_clock_ghz: f64,
-    /// The peak rate of an A-DMA engine and of a router of the accelerators' network, in gigabytes
-    /// per second.
+    /// The peak rate of one A-DMA engine, and of one router of the accelerators' network, in
+    /// gigabytes per second.
     pub adma_gbyte_per_s: f64,
-    /// The peak rate of a queue, in gigabytes per second.
+    /// The peak rate of one queue, in gigabytes per second.
     pub queue_gbyte_per_s: f64,
     /// The power of RELIEF's manager, in watts.
     pub manager_w: f64,
-    /// The total power of `private_rpc_cores` private RPC accelerators over that of a shared one
-    /// (Cerebros, section 6.1).
+    /// The total power of `private_rpc_cores` RPC accelerators, one per core, over the power of one
+    /// that all cores share (Cerebros, section 6.1).
     pub private_rpc_power_ratio: f64,
 }
 

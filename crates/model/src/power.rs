@@ -1,16 +1,17 @@
 //! Maximum power, and the energy of a run (AccelFlow, section VII.B.5).
 //!
 //! The paper prints four numbers: 12.5 W for the accelerators, which is 3.1 % of the server's
-//! maximum, and 5.0 W for the orchestration, 1.2 %. The server's maximum follows, and so does the
-//! power of cores, caches and memory. A run's energy is then the sum of
+//! maximum power, and 5.0 W for the orchestration, 1.2 %. The server's maximum power follows, and
+//! so does the power of cores, caches and memory. The energy of a run is the sum of
 //!
-//! * the server without accelerators at rest for the whole window, plus a share of its maximum in
-//!   proportion to the busy cores (power is close to linear in utilisation: Fan, Weber and
-//!   Barroso, ISCA 2007);
-//! * the leakage of the added hardware for the whole window;
-//! * for each second of a busy processing element its accelerator's dynamic power, and for each
-//!   instruction of a dispatcher and each byte moved the energy at which the structure reaches its
-//!   maximum power.
+//! * the energy of the server without accelerators: its idle power for the whole window, plus a
+//!   share of its maximum power in proportion to the busy cores (power is close to linear in
+//!   utilisation: Fan, Weber and Barroso, ISCA 2007);
+//! * the leakage of the accelerators' hardware for the whole window;
+//! * the dynamic power of each processing element for as long as it is busy;
+//! * an energy for each instruction of a dispatcher and for each byte moved. At its peak rate, a
+//!   dispatcher, queue, A-DMA engine or network then reaches its maximum power;
+//! * under RELIEF, the power of the manager for the whole window.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};
@@ -29,23 +30,23 @@ use crate::inputs::{ACCELERATORS, AreaInputs};
 pub use crate::inputs::PowerInputs;
 pub use crate::tables::POWER as PARAMETERS;
 
-/// The hardware that a compared system adds to a server.
+/// The hardware for accelerators that an orchestrator needs in a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hardware {
     /// Nothing: a server without accelerators.
     Baseline,
-    /// Accelerators, A-DMA engines and their network, orchestrated by cores.
+    /// Accelerators, A-DMA engines and the accelerators' network, orchestrated by cores.
     Accelerators,
-    /// Accelerators, A-DMA engines and their network, orchestrated by RELIEF's manager.
+    /// Accelerators, A-DMA engines and the accelerators' network, orchestrated by RELIEF's manager.
     Managed,
-    /// Accelerators with AccelFlow's queues and dispatchers.
+    /// Accelerators, A-DMA engines, the accelerators' network, and AccelFlow's queues and dispatchers.
     AccelFlow,
 }
 
 impl Hardware {
-    /// Returns the hardware of the system with this identifier in results, such as `relief`; `None`
-    /// for an unknown one. Systems between RELIEF and AccelFlow in the paper's Fig. 13 have
-    /// AccelFlow's hardware.
+    /// Returns the hardware of the orchestrator with the identifier `id` in results, such as
+    /// `relief`; `None` for an unknown identifier. The orchestrators between RELIEF and AccelFlow
+    /// in Fig. 13, and Ideal, have AccelFlow's hardware.
     pub fn of_system(id: &str) -> Option<Hardware> {
         match id {
             "non_acc" => Some(Hardware::Baseline),
@@ -58,7 +59,7 @@ impl Hardware {
     }
 }
 
-/// What the hardware of a server did in a window of time.
+/// What the hardware of a server did in a window of time: the input of [`Power::energy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Activity {
     /// The length of the window, in seconds.
@@ -70,31 +71,32 @@ pub struct Activity {
     pub busy_pe_s: [f64; ACCELERATORS.len()],
     /// The number of instructions that all dispatchers executed.
     pub dispatcher_instructions: f64,
-    /// The number of bytes moved between queues, or between memory and accelerators.
+    /// The number of bytes moved between queues, and between memory and accelerators.
     pub moved_bytes: f64,
 }
 
-/// The energy that a server took in a window of time, by consumer, in joules.
+/// The energy that a server consumed in a window of time, in joules by consumer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// The server without accelerators at rest, for the whole window.
+    /// The energy of the server without accelerators at rest, for the whole window.
     pub idle_j: f64,
-    /// The additional energy of busy cores, with their caches and memory.
+    /// The energy that busy cores, with their caches and memory, add to `idle_j`.
     pub cores_j: f64,
-    /// The leakage of accelerators and orchestration, for the whole window.
+    /// The energy of leakage in accelerators and orchestration, for the whole window.
     pub leakage_j: f64,
     /// The dynamic energy of busy processing elements.
     pub accelerators_j: f64,
-    /// The energy of the dispatchers' instructions.
+    /// The dynamic energy of the instructions that dispatchers execute.
     pub dispatchers_j: f64,
-    /// The energy of moving bytes by A-DMA engines, over the network and through queues.
+    /// The dynamic energy of moving bytes by A-DMA engines, over the accelerators' network and
+    /// through queues.
     pub transfers_j: f64,
-    /// The energy of RELIEF's manager.
+    /// The energy of RELIEF's manager, for the whole window.
     pub manager_j: f64,
 }
 
 impl Energy {
-    /// The sum of all consumers, in joules.
+    /// The energy of all consumers together, in joules.
     pub fn total_j(&self) -> f64 {
         self.idle_j
             + self.cores_j
@@ -106,7 +108,7 @@ impl Energy {
     }
 }
 
-/// The powers of the parts of one server.
+/// The maximum power of each part of one server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Power {
     inputs: PowerInputs,
@@ -127,13 +129,17 @@ pub struct Power {
 }
 
 impl Power {
-    /// Calculates the powers of a server whose processor has the areas `area`. The power of a part
-    /// is proportional to its area, except for dispatchers, which are Dser engines with one
-    /// processing element (section VII.B.5: "modeled as Dser engines").
+    /// Calculates the power of the parts of a server whose processor has the areas `area`. The
+    /// power of a part is proportional to its area. The exception is a dispatcher, which has the
+    /// power of a Dser accelerator with one processing element (section VII.B.5: "modeled as Dser
+    /// engines").
     ///
     /// # Errors
-    /// [`Refusal`] for a share or rate of 0, or if the added hardware exceeds the server's power or
-    /// dispatchers exceed the orchestration's.
+    /// [`Refusal`] if
+    ///
+    /// * the accelerators' share of the server's power, the dispatchers' clock or a data rate is 0;
+    /// * accelerators and orchestration take all of the server's power or more;
+    /// * the dispatchers take more than the orchestration's power.
     pub fn new(inputs: PowerInputs, area: &Area) -> Result<Power, Refusal> {
         let server_max_w = server_max_w(&inputs)?;
         let printed = Area::new(AreaInputs::default())?;
@@ -177,14 +183,14 @@ impl Power {
     }
 
     /// The server's maximum power in watts, derived from the orchestration's 5.0 W and 1.2 %;
-    /// infinite where that share is 0.
+    /// infinite if `orchestration_server_share` is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The lowest and the highest maximum power of the server, in watts, that agree with all four
-    /// printed numbers, if each is rounded to its last digit: the overlap of 12.45 to 12.55 W over
-    /// 3.05 to 3.15 % and 4.95 to 5.05 W over 1.15 to 1.25 %.
+    /// The lowest and the highest maximum power of the server, in watts, that agree with the
+    /// paper's four numbers if each is rounded to its last digit. This is the overlap of two
+    /// ranges: 12.45 to 12.55 W over 3.05 to 3.15 %, and 4.95 to 5.05 W over 1.15 to 1.25 %.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
@@ -203,13 +209,15 @@ impl Power {
         (a.0.max(b.0), a.1.min(b.1))
     }
 
-    /// The maximum power of the server without accelerators and orchestration, in watts.
+    /// The maximum power of the server without accelerators and orchestration, in watts, for the
+    /// cores of its processor.
     pub fn baseline_max_w(&self) -> f64 {
         let added = self.inputs.accelerators_max_w + self.inputs.orchestration_max_w;
         (self.server_max_w - added) * self.cores_ratio
     }
 
-    /// The maximum power of each kind of accelerator in watts, in the order of [`ACCELERATORS`].
+    /// The maximum power of all instances of each kind of accelerator, in watts, in the order of
+    /// [`ACCELERATORS`].
     pub fn accelerators_w(&self) -> [f64; ACCELERATORS.len()] {
         self.accelerators_w
     }
@@ -224,7 +232,7 @@ impl Power {
         self.inputs.private_rpc_power_ratio
     }
 
-    /// The maximum power in watts of each part of the orchestration, with the part's name.
+    /// The name and the maximum power in watts of each part of the orchestration, such as `queues`.
     pub fn orchestration_w(&self) -> [(&'static str, f64); 4] {
         [
             ("queues", self.queues_w),
@@ -242,25 +250,26 @@ impl Power {
         1.0 - self.inputs.leakage_share
     }
 
-    /// The energy of one instruction of a dispatcher, in joules.
+    /// The dynamic energy of one instruction of a dispatcher, in joules.
     pub fn dispatcher_instruction_j(&self) -> f64 {
         self.dynamic() * self.dispatcher_w / (self.inputs.dispatcher_clock_ghz * 1e9)
     }
 
-    /// The energy of moving one byte by an A-DMA engine over the accelerators' network, in joules.
+    /// The dynamic energy of moving one byte by an A-DMA engine over the accelerators' network, in
+    /// joules.
     pub fn transfer_byte_j(&self) -> f64 {
         let rate = self.inputs.adma_gbyte_per_s * 1e9;
         // A link for each instance's router is busy at the network's maximum.
         self.dynamic() * (self.adma_w / self.engines + each(self.network_w, self.instances)) / rate
     }
 
-    /// The energy of writing one byte to a queue and reading it, in joules.
+    /// The dynamic energy of writing one byte to a queue and reading it again, in joules.
     pub fn queue_byte_j(&self) -> f64 {
         let rate = self.inputs.queue_gbyte_per_s * 1e9;
         2.0 * self.dynamic() * each(self.queues_w, self.queues) / rate
     }
 
-    /// The leakage power in watts of the hardware that a system adds, also while that is idle.
+    /// The leakage power of `hardware` in watts. It flows also while the hardware is idle.
     pub fn leakage_w(&self, hardware: Hardware) -> f64 {
         let accelerators: f64 = self.accelerators_w.iter().sum();
         let transport = self.adma_w + self.network_w;
@@ -272,12 +281,12 @@ impl Power {
         self.inputs.leakage_share * maximum
     }
 
-    /// Calculates the energy of a server with `hardware` for `activity`. Activity of parts that the
-    /// hardware does not have is ignored.
+    /// Calculates the energy that a server with `hardware` consumes for `activity`. Activity of
+    /// parts that `hardware` does not include is ignored.
     ///
     /// # Errors
-    /// [`Refusal`] for a window that is not above 0 and for negative or infinite amounts, and
-    /// for more busy time than there are cores or processing elements.
+    /// [`Refusal`] for a window that is not above 0, for negative or infinite amounts, and for more
+    /// busy time than the cores or processing elements have in the window.
     pub fn energy(&self, hardware: Hardware, activity: &Activity) -> Result<Energy, Refusal> {
         self.check(activity)?;
         let idle = self.inputs.server_idle_share;
@@ -344,7 +353,7 @@ impl Power {
         Ok(())
     }
 
-    /// The inputs with their values.
+    /// The inputs of the power model with their values.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         rows.map(|row| (&row.parameter, (row.get)(&self.inputs)))

@@ -1,10 +1,10 @@
-//! The place of an RPC accelerator: one for all cores, one in the NIC, or one for each core (Cerebros,
+//! Places of RPC accelerators: one for all cores, one in the NIC, or one for each core (Cerebros,
 //! sections 3.3 and 6.1).
 //!
-//! The paper prints three ratios: on 16 cores, private accelerators have 5 times the area and 6
-//! times the power of a shared one, and placing it in the NIC, which already has a cache and an
-//! MMU, halves its area. Absolute areas follow from Optimus Prime: 64 private accelerators have 75
-//! % of a core's area.
+//! The paper prints three ratios. On 16 cores, private accelerators have 5 times the area and 6
+//! times the power of one that all cores share. In the NIC, which already has a cache and an MMU,
+//! the shared accelerator needs half its area. Absolute areas follow from Optimus Prime: 64 private
+//! accelerators have 75 % of a core's area.
 //!
 //! ```
 //! use accelflow_model::area::{Area, AreaInputs};
@@ -24,7 +24,7 @@ use crate::power::Power;
 /// The cores for which Optimus Prime's share of a core is printed.
 const SHARE_CORES: f64 = 64.0;
 
-/// Where the accelerators for RPCs are.
+/// Where the RPC accelerators of a processor are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// One accelerator for all cores, with its own cache and MMU.
@@ -36,10 +36,10 @@ pub enum Place {
 }
 
 impl Place {
-    /// The three places.
+    /// The three places of RPC accelerators.
     pub const ALL: [Place; 3] = [Place::Shared, Place::Nic, Place::Private];
 
-    /// The place's name in results.
+    /// The name of the place in results, such as `one in the NIC`.
     pub const fn name(self) -> &'static str {
         match self {
             Place::Shared => "one for all cores",
@@ -49,9 +49,9 @@ impl Place {
     }
 }
 
-/// The area of the accelerators at `place` on the processor of `area`, in mm2. A shared accelerator
-/// has the same area for any number of cores, since 16 cores use only a small share of it. The
-/// number of private ones is the number of cores.
+/// The area of the RPC accelerators at `place` on the processor of `area`, in mm2. A shared
+/// accelerator has the same area for any number of cores, since 16 cores use only a small share of
+/// it. The number of private accelerators is the number of cores.
 pub fn area_mm2(area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let core = area.part_mm2("cores").unwrap_or(0.0) / inputs.cores;
@@ -64,9 +64,9 @@ pub fn area_mm2(area: &Area, place: Place) -> f64 {
     }
 }
 
-/// The maximum power of the accelerators at `place`, in W. A shared one has the power density of
-/// AccelFlow's accelerators. The share of power that is saved in the NIC is assumed to be that of
-/// the area, since the paper does not state it.
+/// The maximum power of the RPC accelerators at `place`, in watts. A shared accelerator has the
+/// power per area of AccelFlow's accelerators. The NIC is assumed to save the same share of power
+/// as of area, since the paper does not state the power.
 pub fn power_w(power: &Power, area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let shared = power.accelerators_w_per_mm2() * area_mm2(area, Place::Shared);

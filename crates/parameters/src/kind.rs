@@ -3,21 +3,21 @@
 use crate::number_text;
 use crate::refusal::any_of;
 
-/// One of the listed values of a parameter ([`Kind::Choice`], [`Kind::WholeOr`]).
+/// One of the listed values that a parameter may have ([`Kind::Choice`], [`Kind::WholeOr`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// The number that stands for the choice in a configuration. Users may give it instead of the
-    /// name.
+    /// The number that stands for the choice in a configuration. Users may write this number
+    /// instead of `name`.
     pub value: f64,
-    /// The name of the choice in files, on command lines and in tables; empty if the choice is a
-    /// mere number.
+    /// The name of the choice in files, on command lines and in tables; empty if the choice has
+    /// only a number.
     pub name: &'static str,
-    /// What the choice means, as a clause; empty if its name or number says it.
+    /// What the choice means, as a clause; empty if its name or number already says this.
     pub meaning: &'static str,
 }
 
 impl Choice {
-    /// Creates a choice with a number, a name and a meaning.
+    /// Creates a choice with the number `value`, a name and a meaning.
     pub const fn named(value: f64, name: &'static str, meaning: &'static str) -> Choice {
         Choice {
             value,
@@ -26,7 +26,7 @@ impl Choice {
         }
     }
 
-    /// Creates a choice that has a number but no name.
+    /// Creates a choice with the number `value` and no name.
     pub const fn number(value: f64) -> Choice {
         Choice::named(value, "", "")
     }
@@ -40,14 +40,14 @@ impl Choice {
     }
 }
 
-/// The kind of a parameter, which determines its allowed values. All values are numbers.
+/// The kind of a parameter's value, which determines the allowed values. All values are numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// The smallest allowed value of the parameter.
+    /// Any number from `min` to `max`.
     Number {
-        /// The largest allowed value of the parameter.
+        /// The smallest allowed value of the parameter.
         min: f64,
-        /// The largest allowed value.
+        /// The largest allowed value of the parameter.
         max: f64,
     },
     /// A whole number from `min` to `max`.
@@ -57,43 +57,45 @@ pub enum Kind {
         /// The largest allowed value of the parameter.
         max: f64,
     },
-    /// A whole number from `min` to `max`, or one of the values `named`, such as 0 for `none`.
+    /// A whole number from `min` to `max`, or one of the values in `named`, such as 0 with the name
+    /// `none`.
     WholeOr {
-        /// The smallest number of the range.
+        /// The smallest whole number of the allowed range.
         min: f64,
-        /// The largest number of the range.
+        /// The largest whole number of the allowed range.
         max: f64,
-        /// The allowed values besides the range: whole numbers with names.
+        /// The allowed values in addition to the range: whole numbers with names.
         named: &'static [Choice],
     },
-    /// One of several listed values, most of which have names.
+    /// One of several listed values. Most of them have names.
     Choice(&'static [Choice]),
-    /// Off or on: the value 0 or 1.
+    /// A switch: the value 0 (off) or 1 (on).
     Switch,
-    /// A constant of the model, listed for its provenance; only the default is allowed.
+    /// A constant of the model, listed for its provenance. Only the default is allowed.
     Fixed,
 }
 
 const SWITCH: &[Choice] = &[Choice::named(0.0, "off", ""), Choice::named(1.0, "on", "")];
 
 impl Kind {
-    /// Creates the kind of a parameter that may be any number from `min` to `max`.
+    /// Creates the kind of a parameter whose value is any number from `min` to `max`.
     pub const fn number(min: f64, max: f64) -> Kind {
         Kind::Number { min, max }
     }
 
-    /// Creates the kind of a parameter that may be a whole number from `min` to `max`.
+    /// Creates the kind of a parameter whose value is a whole number from `min` to `max`.
     pub const fn whole(min: f64, max: f64) -> Kind {
         Kind::Whole { min, max }
     }
 
-    /// Creates the kind of a parameter that may be a whole number from `min` to `max` or one of
-    /// `named`.
+    /// Creates the kind of a parameter whose value is a whole number from `min` to `max`, or one of
+    /// the choices `named`.
     pub const fn whole_or(min: f64, max: f64, named: &'static [Choice]) -> Kind {
         Kind::WholeOr { min, max, named }
     }
 
-    /// Returns the name of the kind in lists: number, whole, choice, switch or fixed.
+    /// Returns the name of the kind in lists of parameters: `number`, `whole`, `choice`, `switch`
+    /// or `fixed`.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Number { .. } => "number",
@@ -115,8 +117,8 @@ impl Kind {
         }
     }
 
-    /// Returns the smallest and the largest allowed value of a parameter with this `default`. The
-    /// default matters only for [`Kind::Fixed`].
+    /// Returns the smallest and the largest allowed value. `default` is the parameter's default,
+    /// which matters only for [`Kind::Fixed`].
     pub fn range(self, default: f64) -> (f64, f64) {
         match self {
             Kind::Number { min, max } | Kind::Whole { min, max } => (min, max),
@@ -134,7 +136,7 @@ impl Kind {
         })
     }
 
-    /// Whether only whole numbers are allowed.
+    /// Whether all allowed values are whole numbers. False for [`Kind::Fixed`].
     pub fn is_whole(self) -> bool {
         match self {
             Kind::Whole { .. } | Kind::WholeOr { .. } => true,
@@ -146,7 +148,8 @@ impl Kind {
         }
     }
 
-    /// Whether a parameter with this `default` may be `value`.
+    /// Whether `value` is allowed. `default` is the parameter's default, which matters only for
+    /// [`Kind::Fixed`].
     pub fn allows(self, value: f64, default: f64) -> bool {
         match self {
             Kind::Number { min, max } => (min..=max).contains(&value),

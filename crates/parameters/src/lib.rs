@@ -1,9 +1,10 @@
 //! The parameters of models: names, units, allowed values, defaults, and the sources of defaults.
 //!
-//! * [`Parameter`] describes one value; [`Kind`] is the kind of its allowed values.
-//! * [`Table`] binds parameters to the fields of a configuration. Every engine declares one.
-//! * [`Refusal`] is the error for a value that is not allowed, in the one form that all of
-//!   accelflow prints: `KEY = VALUE: must be ..., did you mean ...?`.
+//! * [`Parameter`] describes one parameter; [`Kind`] is the kind of its allowed values.
+//! * [`Table`] binds parameters to the fields of a configuration. Every engine (simulator, model or
+//!   server) declares a table.
+//! * [`Refusal`] is the error for a value that is not allowed. All of accelflow prints such errors
+//!   in this form: `KEY = VALUE: must be ..., did you mean ...?`.
 //!
 //! ```
 //! use accelflow_parameters::{Choice, Kind, Parameter, Provenance, Row, Table};

@@ -1,9 +1,8 @@
-//! Numbers as texts.
+//! Numbers as short texts, for files and messages.
 
-/// Returns the shortest text that reads back as `value`: `0.5`, `65536`, `1e12`.
+/// Returns a short text that reads back as exactly `value`: `0.5`, `65536`, `1e12`.
 ///
-/// Powers of ten are written with an exponent from 1e7 on, other numbers only where that saves five
-/// digits or more.
+/// The text has an exponent if that saves at least five characters: from `1e7` on for powers of ten.
 pub fn number_text(value: f64) -> String {
     let plain = value.to_string();
     let short = format!("{value:e}");

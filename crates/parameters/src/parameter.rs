@@ -1,4 +1,4 @@
-//! One parameter of a model.
+//! The description of one parameter of a model, and checks of its value.
 
 use crate::refusal::quoted;
 use crate::similar::plain;
@@ -7,31 +7,31 @@ use crate::{Choice, Kind, Provenance, Refusal, number_text};
 /// The description of a parameter of a model: its key, unit, allowed values, default and the
 /// default's origin.
 ///
-/// Users can set most parameters; the others are listed for their origin. `S` is the type of the
+/// Users can set most parameters; constants are listed for their origin. `S` is the type of the
 /// strings: `&'static str` in constant tables, `String` for parameters derived from data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter<S = &'static str> {
     /// The parameter's name in files and on command lines, such as `core.clock_ghz`.
     pub key: S,
-    /// The unit of the value; empty for a ratio and for a choice.
+    /// The unit of the value, such as `us`; empty if the value has none, such as a ratio or a choice.
     pub unit: &'static str,
     /// The kind and range of the allowed values.
     pub kind: Kind,
-    /// The value that holds unless a user sets another one.
+    /// The value that the parameter has unless a user sets another one.
     pub default: f64,
-    /// The kind of origin of the default: a paper, a calculation, a measurement or an assumption.
+    /// The kind of the default's origin: a paper, a calculation, a measurement or an assumption.
     pub provenance: Provenance,
-    /// Where the default comes from: paper and section, the measured thing, or `no source`.
+    /// The origin of the default: paper and section, the measured thing, or `no source`.
     pub source: S,
-    /// The calculation of the default or the reason for it; empty if the source is enough.
+    /// The calculation of the default, or the reason for choosing it; empty if `source` says enough.
     pub why: S,
 }
 
 impl<S: AsRef<str>> Parameter<S> {
-    /// Checks that the parameter may have `value`.
+    /// Checks that the parameter may have the value `value`.
     ///
     /// # Errors
-    /// A [`Refusal`] with the allowed values.
+    /// A [`Refusal`] that states the allowed values.
     pub fn check(&self, value: f64) -> Result<(), Refusal> {
         match self.kind.allows(value, self.default) {
             true => Ok(()),
@@ -54,8 +54,8 @@ impl<S: AsRef<str>> Parameter<S> {
         })
     }
 
-    /// Returns the error that refuses `value` for this parameter and states the allowed values. Its
-    /// text shows `value` as it is given here.
+    /// Returns the error that refuses `value` for this parameter and states the allowed values. The
+    /// error's text shows `value` unchanged.
     pub fn refusal(&self, value: impl ToString) -> Refusal {
         let allowed = format!("must be {}", self.allowed());
         Refusal::new(self.key.as_ref(), value, allowed)
@@ -71,13 +71,13 @@ impl<S: AsRef<str>> Parameter<S> {
         format!("{words}{fixed}")
     }
 
-    /// Returns the choice that `value` stands for; `None` if the parameter has no such choice.
+    /// Returns the choice with the number `value`; `None` if the parameter has no such choice.
     pub fn choice(&self, value: f64) -> Option<&'static Choice> {
         let mut choices = self.kind.choices().iter();
         choices.find(|choice| choice.value == value)
     }
 
-    /// Returns `value` as users write it: the name of a choice, or a number.
+    /// Returns `value` as users write it: the name of the choice with this number, or the number.
     pub fn text(&self, value: f64) -> String {
         self.choice(value)
             .map_or_else(|| number_text(value), Choice::label)

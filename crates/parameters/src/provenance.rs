@@ -1,15 +1,16 @@
-//! The provenance of defaults.
+//! The provenance of defaults: where the numbers come from.
 
 use std::fmt;
 
-/// The kind of origin of a parameter's default.
+/// The kind of origin of a parameter's default: where the number comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
-    /// Printed in a paper; [`crate::Parameter::source`] names the paper and the place.
+    /// Printed in a paper. [`Parameter::source`](crate::Parameter::source) names the paper and the
+    /// section, figure or table.
     Paper,
     /// Calculated from figures printed in a paper.
     Derived,
-    /// Measured; [`crate::Parameter::source`] names what was measured.
+    /// Measured. [`Parameter::source`](crate::Parameter::source) names the measured thing.
     Measured,
     /// Chosen by this project, for a stated reason.
     Assumed,
@@ -24,7 +25,8 @@ impl Provenance {
         Provenance::Assumed,
     ];
 
-    /// Returns the name in files and reports: `paper`, `derived`, `measured` or `assumed`.
+    /// Returns the name of the kind of origin in files and reports: `paper`, `derived`, `measured`
+    /// or `assumed`.
     pub const fn name(self) -> &'static str {
         match self {
             Provenance::Paper => "paper",

@@ -15,23 +15,24 @@ const SHOWN: usize = 3;
 /// The error for a value that is not allowed. Its text is `PLACE = VALUE: must be ..., did you mean
 /// ...?`.
 ///
-/// For an unknown name, the place is the kind of thing that is named, such as `service = 'Login2':
-/// must be CPost or Login, did you mean Login?`.
+/// PLACE is the parameter, setting or field. For an unknown name, PLACE is the kind of thing that
+/// is named, such as `service = 'Login2': must be CPost or Login, did you mean Login?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The parameter, setting or field that has the value, as users write it.
+    /// The parameter, setting or field that has the value, as users write it, such as `core.clock_ghz`.
     pub place: String,
-    /// The refused value as it was given; texts are in quotes.
+    /// The refused value as it was given. Texts are in single quotes.
     pub value: String,
-    /// The allowed values, as a clause that follows the value: `must be ...`.
+    /// The allowed values, as a clause that follows the value in the error's text: `must be ...`.
     pub allowed: String,
-    /// The names that the user may have meant, for an unknown name.
+    /// The allowed names that the user may have meant instead of an unknown name; empty if there
+    /// are none.
     pub similar: Vec<String>,
 }
 
 impl Refusal {
     /// Creates the error that refuses `value` for the parameter or field `place`. `allowed` is a
-    /// clause such as `must be 1 or 2`. The text shows `value` as it is given here.
+    /// clause such as `must be 1 or 2`. The error's text shows `value` unchanged.
     pub fn new(
         place: impl Into<String>,
         value: impl ToString,
@@ -45,18 +46,20 @@ impl Refusal {
         }
     }
 
-    /// Creates the error for a missing value: `PLACE = left out: ALLOWED`.
+    /// Creates the error for a missing value of `place`. Its text is `PLACE = left out: ALLOWED`.
     pub fn left_out(place: impl Into<String>, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, "left out", allowed)
     }
 
-    /// Creates the error that refuses the number `value` for `place`.
+    /// Creates the error that refuses the number `value` for `place`. `allowed` is a clause such as
+    /// `must be 1 or 2`.
     pub fn number(place: impl Into<String>, value: f64, allowed: impl Into<String>) -> Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// Creates the error for `name`, which is not one of the names `known`. It lists them, unless
-    /// there are too many, and proposes those that are spelt alike.
+    /// Creates the error for `name`, which is not one of the names in `known`. The text lists the
+    /// known names, or three of them if there are more than 40. It also proposes known names that
+    /// are spelt like `name`.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
@@ -73,13 +76,15 @@ impl Refusal {
         Refusal::new(place, quoted(name), allowed).proposing(name, known)
     }
 
-    /// Creates the error for `key`, which is not one of `known`, the keys of parameters.
+    /// Creates the error for `key`, which is not one of the parameter keys in `known`. The text
+    /// proposes known keys that are spelt like `key`.
     pub fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Refusal {
         let allowed = "must be a key that `accelflow explain` lists";
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
     }
 
-    /// Adds a proposal to the text: the names of `known` that are spelt like `name`.
+    /// Adds "did you mean ...?" to the error's text, with at most four names of `known` that are
+    /// spelt like `name`.
     #[must_use]
     pub fn proposing<'k>(
         mut self,
@@ -92,7 +97,8 @@ impl Refusal {
         self
     }
 
-    /// Puts the outer place `outer` before the place of the value: `OUTER.PLACE = VALUE: ...`.
+    /// Puts `outer` before the place of the value, so that the error's text becomes
+    /// `OUTER.PLACE = VALUE: ...`. No effect if `outer` is empty.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Refusal {
         if !outer.is_empty() {
@@ -114,7 +120,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
-/// Returns `names` as an enumeration: `a`, `a or b`, `a, b or c`.
+/// Returns `names` as an enumeration in words: `a`, `a or b`, `a, b or c`.
 pub fn any_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
     let mut text = String::new();
     let mut names = names.into_iter().peekable();
@@ -130,8 +136,8 @@ pub fn any_of<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
 /// The number of letters of a text that a message shows.
 const LONGEST: usize = 300;
 
-/// Returns `text` in single quotes, for messages. Control characters, which a terminal would obey,
-/// are escaped. A text of more than 300 characters is cut, and `...` follows.
+/// Returns `text` in single quotes, for messages. Control characters are escaped, since a terminal
+/// would obey them. Of a text with more than 300 characters, the first 300 and `...` remain.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::from("'");
     for (number, letter) in text.chars().enumerate() {

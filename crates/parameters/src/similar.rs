@@ -1,4 +1,4 @@
-//! Names that are spelt alike.
+//! A search for names that are spelt alike, for proposals in error messages.
 
 use std::cmp::Reverse;
 
@@ -9,12 +9,12 @@ const NEAR: f64 = 0.6;
 /// The suffixes of names that state a unit.
 const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 
-/// Returns the names of `known` that a user may have meant by `name`, the most likely first.
+/// Returns the names in `known` that a user may have meant by `name`, the most likely first.
 ///
-/// Names have parts, such as `accelerator.pes`. A name is similar if it ends in the same part as
-/// `name` or begins with all of it. Without such names, a name is similar if it adds a unit, as
-/// `rate_rps` does to `rate`, or if its parts are spelt nearly the same. Case is ignored, and `-`
-/// and blanks count as `_`.
+/// Names have parts, such as `accelerator.pes`. A known name is similar if it ends in the same part
+/// as `name`, or begins with all parts of `name`. If there are none, a known name is similar if it
+/// adds a unit, as `rate_rps` does to `rate`, or if its parts are spelt nearly the same. Case is
+/// ignored, and `-` and blanks count as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let whole = plain(name);
     let (head, last) = parts(&whole);

@@ -1,10 +1,10 @@
-//! Errors of the operating system, as users read them.
+//! Texts of errors of the operating system, as users read them.
 
 use std::fmt;
 
 const BEFORE: &str = " (os error ";
 
-/// Returns the text of an error without the error number of the operating system that Rust adds:
+/// Returns the text of `error` without the error number of the operating system that Rust adds:
 /// `No such file or directory` instead of `No such file or directory (os error 2)`.
 pub fn system_text(error: &impl fmt::Display) -> String {
     let text = error.to_string();

@@ -7,7 +7,7 @@ use crate::{Kind, Parameter, Refusal};
 /// The largest relative error when a field keeps a value as a quantity, such as picoseconds.
 const ROUNDED: f64 = 1e-9;
 
-/// A parameter, together with the functions that read and write its value in a configuration `C`.
+/// A parameter, and the functions that read and write its value in a configuration of type `C`.
 #[derive(Debug)]
 pub struct Row<C> {
     /// The description of the parameter.
@@ -18,7 +18,7 @@ pub struct Row<C> {
     pub set: fn(&mut C, f64),
 }
 
-/// All parameters of a simulator or server, bound to the fields of its configuration `C`.
+/// All parameters of a simulator or server, bound to the fields of its configuration type `C`.
 #[derive(Debug)]
 pub struct Table<C: 'static> {
     sections: &'static [&'static [Row<C>]],
@@ -29,7 +29,7 @@ pub struct Table<C: 'static> {
 type Members = (&'static str, &'static [&'static str]);
 
 impl<C> Table<C> {
-    /// Creates a table of the parameters in `sections`, in this order.
+    /// Creates a table of the parameters in `sections`, in the given order.
     pub const fn new(sections: &'static [&'static [Row<C>]]) -> Table<C> {
         Table {
             sections,
@@ -37,9 +37,9 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for parameters of single members of `group`: with the group
-    /// `accelerator` and the member `TCP`, `pes.TCP` may also be written `accelerator.TCP.pes`. So
-    /// a file can have a section for each member.
+    /// Adds a second spelling for keys of single members of `group`. With the group `accelerator`
+    /// and the member `TCP`, the key `pes.TCP` may also be written `accelerator.TCP.pes`. So a file
+    /// can have a section for each member.
     #[must_use]
     pub const fn with_members(
         self,
@@ -52,8 +52,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Returns the second spelling of the parameter `key`, such as `accelerator.TCP.pes` for
-    /// `pes.TCP` ([`Table::with_members`]); `None` if it has none.
+    /// Returns the second spelling of the parameter key `key`, such as `accelerator.TCP.pes` for
+    /// `pes.TCP` ([`Table::with_members`]); `None` if the key does not end in a member.
     pub fn by_member(&self, key: &str) -> Option<String> {
         let (group, members) = self.members;
         let (what, member) = key.split_once('.')?;
@@ -95,7 +95,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Returns the rows of the table, in its order.
+    /// Returns the rows of the table in order: each parameter with its functions to read and write
+    /// a value.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row<C>> + use<C> {
         self.sections.iter().copied().flatten()
     }
@@ -108,7 +109,7 @@ impl<C> Table<C> {
     /// Returns the row of the parameter `key`, in either spelling ([`Table::with_members`]).
     ///
     /// # Errors
-    /// A [`Refusal`] of a key that is not in the table, with those that are spelt alike.
+    /// A [`Refusal`] of a key that is not in the table. It proposes keys that are spelt alike.
     pub fn row(&self, key: &str) -> Result<&'static Row<C>, Refusal> {
         let is_asked = |row: &&Row<C>| {
             let known = row.parameter.key;
@@ -165,7 +166,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Checks the value of every parameter in a configuration whose fields were set directly.
+    /// Checks the value of every parameter in `config`, for configurations whose fields were set
+    /// directly.
     ///
     /// # Errors
     /// A [`Refusal`] of the first value that is not allowed.
@@ -174,13 +176,13 @@ impl<C> Table<C> {
         rows.try_for_each(|row| row.parameter.check((row.get)(config)))
     }
 
-    /// Returns the defects of the table itself as texts; empty for a correct table. Tests of the
-    /// code that declares a table call it. `config` returns a configuration of defaults.
+    /// Returns the defects of the table itself as texts; empty for a correct table. It is meant for
+    /// tests of the code that declares a table. `config` returns a configuration of defaults.
     ///
     /// In a correct table, keys occur once. Defaults are allowed, and `config` has them. Values
     /// that are not allowed are refused with the key and the value. A field keeps its smallest and
     /// its largest value, and no other field changes. Choices have distinct numbers and names, and
-    /// are found by either. Every default has a source.
+    /// each is found by its number and its name. Every default has a source.
     pub fn faults(&self, config: impl Fn() -> C) -> Vec<String> {
         let mut faults = Vec::new();
         let mut keys = BTreeSet::new();

@@ -30,16 +30,16 @@ create_exception!(
     DeclaredError,
     AccelflowError,
     "An exception that the service's interface declares for a function. Its arguments are the name of \
-     its field in the function's `throws` clause, and the dict of its members."
+     the exception's field in the function's `throws` clause, and the dict of its members."
 );
 
 create_exception!(
     accelflow,
     CallError,
     AccelflowError,
-    "A failed call to another service; `reason` is its stable name, and `executed` states \
-     whether the service can have executed it: 'no', 'perhaps' or 'yes'. For gRPC, `code` is the \
-     status code, and `details` the text of the status that the service sent, if any."
+    "A failed call to another service. `reason` is a stable name of the reason, and `executed` states \
+     whether the service may have executed the call: 'no', 'perhaps' or 'yes'. For gRPC, `code` is \
+     the name of the status code, and `details` the text of the status that the service sent, if any."
 );
 
 /// Converts an engine's error to an AccelflowError, with the name of the setting for a [`Refusal`].

@@ -9,17 +9,17 @@ use pyo3::prelude::*;
 
 use crate::errors::failure;
 
-/// How often signals are looked for.
+/// The time between two checks for signals.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// That of a program's first thread.
+/// The size of the working thread's stack: the usual size of a program's first thread.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Does `work` in a thread of its own, detached from the interpreter, and returns its result.
 ///
-/// Meanwhile, the calling thread looks for signals, and raises what their handlers raise, such as
+/// Meanwhile, the calling thread checks for signals, and raises what their handlers raise, such as
 /// KeyboardInterrupt. The work then continues to its end in the background, and its result is
-/// dropped. It must have no other effect, such as a file.
+/// dropped. So the work must have no other effect, such as writing a file.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

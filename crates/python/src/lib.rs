@@ -15,8 +15,8 @@ mod refused;
 use accelflow_serve::{WIPING_ALLOCATOR, WipingAllocator};
 use pyo3::prelude::*;
 
-/// Memory that this module allocates is wiped when it is freed, so that messages of a server's
-/// clients do not stay in it. Python's own objects are not wiped.
+/// The allocator, which wipes memory of this module when it is freed, so that messages of a
+/// server's clients do not stay in memory. Python's own objects are not wiped.
 #[global_allocator]
 static MEMORY: WipingAllocator = WIPING_ALLOCATOR;
 
@@ -151,7 +151,7 @@ mod _native {
     }
 }
 
-/// The version of the engines, which is that of the whole project.
+/// Returns the version of accelflow.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")

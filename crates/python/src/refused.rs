@@ -11,7 +11,7 @@ use crate::errors::{failed, refused_at};
 
 /// An error that refuses a value, or may do so.
 pub(crate) trait Refuses: Display {
-    /// The refusal; None for another error.
+    /// Returns the refusal; `None` for an error that refuses no value.
     fn refusal(&self) -> Option<&Refusal>;
 }
 

@@ -1,9 +1,10 @@
-//! AccelFlow on the same accelerators: no manager, but a queue and dispatchers at each.
+//! The simulation of AccelFlow on RELIEF's accelerators: no manager, but queues and dispatchers at
+//! each accelerator.
 //!
 //! A result goes from the output queue by an A-DMA engine into an entry of each consumer's input
-//! queue. The first data that arrives for a task takes the entry; the entry becomes ready when all
-//! of its sources are there (a join). Weights and raw data are fetched from memory as soon as the
-//! entry exists. So inputs arrive while processing elements compute other tasks.
+//! queue. The first data that arrives for a task takes the entry. The entry becomes ready when all
+//! inputs of the task are there (a join). Weights and raw data are fetched from memory as soon as
+//! the entry exists. So inputs arrive while processing elements compute other tasks.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The comparison of all orchestrators on every application: latency alone, and throughput by each
-//! definition.
+//! The comparison of all orchestrators on every application: the latency of a single run, and the
+//! throughput by each definition of [`throughput`](crate::throughput).
 
 use std::collections::BTreeMap;
 
@@ -17,77 +17,76 @@ use crate::throughput::{Length, Pattern, bound_per_s, closed_loop, within_deadli
 /// The results of one application under one orchestrator.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SystemRow {
-    /// The time from start to end of a single graph on an idle system, in microseconds.
+    /// The time of a single run of the application on an idle system, in microseconds.
     pub solo_us: f64,
-    /// The busy time of the manager for that single graph, in microseconds.
+    /// The busy time of the manager for a single run of the application, in microseconds.
     pub manager_us: f64,
-    /// The number of interrupts for that single graph.
+    /// The number of interrupts that the manager serves for a single run of the application.
     pub interrupts: u64,
-    /// The number of that graph's inputs that came from a scratchpad or a queue instead of memory.
+    /// The number of task inputs that come from a scratchpad or a queue instead of memory in a single
+    /// run of the application.
     pub forwards: u64,
-    /// The throughput if each graph starts when the one before has ended, in graphs per second.
+    /// The throughput if each run starts when the previous one has ended, in runs per second.
     pub one_at_a_time_per_s: f64,
-    /// The throughput of a closed loop with the best number of graphs in flight, in graphs per
-    /// second.
+    /// The throughput of a closed loop with the best number of runs in flight, in runs per second.
     pub closed_loop_per_s: f64,
-    /// The number of graphs in flight at which the closed loop has this throughput.
+    /// The number of runs in flight at which the closed loop reaches `closed_loop_per_s`.
     pub in_flight: usize,
-    /// The highest rate of arrivals at equal intervals at which 99 % of the graphs meet their
-    /// deadline, in graphs per second.
+    /// The highest rate of periodic arrivals at which 99 % of the runs meet their deadline, in runs
+    /// per second.
     pub periodic_per_s: f64,
-    /// The highest rate of Poisson arrivals at which 99 % of the graphs meet their deadline, in
-    /// graphs per second.
+    /// The highest rate of Poisson arrivals at which 99 % of the runs meet their deadline, in runs
+    /// per second.
     pub poisson_per_s: f64,
 }
 
-/// One application: its tasks, and its results under each orchestrator.
+/// One application: the properties of its graph, and its results under each orchestrator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApplicationRow {
     /// The application's name.
     pub application: &'static str,
-    /// The number of tasks of a graph.
+    /// The number of tasks of the application's graph.
     pub tasks: usize,
-    /// The number of task inputs that other tasks produce.
+    /// The number of task inputs that are results of other tasks.
     pub edges: usize,
-    /// The time in which a graph must be done, in microseconds.
+    /// The time in which a run must be done after its arrival, in microseconds.
     pub deadline_us: f64,
-    /// The kind of accelerator that works longest for a graph.
+    /// The name of the kind of accelerator that computes longest for the application.
     pub bottleneck: &'static str,
-    /// The time that this kind works for a graph, in microseconds.
+    /// The time that the kind `bottleneck` computes for one run, in microseconds.
     pub bottleneck_us: f64,
-    /// The upper bound of the throughput in graphs per second: the busiest kind of accelerator
-    /// always works.
+    /// The upper bound of the throughput, in runs per second: the busiest kind of accelerator
+    /// always computes.
     pub bound_per_s: f64,
-    /// The results under each orchestrator, by its name.
+    /// The results under each orchestrator, by the orchestrator's name.
     pub systems: BTreeMap<&'static str, SystemRow>,
-    /// The statistics of the application in the artifact that RELIEF's authors released.
+    /// The statistics of the application from the artifact that RELIEF's authors released.
     pub release: ReleaseRow,
 }
 
-/// The statistics of one application that runs alone, in the artifact that RELIEF's authors
-/// released.
+/// The statistics of one application that runs alone, from the artifact that RELIEF's authors released.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReleaseRow {
-    /// The number of tasks of a graph.
+    /// The number of tasks of the application's graph.
     pub tasks: usize,
-    /// The time of a graph under RELIEF, in microseconds.
+    /// The time of one run of the application under RELIEF, in microseconds.
     pub relief_us: f64,
-    /// The time of a graph under first come, first served (FCFS), in microseconds.
+    /// The time of one run under first come, first served (FCFS), in microseconds.
     pub fcfs_us: f64,
-    /// The time that the busiest kind of accelerator works for a graph, in microseconds.
+    /// The time that the busiest kind of accelerator computes for one run, in microseconds.
     pub bottleneck_us: f64,
-    /// The busy time of the manager for a graph, in microseconds.
+    /// The busy time of the manager for one run of the application, in microseconds.
     pub manager_us: f64,
-    /// The number of inputs that were forwarded from a scratchpad instead of memory.
+    /// The number of task inputs of one run that came from a scratchpad instead of memory.
     pub forwards: u64,
 }
 
-/// Simulates the applications with these names, or all if the list is empty, on `platform` under
-/// every orchestrator. `length` is that of throughput measurements, and `seed` that of random
-/// arrivals.
+/// Simulates the applications in `names`, or all if `names` is empty, on `platform` under every
+/// orchestrator. `length` is the length of each throughput measurement. `seed` is the seed of
+/// Poisson arrivals.
 ///
 /// # Errors
-/// [`Refusal`] for an unknown name, and the errors of [`simulate`].
+/// [`Refusal`] for an unknown application, and the errors of [`simulate`].
 pub fn compare(
     names: &[String],
     platform: &Platform,

@@ -1,4 +1,4 @@
-//! Applications as graphs of tasks, and the operations of tasks.
+//! Applications as directed acyclic graphs of tasks, and the operations of tasks.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::{Bytes, Time};
@@ -23,9 +23,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The number of kinds.
+    /// The number of kinds of accelerators.
     pub const COUNT: usize = 7;
-    /// The kinds of accelerators, in the order of their indices.
+    /// The kinds of accelerators, in the order of [`Kind::index`].
     pub const ALL: [Kind; Kind::COUNT] = [
         Kind::CannyNonMax,
         Kind::Convolution,
@@ -36,12 +36,12 @@ impl Kind {
         Kind::Isp,
     ];
 
-    /// The kind's position in [`Kind::ALL`].
+    /// The kind's index in [`Kind::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The kind's name in results.
+    /// The kind's name in results, such as `convolution`.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::CannyNonMax => "canny_non_max",
@@ -55,7 +55,7 @@ impl Kind {
     }
 }
 
-/// The computation that a task does on an image or matrix of 128 x 128 elements.
+/// The operation that a task performs on an image or matrix of 128 x 128 elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Non-maximum suppression of gradients along their direction.
@@ -93,7 +93,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The kind of accelerator that does the operation.
+    /// The kind of accelerator that performs the operation.
     pub const fn kind(self) -> Kind {
         match self {
             Operation::CannyNonMax => Kind::CannyNonMax,
@@ -106,13 +106,13 @@ impl Operation {
         }
     }
 
-    /// The time that an accelerator computes the operation, from the artifact that RELIEF's authors
-    /// released.
+    /// The time that an accelerator takes to compute the operation, from the artifact that RELIEF's
+    /// authors released.
     ///
-    /// The release gives the times to the microsecond (637, 1,546, 11 and 8 us), and also the
-    /// totals of the bottleneck unit of each application (2,820, 15,456, 1,249, 5,912 and 1,470
-    /// us). The decimals of the four times are derived: the middle of the range that all five
-    /// totals allow.
+    /// The release rounds four of the times to microseconds (637, 1,546, 11 and 8 us). It also
+    /// gives the total for the busiest kind of accelerator of each application (2,820, 15,456,
+    /// 1,249, 5,912 and 1,470 us). The decimals of the four times are derived: the middle of the
+    /// range that all five totals allow.
     pub const fn compute(self) -> Time {
         let ns = match self {
             Operation::CannyNonMax => 400_000,
@@ -143,21 +143,21 @@ impl Operation {
     }
 }
 
-/// Where an input of a task comes from.
+/// The origin of a task's input: memory, or another task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// From memory, with this size: raw data, weights, convolution kernels.
+    /// Data of this size in memory: raw data, weights or a convolution kernel.
     Memory(Bytes),
-    /// From the task with this number, as its result.
+    /// The result of the task with this index.
     Task(usize),
 }
 
 /// A task of an application: one operation on one or two inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The operation that the task does.
+    /// The operation that the task performs.
     pub operation: Operation,
-    /// Where the task's inputs come from, in the order in which they are loaded.
+    /// The origins of the task's inputs, in the order in which they are loaded.
     pub sources: Vec<Source>,
 }
 
@@ -169,8 +169,8 @@ impl Task {
     }
 }
 
-/// An application as a directed acyclic graph of tasks, with a deadline. Tasks use results of
-/// earlier tasks.
+/// An application as a directed acyclic graph of tasks, with a deadline. A task uses only results
+/// of earlier tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dag {
     name: &'static str,
@@ -180,7 +180,8 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// Creates an application without tasks, which must be done within `deadline` after it arrives.
+    /// Creates an application without tasks. `deadline` is the time in which it must be done after
+    /// its arrival.
     pub fn new(name: &'static str, deadline: Time) -> Dag {
         Dag {
             name,
@@ -190,11 +191,11 @@ impl Dag {
         }
     }
 
-    /// Adds a task and returns its number.
+    /// Adds a task with one or two inputs, and returns the task's index.
     ///
     /// # Errors
-    /// [`Refusal`] for a source that is not an earlier task, which also makes cycles
-    /// impossible, and unless there are one or two sources: the accelerators have two inputs.
+    /// [`Refusal`] for fewer than one or more than two sources, and for a source that is not an
+    /// earlier task. So the graph has no cycles.
     pub fn task(&mut self, operation: Operation, sources: &[Source]) -> Result<usize, Refusal> {
         let number = self.tasks.len();
         if !(1..=2).contains(&sources.len()) {
@@ -231,28 +232,28 @@ impl Dag {
         self.name
     }
 
-    /// The time within which the application must be done, counted from its arrival.
+    /// The time in which the application must be done after its arrival.
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The tasks of the application, in the order of their numbers.
+    /// The tasks of the application, by index.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// The numbers of the tasks that use the result of `task`; one that uses it twice is listed
-    /// twice.
+    /// The indices of the tasks that use the result of the task with the index `task`. A task that
+    /// uses the result twice is listed twice.
     pub fn children(&self, task: usize) -> &[usize] {
         &self.children[task]
     }
 
-    /// The number of task inputs that are results of other tasks.
+    /// The number of edges of the graph: task inputs that are results of other tasks.
     pub fn edges(&self) -> usize {
         self.children.iter().map(Vec::len).sum()
     }
 
-    /// The size of the input that `source` provides.
+    /// The size of the task input that comes from `source`.
     pub fn bytes(&self, source: Source) -> Bytes {
         match source {
             Source::Memory(bytes) => bytes,
@@ -260,7 +261,7 @@ impl Dag {
         }
     }
 
-    /// The total time that accelerators of `kind` compute for the application.
+    /// The total time that accelerators of `kind` compute for one run of the application.
     pub fn compute_of(&self, kind: Kind) -> Time {
         let of_kind = |task: &&Task| task.operation.kind() == kind;
         let tasks = self.tasks.iter().filter(of_kind);

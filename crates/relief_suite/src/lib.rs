@@ -1,12 +1,13 @@
-//! Applications that are graphs of coarse-grained accelerator tasks: the image-processing and
-//! recurrent-network suite of RELIEF (HPCA 2024), which AccelFlow's Fig. 15 uses.
+//! Simulates applications that are graphs of coarse-grained accelerator tasks: the suite of image
+//! processing and recurrent networks from RELIEF (HPCA 2024), which AccelFlow's Fig. 15 uses.
 //!
-//! * [`dag`]: operations, tasks and their graphs.
+//! * [`dag`]: operations, tasks, and graphs of tasks.
 //! * [`suite`]: the five applications.
-//! * [`platform`]: accelerators, DMA engines and managers, with the origin of every value.
-//! * [`simulate`]: a graph many times over under an [`Orchestrator`].
-//! * [`throughput`]: possible meanings of "maximum throughput", and its bound.
-//! * [`comparison`]: all of it for every application and orchestrator.
+//! * [`platform`]: the parameters of accelerators, DMA engines and managers.
+//! * [`parameters`]: the range, default and source of each parameter.
+//! * [`simulate`]: the simulation of many runs of one graph under an [`Orchestrator`].
+//! * [`throughput`]: possible definitions of "maximum throughput", and its upper bound.
+//! * [`comparison`]: the results of every application under every orchestrator.
 //!
 //! Equal arguments give bit-identical results.
 //!

@@ -1,35 +1,34 @@
-//! How many graphs of an application run, and when they arrive.
+//! The load of a simulation: how many graphs of an application run, and how they arrive.
 
 use accelflow_kernel::Stream;
 use accelflow_units::Time;
 
 use accelflow_parameters::Refusal;
 
-/// How graphs of an application arrive.
+/// How the graphs (runs) of an application arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// A closed loop with this many graphs in flight: when one ends, the next arrives.
+    /// A closed loop with this number of graphs in flight: when one ends, the next arrives.
     Closed(usize),
-    /// At equal intervals of this length, like frames of a video.
+    /// Arrivals at equal intervals of this length, like frames of a video.
     Periodic(Time),
-    /// At random: Poisson arrivals with this mean interval and this seed.
+    /// Poisson arrivals with this mean interval, from this seed.
     Poisson(Time, u64),
 }
 
-/// How many graphs of an application run, and how they arrive.
+/// How many graphs are simulated, and how they arrive. A graph is one run of the application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
     /// How the graphs arrive.
     pub arrivals: Arrivals,
-    /// The number of graphs, the warm-up included.
+    /// The number of graphs, including the warm-up.
     pub graphs: usize,
-    /// The number of first completed graphs that do not count in the latencies.
+    /// The number of graphs in the warm-up: those that complete first do not count in the latencies.
     pub warmup: usize,
 }
 
 impl Load {
-    /// Creates a closed loop of `graphs` graphs without a warm-up, of which `in_flight` run at a
-    /// time.
+    /// Creates a closed loop of `graphs` graphs without a warm-up; `in_flight` of them run at a time.
     pub fn closed(in_flight: usize, graphs: usize) -> Load {
         Load {
             arrivals: Arrivals::Closed(in_flight),

@@ -1,28 +1,28 @@
-//! The systems that are compared.
+//! The compared orchestrators: FCFS, RELIEF and AccelFlow.
 
-/// An orchestrator: the system that decides which task runs next, and moves its data.
+/// The system that decides which task runs next, and that moves the task's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orchestrator {
     /// A manager that launches tasks in the order in which they became ready.
     Fcfs,
-    /// A manager that launches the task with the least laxity (time to spare before its deadline).
-    /// It launches tasks whose input is still in a scratchpad earlier, if no deadline suffers
-    /// (RELIEF, HPCA 2024).
+    /// RELIEF (HPCA 2024): a manager that launches the task with the least laxity (time to spare
+    /// before its deadline). A task whose input is still in a scratchpad is launched earlier, if no
+    /// other task then misses its deadline.
     Relief,
-    /// No manager: each accelerator has queues and dispatchers, and a queue entry waits for all
-    /// inputs of its task.
+    /// AccelFlow: no manager. Each accelerator has queues and dispatchers, and a queue entry waits
+    /// for all inputs of its task.
     AccelFlow,
 }
 
 impl Orchestrator {
-    /// FCFS, RELIEF and AccelFlow: the compared systems.
+    /// The compared systems: FCFS, RELIEF and AccelFlow.
     pub const ALL: [Orchestrator; 3] = [
         Orchestrator::Fcfs,
         Orchestrator::Relief,
         Orchestrator::AccelFlow,
     ];
 
-    /// The orchestrator's name in results.
+    /// The orchestrator's name in results, such as `relief`.
     pub const fn name(self) -> &'static str {
         match self {
             Orchestrator::Fcfs => "fcfs",

@@ -1,4 +1,4 @@
-//! The results of a run.
+//! The results of a simulation of many graphs of one application.
 
 use accelflow_kernel::Samples;
 use accelflow_units::Time;
@@ -6,28 +6,27 @@ use accelflow_units::Time;
 use crate::dag::Kind;
 use crate::load::{Arrivals, Load};
 
-/// The results of running many graphs of one application.
+/// The results of a simulation of many graphs, which are runs of one application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationResult {
-    /// The time from arrival to completion of each graph after the warm-up.
+    /// The time from arrival to completion of each graph that completes after the warm-up.
     pub latency: Samples,
-    /// The simulated time at which the last graph was completed.
+    /// The simulated time at which the last graph is completed.
     pub makespan: Time,
-    /// The graphs per second over the whole run, in which the system also fills and drains. It
-    /// never exceeds the bound by the busiest kind of accelerator if all graphs are there from the
-    /// start.
+    /// The completed graphs per second of the whole run, including the warm-up. Never above the
+    /// bound of the busiest kind of accelerator ([`bound_per_s`](crate::throughput::bound_per_s)).
     pub throughput_per_s: f64,
-    /// The total time that accelerators of each kind computed, by [`Kind::index`].
+    /// The total time that accelerators of each kind compute, by [`Kind::index`].
     pub compute: [Time; Kind::COUNT],
-    /// The total time for which the manager was busy.
+    /// The total time for which the manager is busy; 0 under AccelFlow.
     pub manager: Time,
-    /// The number of interrupts that the manager served.
+    /// The number of interrupts that the manager serves; 0 under AccelFlow.
     pub interrupts: u64,
-    /// The number of task inputs that came from a scratchpad or a queue instead of memory.
+    /// The number of task inputs that come from a scratchpad or a queue instead of memory.
     pub forwards: u64,
-    /// The number of task inputs that came from memory although another task had produced them.
+    /// The number of task inputs that come from memory although another task has produced them.
     pub reloads: u64,
-    /// The number of entries that found their input queue full and went to the overflow area.
+    /// The number of entries that find AccelFlow's input queue full and go to the overflow area.
     pub overflows: u64,
 }
 

@@ -6,15 +6,15 @@ use accelflow_units::{Bandwidth, Time};
 use crate::dag::Kind as Accelerator;
 use crate::platform::{Order, Payload, Platform, QUEUE_BANDWIDTH};
 
-/// Every parameter of the simulations with range, default and source, except the computation times
-/// of [`crate::dag::Operation::compute`].
+/// Every parameter of the suite's simulations, with range, default and source. The computation
+/// times are not included: see [`Operation::compute`](crate::dag::Operation::compute).
 pub const PARAMETERS: Table<Platform> = Table::new(&[ROWS]);
 
 impl Platform {
-    /// Checks that every value is allowed.
+    /// Checks that every parameter of the platform is in its range.
     ///
     /// # Errors
-    /// [`Refusal`] of the first value that is not allowed.
+    /// [`Refusal`] for the first value out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         for kind in Accelerator::ALL {
             let units = self.units[kind.index()];

@@ -5,14 +5,14 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use crate::dag::Kind;
 
-/// How often the manager is busy, and for how long.
+/// The events that keep the manager busy, and the time that each takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// For this time at each interrupt, which ends a transfer or a computation (as in the artifact
-    /// that RELIEF's authors released).
+    /// Each interrupt takes this time. An interrupt ends a transfer or a computation (as in the
+    /// artifact that RELIEF's authors released).
     PerInterrupt(Time),
-    /// For this time at each completed task; transfers cost it nothing (as in the text of
-    /// AccelFlow's paper).
+    /// Each completed task takes this time. Transfers take no time of the manager (as in the text
+    /// of AccelFlow's paper).
     PerTask(Time),
 }
 
@@ -34,7 +34,7 @@ impl Manager {
     /// Creates a manager that is busy for `us` microseconds at each interrupt.
     ///
     /// # Errors
-    /// [`Refusal`] of a time that is not allowed.
+    /// [`Refusal`] for a time outside 0 to 1,000,000 us.
     pub fn per_interrupt_us(us: f64) -> Result<Manager, Refusal> {
         manager_time(us).map(Manager::PerInterrupt)
     }
@@ -42,7 +42,7 @@ impl Manager {
     /// Creates a manager that is busy for `us` microseconds at each completed task.
     ///
     /// # Errors
-    /// [`Refusal`] of a time that is not allowed.
+    /// [`Refusal`] for a time outside 0 to 1,000,000 us.
     pub fn per_task_us(us: f64) -> Result<Manager, Refusal> {
         manager_time(us).map(Manager::PerTask)
     }
@@ -66,20 +66,20 @@ impl Manager {
 /// Where AccelFlow keeps results of 64 KB, which do not fit in a queue entry of 2 KB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// In queue entries as large as RELIEF's scratchpads: A-DMA engines fill them while the
+    /// In queue entries as large as RELIEF's scratchpads. A-DMA engines fill the entries while the
     /// processing elements compute.
     InQueue,
-    /// In memory, where the entry's pointer leads: the input dispatcher fetches them before the
-    /// processing element starts.
+    /// In memory, with a pointer in the queue entry. The input dispatcher fetches the data before
+    /// the processing element starts.
     ByPointer,
 }
 
 impl Payload {
-    /// Both choices. The index of a choice is its number in the table of parameters.
+    /// Both choices. Their indices are their numbers in the table of parameters.
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
-/// The order in which AccelFlow's input dispatchers take entries whose inputs are all there
+/// The order in which AccelFlow's input dispatchers take entries whose inputs have all arrived
 /// (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -90,7 +90,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Both orders. The index of an order is its number in the table of parameters.
+    /// Both orders. Their indices are their numbers in the table of parameters.
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 
@@ -105,21 +105,21 @@ pub struct Platform {
     pub store: Time,
     /// The time to move 64 KiB from one scratchpad to another.
     pub forward: Time,
-    /// The cost of the manager of RELIEF and FCFS.
+    /// The busy time of the manager under RELIEF and FCFS.
     pub manager: Manager,
-    /// Where AccelFlow keeps large results.
+    /// Where AccelFlow keeps results of 64 KB, which exceed a queue entry.
     pub payload: Payload,
-    /// The order in which AccelFlow's input dispatchers take ready entries.
+    /// The order in which AccelFlow's input dispatchers take entries whose inputs have all arrived.
     pub order: Order,
-    /// The time of an AccelFlow dispatcher for one action on an entry.
+    /// The time that an AccelFlow dispatcher takes for one action on an entry.
     pub dispatch: Time,
     /// The number of AccelFlow's A-DMA engines.
     pub adma_engines: usize,
-    /// The number of entries of an input queue of AccelFlow.
+    /// The number of entries of each of AccelFlow's input queues.
     pub queue_entries: usize,
-    /// The latency between a queue and the scratchpad of a processing element.
+    /// The latency between a queue and the scratchpad of a processing element under AccelFlow.
     pub queue_latency: Time,
-    /// The bandwidth between a queue and the scratchpad of a processing element.
+    /// The bandwidth between a queue and the scratchpad of a processing element under AccelFlow.
     pub queue_bandwidth: Bandwidth,
 }
 

@@ -8,12 +8,15 @@ use crate::platform::Platform;
 use crate::{accelflow, managed};
 use accelflow_parameters::Refusal;
 
-/// Simulates the graphs of `load`, each a copy of the application `dag`, on `platform` under
-/// `orchestrator`.
+/// Simulates the graphs of `load` on `platform` under `orchestrator`. Each graph is a run of the
+/// application `dag`.
 ///
 /// # Errors
-/// [`Refusal`] for a graph without tasks, and for a platform or load with a value out of
-/// range.
+/// [`Refusal`] for
+///
+/// * an application without tasks;
+/// * a value of `platform` out of range;
+/// * a `load` without graphs after the warm-up, without graphs in flight, or with an interval of 0.
 pub fn simulate(
     dag: &Dag,
     platform: &Platform,

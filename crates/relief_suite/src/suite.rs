@@ -1,9 +1,9 @@
 //! The five applications of RELIEF's suite as graphs.
 //!
-//! Each follows the textbook algorithm on 128 x 128 pixels: Canny's edge detector, deblurring by
-//! five iterations of Richardson and Lucy, Harris's corner detector, and eight time steps of a GRU
-//! and an LSTM whose gates have element-wise weights. Numbers of tasks, kinds and deadlines are
-//! those of the suite.
+//! Each application follows the textbook algorithm on 128 x 128 pixels: Canny's edge detector,
+//! deblurring by five iterations of Richardson and Lucy, Harris's corner detector, and eight time
+//! steps of a GRU and an LSTM whose gates have element-wise weights. The numbers of tasks, the kinds
+//! of accelerators and the deadlines are those of RELIEF's suite.
 
 use accelflow_units::{Bytes, Time};
 
@@ -27,24 +27,22 @@ const ITERATIONS: usize = 5;
 /// Time steps of the recurrent networks.
 const STEPS: usize = 8;
 
-/// The statistics of one application that runs alone, in the artifact that RELIEF's authors
-/// released.
+/// The statistics of one application that runs alone, from the artifact that RELIEF's authors released.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Release {
     /// The application's name.
     pub name: &'static str,
-    /// The number of tasks of a graph.
+    /// The number of tasks of the application's graph.
     pub tasks: usize,
-    /// The time of a graph from start to end under RELIEF, in microseconds.
+    /// The time of one run of the application under RELIEF, in microseconds.
     pub relief_us: f64,
-    /// The time of a graph from start to end under first come, first served (FCFS), in
-    /// microseconds.
+    /// The time of one run under first come, first served (FCFS), in microseconds.
     pub fcfs_us: f64,
-    /// The time that the busiest kind of accelerator works for a graph, in microseconds.
+    /// The time that the busiest kind of accelerator computes for one run, in microseconds.
     pub bottleneck_us: f64,
-    /// The time that the manager served interrupts for a graph, in microseconds.
+    /// The time for which the manager serves interrupts in one run, in microseconds.
     pub manager_us: f64,
-    /// The number of a graph's task inputs that came from a scratchpad instead of memory.
+    /// The number of task inputs of one run that came from a scratchpad instead of memory.
     pub forwards: u64,
 }
 
@@ -65,7 +63,7 @@ const fn release(
     }
 }
 
-/// The statistics of the five applications in the artifact that RELIEF's authors released, in the
+/// The statistics of the five applications from the artifact that RELIEF's authors released, in the
 /// order of [`all`].
 pub const RELEASE: [Release; 5] = [
     release("canny", 12, [3_704.0, 3_707.0, 2_820.0, 71.0], 12),
@@ -80,7 +78,7 @@ pub fn all() -> [Dag; 5] {
     [canny(), deblur(), gru(), harris(), lstm()]
 }
 
-/// Returns the application with this name; `None` for an unknown name.
+/// Returns the application called `name`, such as `canny`; `None` for an unknown name.
 pub fn find(name: &str) -> Option<Dag> {
     all().into_iter().find(|dag| dag.name() == name)
 }
@@ -114,7 +112,7 @@ impl Sketch {
     }
 }
 
-/// Canny's edge detector: grey, Gauss, derivatives by Sobel, magnitude and direction of the
+/// Returns Canny's edge detector: grey, Gauss, derivatives by Sobel, magnitude and direction of the
 /// gradient, non-maximum suppression, hysteresis. 12 tasks.
 pub fn canny() -> Dag {
     let mut s = Sketch::new("canny", FRAME);
@@ -132,8 +130,9 @@ pub fn canny() -> Dag {
     s.0
 }
 
-/// Deblurring: in each iteration the estimate is blurred, the observation divided by that, the
-/// quotient blurred with the mirrored kernel, and the estimate multiplied by that. 22 tasks.
+/// Returns deblurring by Richardson and Lucy. Each iteration blurs the estimate, divides the
+/// observed image by the result, blurs the quotient with the mirrored kernel, and multiplies the
+/// estimate by this blurred quotient. 22 tasks.
 pub fn deblur() -> Dag {
     let mut s = Sketch::new("deblur", FRAME);
     let observed = s.grey();
@@ -148,7 +147,8 @@ pub fn deblur() -> Dag {
     s.0
 }
 
-/// Gated recurrent units: an update and a reset gate per step. 120 tasks.
+/// Returns a network of gated recurrent units (GRU) with an update and a reset gate per time step.
+/// 120 tasks.
 pub fn gru() -> Dag {
     let mut s = Sketch::new("gru", RECURRENT);
     let mut hidden = MATRIX;
@@ -166,8 +166,8 @@ pub fn gru() -> Dag {
     s.0
 }
 
-/// Harris's corner detector: derivatives, structure tensor smoothed by Gauss, response
-/// det - k trace squared, non-maximum suppression. 18 tasks.
+/// Returns Harris's corner detector: derivatives, structure tensor smoothed by Gauss, the response
+/// (the determinant minus k times the squared trace), non-maximum suppression. 18 tasks.
 pub fn harris() -> Dag {
     let mut s = Sketch::new("harris", FRAME);
     let grey = s.grey();
@@ -186,7 +186,8 @@ pub fn harris() -> Dag {
     s.0
 }
 
-/// Long short-term memory: forget, input and output gates per step. 144 tasks.
+/// Returns a network of long short-term memory (LSTM) with forget, input and output gates per time
+/// step. 144 tasks.
 pub fn lstm() -> Dag {
     let mut s = Sketch::new("lstm", RECURRENT);
     let (mut cell, mut hidden) = (MATRIX, MATRIX);

@@ -1,4 +1,4 @@
-//! References to tasks in flight.
+//! References to tasks of graphs in flight.
 
 /// A task of one of the graphs in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Definitions of "maximum throughput", of which the paper does not name one, and its upper bound.
+//! Definitions of "maximum throughput" (the paper does not state its own), and the upper bound.
 
 use accelflow_units::Time;
 
@@ -14,12 +14,13 @@ pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];
 /// Steps of the search for the highest rate: it is found to 1 part in 4,096 of the bound.
 const STEPS: u32 = 12;
 
-/// The length of a throughput measurement.
+/// The length of a throughput measurement, in graphs (runs of an application).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
-    /// The number of graphs of a run, the warm-up included.
+    /// The number of graphs of a run, including the warm-up.
     pub graphs: usize,
-    /// The number of first graphs, the warm-up, which do not count.
+    /// The number of graphs in the warm-up: those that complete first. They do not count in
+    /// [`within_deadline`], but in [`closed_loop`].
     pub warmup: usize,
 }
 
@@ -32,7 +33,7 @@ impl Default for Length {
     }
 }
 
-/// The upper bound of the throughput in graphs per second, for any orchestrator: the busiest kind
+/// The upper bound of the throughput under any orchestrator, in graphs per second: the busiest kind
 /// of accelerator always computes.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
@@ -40,7 +41,7 @@ pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
 }
 
 /// Returns the maximum throughput of a closed loop in graphs per second, and the number of graphs
-/// in flight, from [`IN_FLIGHT`], at which it is reached.
+/// in flight that gives it: one of [`IN_FLIGHT`].
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -65,20 +66,20 @@ pub fn closed_loop(
     Ok(best)
 }
 
-/// How graphs arrive in [`within_deadline`].
+/// How graphs arrive in a measurement by [`within_deadline`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// At equal intervals, like frames of a video.
+    /// Arrivals at equal intervals, like frames of a video.
     Periodic,
-    /// At random: Poisson arrivals with this seed.
+    /// Poisson arrivals from this seed.
     Poisson(u64),
 }
 
-/// Returns the highest arrival rate in graphs per second at which 99 % of the graphs meet the
-/// deadline; 0 if they do not even at the lowest rate that is tried.
+/// Returns the highest arrival rate, in graphs per second, at which 99 % of the graphs meet their
+/// deadline; 0 if they miss it even at the lowest rate that is tried.
 ///
-/// Found by bisection between 0 and [`bound_per_s`], assuming that the share of met deadlines falls
-/// with the rate.
+/// The rate is found by bisection between 0 and [`bound_per_s`]. The search assumes that a higher
+/// rate never lets more graphs meet their deadline.
 ///
 /// # Errors
 /// The errors of [`simulate`].

@@ -1,14 +1,14 @@
-//! Binding threads to cores.
+//! Binds threads to cores.
 
 use std::io;
 use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Returns the numbers of the cores on which the operating system may run this thread.
+/// Returns the operating system's numbers of the cores on which this thread may run.
 ///
 /// # Errors
-/// Errors of the operating system.
+/// The errors of the operating system.
 pub fn usable_cores() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
@@ -16,21 +16,21 @@ pub fn usable_cores() -> io::Result<Vec<usize>> {
         .collect())
 }
 
-/// Binds this thread to the core with the operating system's number `core`.
+/// Binds this thread to the core that the operating system numbers `core`.
 ///
 /// # Errors
-/// Errors of the operating system, for example when the core is no longer usable.
+/// The errors of the operating system, for example because this thread may not run on the core.
 pub fn pin(core: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(core);
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Calls `work` on a new thread that is bound to the core with the number `core`, and returns its
-/// result. Threads that `work` starts are bound to the same core.
+/// Calls `work` on a new thread that is bound to the core that the operating system numbers `core`,
+/// and returns the result. Threads that `work` starts are bound to the same core.
 ///
 /// # Errors
-/// Errors of [`pin`], and an error if `work` panics.
+/// The errors of [`pin`], and an error if `work` panics.
 pub fn on_core<T: Send>(core: usize, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let bound = scope.spawn(move || pin(core).map(|()| work()));

@@ -1,22 +1,22 @@
-//! The interface through which executors call the bodies of the accelerators.
+//! The interface through which executors of traces call accelerators in software or on a device.
 
 use accelflow_accel::{AccelError, Ensemble, Job};
 use accelflow_trace::{Accel, Kind, Transform};
 
 use crate::terms::Terms;
 
-/// The accelerators that an executor of traces uses, in software or on a device.
+/// The accelerators that an executor of traces calls, in software or on a device.
 ///
-/// On an error, [`Bodies::run`] and [`Bodies::transform`] leave the job unchanged.
+/// If [`Bodies::run`] or [`Bodies::transform`] fails, the job is unchanged.
 pub trait Bodies {
-    /// Announces a run of `trace`. All its steps have the tenant, priority and deadline in `terms`.
-    /// Implementations without queues ignore the call.
+    /// Announces a run of `trace`. All steps of the run have the tenant, priority and deadline in
+    /// `terms`. Implementations without queues ignore the call.
     fn begin(&mut self, trace: &str, terms: Terms) {
         let _ = (trace, terms);
     }
 
     /// Discards the data of earlier jobs. Called before a run for another tenant. Implementations
-    /// that do this by themselves, such as the workers of [`Pools`](crate::Pools), ignore the call.
+    /// that discard such data by themselves ignore the call.
     fn forget(&mut self) {}
 
     /// Runs one of the nine accelerators on a job.
@@ -26,7 +26,7 @@ pub trait Bodies {
     fn run(&mut self, accel: Accel, job: &mut Job) -> Result<(), AccelError>;
 
     /// Runs the custom accelerator that traces declare as `kind` on a job. The default
-    /// implementation has no custom accelerators and fails.
+    /// implementation has no custom accelerators, so it always fails.
     ///
     /// # Errors
     /// The errors of [`Ensemble::run_own`].

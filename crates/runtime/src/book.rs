@@ -1,5 +1,5 @@
-//! The record of one run: its visits, its messages and the connections it uses, in the order of
-//! inline execution.
+//! The record of one run of a trace: visits, messages and connections, in the order of inline
+//! execution.
 
 use std::ops::DerefMut;
 
@@ -12,9 +12,9 @@ use crate::execution::{Connection, Execution, ReadFacts};
 use crate::outcome::{Arrival, Conversation, Detail, Outcome, Sent, Step};
 use crate::peer::Peer;
 
-/// The largest number of visits of one run: accelerator calls, transformations, forks, joins,
-/// entries of traces and notifications. Every trace ends, but a chain of forking traces may be very
-/// long.
+/// The largest number of visits in one run of a trace. Visits are accelerator calls,
+/// transformations, forks, joins, entries of traces and notifications. Every trace ends, but a
+/// chain of forking traces may be very long.
 pub const MAX_VISITS: usize = 100_000;
 
 /// The record of one run: visits, steps, sent messages and arrivals, in the order of inline

@@ -1,18 +1,19 @@
-//! Replies of error subtraces to the caller of the service.
+//! The replies that error subtraces send to the service's caller.
 
 use accelflow_accel::rpc::{MessageType, ThriftCall};
 use accelflow_accel::{Call, Job};
 use serde_json::{Value, json};
 
-/// The names of the error subtraces of templates T6, T7 and T10 (AccelFlow, section IV.B). They
-/// begin with Ser and reply to the service's caller, not to the peer of the trace that failed.
+/// The names of the error subtraces of the templates T6, T7 and T10 (AccelFlow, section IV.B). An
+/// error subtrace begins with Ser and replies to the service's caller, not to the peer of the trace
+/// that failed.
 pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 
 /// `TApplicationException`'s INTERNAL_ERROR (Apache Thrift).
 const INTERNAL_ERROR: i32 = 6;
 
-/// Builds the reply to the service's caller that reports the error in `job`. `caller` is the header
-/// of the caller's request. Returns the reply's header and the JSON of its body.
+/// Builds the reply that reports the error in `job` to the service's caller. `caller` is the header
+/// of the caller's request. Returns the header of the reply and its body as JSON.
 ///
 /// An exception that a nested function declares is passed on unchanged. Every other error becomes a
 /// Thrift application exception.

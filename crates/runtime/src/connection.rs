@@ -1,4 +1,4 @@
-//! Connections with fixed keys. The secrets are public constants: the connections are not secure.
+//! Connections with fixed keys, for trying traces. The keys are public, so nothing is secure.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -6,8 +6,9 @@ use accelflow_accel::tcp::TcpSession;
 use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{AccelError, Session};
 
-/// Returns the TLS application traffic secrets of the [`connection`] with this number: the
-/// client's, then the server's. Other TLS implementations can read and write its packets with them.
+/// Returns the TLS application traffic secrets of the [`connection`] with the number `number`: the
+/// client's, then the server's. With them, other TLS implementations can read and write packets of
+/// the connection.
 pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     [1, 2].map(|direction| {
         let mut secret = [direction; 32];
@@ -18,10 +19,10 @@ pub fn secrets(number: u64) -> [[u8; 32]; 2] {
 
 /// Creates both ends of a connection with fixed addresses and keys, for trying traces: the client's
 /// end, then the server's. Equal numbers give equal connections. Different numbers give different
-/// keys ([`secrets`]), and different addresses if they are below 57,344,000.
+/// keys ([`secrets`]). Numbers below 57,344,000 also give different addresses.
 ///
-/// For number `256 * x + y` the client is at 10.0.x.y and the server at 10.1.x.y. Both start at TCP
-/// sequence number 1 and TLS record number 0.
+/// For the number `256 * x + y` the client is at 10.0.x.y and the server at 10.1.x.y. Both start at
+/// the TCP sequence number 1 and the TLS record number 0.
 ///
 /// # Errors
 /// None in practice: the constructors fail only for invalid keys.

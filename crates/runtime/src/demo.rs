@@ -1,7 +1,7 @@
 //! A client and a server with fixed keys, for trying traces without any setup.
 //!
-//! Every run starts with a fresh connection, so the packets of [`request`] can be run any number of
-//! times. The secrets are public constants: the connections are not secure.
+//! Every run starts with a fresh connection, so a trace can run on the packets of [`request`] any
+//! number of times. The TLS secrets are public constants, so the connections are not secure.
 
 use accelflow_accel::compress::{Cmp, DEFAULT_LEVEL};
 use accelflow_accel::rpc::{MessageType, ThriftCall};
@@ -17,12 +17,13 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The method that the demo's client calls. Error subtraces reply to this call.
+/// The method that the demo's client has called before a trace begins on a core. Error subtraces
+/// reply to this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
 /// Returns the packets in which the demo's client calls `method`, as input for the trace T1. The
-/// arguments are those of [`messages::request`] for `seed` and `index`, compressed with Zstandard
-/// if `compressed`.
+/// arguments are those of [`messages::request`] for `seed` and `index`. They are compressed with
+/// Zstandard if `compressed`.
 ///
 /// # Errors
 /// `unknown_method` for a method that is not in [`messages::METHODS`].
@@ -70,10 +71,10 @@ pub(crate) fn client_request(
     Ok(job)
 }
 
-/// Runs the trace `name`, which begins with TCP, on packets from the demo's client.
+/// Runs the trace `name`, which must begin with TCP, on packets from the demo's client ([`request`]).
 ///
 /// # Errors
-/// The same as for [`RunTraces::run_trace`].
+/// The errors of [`RunTraces::run_trace`].
 pub fn run_trace<E: RunTraces>(
     executor: &mut E,
     name: &str,
@@ -89,12 +90,12 @@ pub fn run_trace<E: RunTraces>(
 
 /// Runs the trace `name` on a message of any kind.
 ///
-/// Received messages and replies use the demo client's connection. Requests go to a
+/// Received messages and replies use the connection of the demo's client. Requests go to a
 /// [`LoopbackPeer`] that returns `answers`. Error subtraces reply to the demo's client, which has
 /// called [`CALLER_METHOD`]. A message whose call is a storage response is read as that response.
 ///
 /// # Errors
-/// The same as for [`RunTraces::run_trace`].
+/// The errors of [`RunTraces::run_trace`].
 pub fn run_trace_as<E: RunTraces>(
     executor: &mut E,
     name: &str,
@@ -120,7 +121,7 @@ pub fn run_trace_as<E: RunTraces>(
     executor.run_trace(name, message, &mut conversation, Box::new(peer))
 }
 
-/// Builds a request that runs the trace `name` in the ensemble, with the connections and peers of
+/// Builds a request that runs the trace `name` in the ensemble. Connections and peers are those of
 /// [`run_trace_as`].
 ///
 /// # Errors

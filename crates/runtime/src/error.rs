@@ -1,4 +1,4 @@
-//! Errors of runs, and counters of how runs ended.
+//! Errors of runs of traces, and counters of how runs ended.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,25 @@ use accelflow_trace::{Accel, DecodeError, Fault, Image, Visit, is_name};
 
 use crate::outcome::Arrival;
 
-/// The error that ended a run of a trace early. The core then does the work itself, on the same
-/// input.
+/// The error that ended a run of a trace early. A core can then do the work itself, on the same input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", self.place())]
 pub struct TraceError {
-    /// The stable name of the kind of error. It is the name of an accelerator's error
-    /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), a trace fault
-    /// ([`fault_reason`]) or a peer's failure, or one of `unknown_trace`, `panic`, `no_caller`,
-    /// `no_message`, `no_execution`, `too_many_visits`, `lost`, `result_taken`.
+    /// The stable name of the kind of error. It is that of an accelerator's error
+    /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), of a trace fault
+    /// ([`fault_reason`]) or of a peer's failure ([`PeerError::reason`](crate::PeerError::reason)).
+    /// Otherwise it is one of `unknown_trace`, `panic`, `no_caller`, `no_message`, `no_execution`,
+    /// `too_many_visits`, `lost`, `result_taken`.
     pub reason: &'static str,
-    /// The trace in which the error happened.
+    /// The name of the trace in which the error happened.
     pub trace: String,
-    /// The index of the failed step among all visits (steps) of the run, from 0. If the step could
-    /// not be decoded, the length of [`Failure::visits`]. `None` for a run that did not begin.
+    /// The index of the failed visit (step) among all visits of the run, from 0. `None` for a run
+    /// that did not begin or was lost.
     pub step: Option<usize>,
-    /// The accelerator that refused its input, if any.
+    /// The accelerator whose call failed, one of the nine. `None` if no call failed, and for custom
+    /// accelerators, which `message` names.
     pub accelerator: Option<Accel>,
-    /// The error as text: place, value, and what is allowed.
+    /// The error as text: the wrong value, and the allowed values.
     pub message: String,
 }
 
@@ -40,19 +41,22 @@ impl TraceError {
     }
 }
 
-/// A run of a trace that ended early: its error, and everything it did before.
+/// The error of a run of a trace that ended early, with everything that the run had done before.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
-    /// The reason of the early end.
+    /// The error that ended the run.
     pub error: TraceError,
-    /// The visits (steps) of the run up to the failure. The last is the step that failed.
+    /// The visits (steps) of the run up to the failure; empty with
+    /// [`Detail::Results`](crate::Detail::Results). The last visit is the one that failed, unless
+    /// the run failed before that visit was known.
     pub visits: Vec<Visit>,
-    /// The results that the run had delivered before, such as that of a fork that ended first.
+    /// The results that the run had delivered before the failure, such as that of a fork that ended
+    /// first.
     pub arrivals: Vec<Arrival>,
 }
 
-/// A stable machine-readable name of the kind of fault that [`step`](fn@accelflow_trace::step) has
+/// Returns the stable machine-readable name of a fault that [`step`](fn@accelflow_trace::step) has
 /// found in a trace, for counters and tests.
 pub fn fault_reason(fault: &Fault) -> &'static str {
     match fault {
@@ -66,17 +70,17 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
     }
 }
 
-/// Counters of how an executor's runs of traces have ended.
+/// Counters of an executor's runs of traces, by the way they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Runs that reached the end of their trace.
+    /// The number of runs that reached the end of their trace.
     pub completed: u64,
-    /// Runs that ended early, by [`TraceError::reason`].
+    /// The number of runs that ended early, by [`TraceError::reason`].
     pub failed: BTreeMap<&'static str, u64>,
 }
 
 impl Counters {
-    /// Counts a run that has reached its end (`Ok`), or that has ended early, with the reason.
+    /// Counts a run that has reached its end (`Ok`), or that has ended early for a reason (`Err`).
     pub fn count(&mut self, ended: Result<(), &'static str>) {
         match ended {
             Ok(()) => self.completed += 1,

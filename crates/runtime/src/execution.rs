@@ -1,4 +1,4 @@
-//! Executions: the queue entries that move from accelerator to accelerator.
+//! Executions of traces: the queue entries that move from accelerator to accelerator.
 
 use std::cell::RefCell;
 

@@ -13,7 +13,7 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::Peer;
 use crate::run_traces::RunTraces;
 
-/// Runs traces on real bytes, on the calling thread.
+/// An executor that runs traces on real bytes, on the calling thread, with the accelerators `B`.
 #[derive(Debug)]
 pub struct Executor<B = Ensemble> {
     image: Arc<Image>,
@@ -24,7 +24,7 @@ pub struct Executor<B = Ensemble> {
 
 impl Executor {
     /// Creates an executor for the traces of `image`, with software accelerators and default
-    /// settings. LdB balances round robin over `cores` cores.
+    /// settings. LdB balances the load over `cores` cores, round robin.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`].
@@ -34,8 +34,8 @@ impl Executor {
 }
 
 impl<B: Bodies> Executor<B> {
-    /// Creates an executor that runs the traces of `image` on the accelerators `bodies`. Error
-    /// subtraces are those of the templates.
+    /// Creates an executor that runs the traces of `image` on the accelerators `bodies`. Its error
+    /// subtraces are [`ERROR_TRACES`](crate::ERROR_TRACES).
     pub fn new(image: impl Into<Arc<Image>>, bodies: B) -> Executor<B> {
         Executor {
             image: image.into(),
@@ -45,12 +45,12 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// Sets how much outcomes contain. Default [`Detail::Steps`].
+    /// Sets how much of a run its [`Outcome`] contains. Default [`Detail::Steps`].
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
 
-    /// The trace memory that the executor runs from.
+    /// The trace memory whose traces the executor runs.
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -65,7 +65,7 @@ impl<B: Bodies> Executor<B> {
         &mut self.bodies
     }
 
-    /// The numbers of runs so far by how they ended.
+    /// How many runs have ended so far, by the way they ended.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -73,8 +73,9 @@ impl<B: Bodies> Executor<B> {
     /// Runs the trace `name` on `message` until the trace, its tails and all its forks have ended.
     ///
     /// # Errors
-    /// [`Failure`] with the first error of any step. A panic of a body is such an error (`panic`).
-    /// Connections return to `conversation` and `peer` in all cases; see [`Conversation::session`].
+    /// [`Failure`] with the first error of any step. A panic in an accelerator's code is such an
+    /// error (`panic`). The connections return to `conversation` and `peer` in all cases; see
+    /// [`Conversation::session`].
     pub fn run(
         &mut self,
         name: &str,
@@ -85,11 +86,11 @@ impl<B: Bodies> Executor<B> {
         self.run_on(name, message.bytes.to_vec(), message, conversation, peer)
     }
 
-    /// Like [`Executor::run`], but takes the message's bytes from `payload` instead of copying them
-    /// from `message`.
+    /// Runs a trace like [`Executor::run`], but takes the message's bytes from `payload` instead of
+    /// copying `message.bytes`.
     ///
     /// # Errors
-    /// The errors of [`Executor::run`]; the payload is lost.
+    /// The errors of [`Executor::run`]. The payload is then lost.
     pub fn run_on(
         &mut self,
         name: &str,

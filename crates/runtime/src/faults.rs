@@ -1,8 +1,8 @@
-//! Injected faults of accelerators.
+//! Faults that are injected into accelerators, for tests.
 //!
-//! A fault wraps the body of an accelerator and makes chosen steps fail, panic or take longer. All
-//! other steps run normally. The choice depends only on the step's number, counted over all
-//! ensembles that share the faults, so a run can be repeated.
+//! A fault wraps the body of an accelerator and makes chosen calls fail, panic or take longer. All
+//! other calls run normally. The choice depends only on the call's number, counted over all
+//! ensembles that share the faults. So a run with faults can be repeated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,59 +15,59 @@ use accelflow_trace::Accel;
 /// What an injected fault does to a call of an accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// The call fails like a broken device (`device_failed`). The message is unchanged.
+    /// The call fails like that of a broken device (`device_failed`). The message is unchanged.
     Fail,
     /// The accelerator's code panics before it has done anything.
     Panic,
-    /// The call is delayed by this time, and then runs.
+    /// The call is delayed by this time, and then runs normally.
     Delay(Duration),
 }
 
 /// Which calls of an accelerator an injected fault affects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FaultWhen {
-    /// Only the call with this number, counted from 1.
+    /// Only one call: the one with this number, counted from 1.
     Nth(u64),
-    /// A share of all calls, drawn by the call's number and the seed.
+    /// A random share of all calls. Whether a call is affected depends on its number and the seed.
     Share {
         /// The share of calls, from 0 to 1.
         ratio: f64,
-        /// The seed of the draw. Equal seeds choose equal calls.
+        /// The seed of the random choice. Equal seeds choose the same calls.
         seed: u64,
     },
 }
 
-/// A fault that is injected into one accelerator, for tests.
+/// A fault that is injected into calls of one accelerator, for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
-    /// The accelerator that fails.
+    /// The accelerator into which the fault is injected.
     pub accel: Accel,
-    /// The calls of the accelerator that fail.
+    /// The calls that the fault affects.
     pub when: FaultWhen,
-    /// What happens to these calls.
+    /// What the fault does to these calls.
     pub kind: FaultKind,
 }
 
 /// The error of a fault whose settings are out of range.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FaultError {
-    /// A share outside 0 to 1.
+    /// The share of affected calls is outside 0 to 1.
     #[error("fault of {accel}: share = {ratio}: must be from 0 to 1")]
     Share {
-        /// The accelerator that fails.
+        /// The accelerator of the fault.
         accel: Accel,
         /// The share as given.
         ratio: f64,
     },
-    /// A step number of 0. Steps are counted from 1.
+    /// The number of the affected call is 0, but calls are counted from 1.
     #[error("fault of {accel}: step 0: must be 1 or more")]
     Nth {
-        /// The accelerator that fails.
+        /// The accelerator of the fault.
         accel: Accel,
     },
 }
 
-/// Injected faults and their counters of calls, which ensembles share.
+/// Injected faults, with counters of the calls. Several ensembles can share them.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<[Armed]>);
 
@@ -83,11 +83,12 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// Creates faults that apply in this order. Several faults can affect a call. One that fails or
-    /// panics ends the call, and later faults of that accelerator do not count it.
+    /// Creates faults that are applied in the order of `faults`. Several faults can affect one
+    /// call. A fault that makes the call fail or panic ends it, so later faults of the accelerator
+    /// do not count this call.
     ///
     /// # Errors
-    /// [`FaultError`] for a share outside 0 to 1, and for the step number 0.
+    /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.
     pub fn new(faults: &[Fault]) -> Result<Faults, FaultError> {
         for fault in faults {
             let accel = fault.accel;
@@ -106,7 +107,7 @@ impl Faults {
         Ok(Faults(faults.iter().map(armed).collect()))
     }
 
-    /// Injects the faults into the accelerators of `ensemble`.
+    /// Returns `ensemble` with the faults injected into its accelerators.
     #[must_use]
     pub fn around(&self, ensemble: Ensemble) -> Ensemble {
         ensemble.wrapped(|body| {

@@ -1,4 +1,4 @@
-//! A gate that threads pass in the order in which they came.
+//! A gate that threads pass in the order in which they arrive.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,12 +10,13 @@ use std::time::Instant;
 pub enum Turn<T> {
     /// The thread passes, with this result.
     Pass(T),
-    /// The thread waits until the gate's state has changed, or until this time, and tries again.
+    /// The thread waits until the gate's state has changed, or until this time, and then tries
+    /// again. `None` sets no time.
     Wait(Option<Instant>),
 }
 
-/// A shared state, and a first-in, first-out queue of threads that wait for the state to let them
-/// pass.
+/// A shared state, and a first-in, first-out queue of threads. Each thread waits until the state
+/// lets it pass.
 ///
 /// Only the first thread is woken, so a long queue does not slow down the threads that pass.
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl<S> fmt::Debug for Gate<S> {
 }
 
 impl<S> Gate<S> {
-    /// Creates a gate with this state and without waiting threads.
+    /// Creates a gate with the state `state` and no waiting threads.
     pub fn new(state: S) -> Gate<S> {
         let queue = VecDeque::new();
         Gate {
@@ -46,9 +47,9 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Waits until this thread is first and `attempt` lets it pass. Returns `None` if the time
-    /// `until` comes first. `attempt` is called again after each change of the state, and at the
-    /// time in the [`Turn::Wait`] that it returned.
+    /// Waits until this thread is first in the queue and `attempt` lets it pass. Returns `None` if
+    /// the time `until` comes first; an `until` of `None` sets no limit. `attempt` is called again
+    /// after each change of the state, and at the time in the [`Turn::Wait`] that it has returned.
     pub fn pass<T>(
         &self,
         until: Option<Instant>,
@@ -93,7 +94,7 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Changes the state, and lets the first thread try again.
+    /// Changes the gate's state, and lets the first waiting thread try again.
     pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
         let mut inner = self.lock();
         let done = change(&mut inner.state);

@@ -1,4 +1,4 @@
-//! Panics of bodies.
+//! Turns panics in the bodies of accelerators into errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,4 +1,4 @@
-//! Inline execution: the calling thread follows a trace and does every step itself.
+//! Inline execution: the calling thread follows a trace and performs every step itself.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,12 +1,14 @@
 //! Executes traces on real bytes.
 //!
-//! [`Executor`] follows a registered trace by the facts in the message, calls the software bodies
-//! of [`accelflow_accel`], and passes the results to the core. In [`Pools`] each accelerator has
-//! its own workers and passes work directly to the next accelerator. Where a trace waits for a
-//! response, a [`Peer`] supplies its packets; [`LoopbackPeer`] plays all the peers of the
-//! SocialNetwork services in this process. [`run_service`] runs the whole path of a service.
-//! [`record`](record::record) measures the cost of each step, and [`measure`](measure::measure) the
-//! cost of offloads.
+//! * [`Executor`] follows a trace on the calling thread. It resolves branches by the facts in the
+//!   message, calls the software accelerators of [`accelflow_accel`], and returns the results.
+//! * In [`Pools`], each accelerator has its own workers and passes work directly to the next
+//!   accelerator.
+//! * A [`Peer`] supplies the response that a trace waits for. [`LoopbackPeer`] acts as all peers of
+//!   the SocialNetwork services in this process.
+//! * [`run_service`] runs the whole path of a service.
+//! * [`record`](record::record) measures the cost of each step, and [`measure`](measure::measure)
+//!   the cost of offloads.
 //!
 //! ```
 //! use accelflow_runtime::{Executor, demo};

@@ -1,13 +1,14 @@
-//! A limit on the traces that one tenant runs at once.
+//! A limit on the number of traces that one tenant runs at a time.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use crate::gate::{Gate, Turn};
 
-/// A limit on a tenant's concurrent traces, which keeps it from occupying all accelerators: "if a
-/// counter for a tenant reaches a threshold N, no new trace for the tenant can be initiated"
-/// (AccelFlow, section IV.D). Further requests wait in order of arrival, or are refused.
+/// A limit on the traces that a tenant runs at a time, so that the tenant cannot occupy all
+/// accelerators: "if a counter for a tenant reaches a threshold N, no new trace for the tenant can
+/// be initiated" (AccelFlow, section IV.D). Further traces wait in order of arrival, or are
+/// refused.
 #[derive(Clone, Debug)]
 pub struct TraceLimit {
     gate: Arc<Gate<Running>>,
@@ -26,19 +27,18 @@ struct Running {
     "running traces of the tenant = {most}: the limit is reached; another can start when one of them ends"
 )]
 pub struct TenantBusy {
-    /// The largest number of running traces of the tenant.
+    /// The largest number of traces that the tenant may run at a time.
     pub most: usize,
 }
 
-/// A running trace of a tenant, which counts against its [`TraceLimit`] until this value is
-/// dropped.
+/// A running trace of a tenant. It counts against the [`TraceLimit`] until this value is dropped.
 #[derive(Debug)]
 pub struct RunningTrace {
     gate: Arc<Gate<Running>>,
 }
 
 impl TraceLimit {
-    /// Creates a limit of `most` concurrent traces; 0 for no limit.
+    /// Creates a limit of `most` concurrent traces. 0 means no limit.
     pub fn new(most: usize) -> TraceLimit {
         let running = Running {
             most,
@@ -49,11 +49,11 @@ impl TraceLimit {
         }
     }
 
-    /// Waits, at most until the time `until`, for the tenant to be below its limit, and counts a
-    /// new running trace.
+    /// Waits until the tenant is below its limit, and counts a new running trace. Waits at most
+    /// until the time `until`; `None` for as long as necessary.
     ///
     /// # Errors
-    /// [`TenantBusy`] if no trace may start by `until`, at once if that time has passed.
+    /// [`TenantBusy`] if no trace may start by `until`. A time in the past means not to wait.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
         let mut most = 0;
         let begun = self.gate.pass(until, |running| {
@@ -73,18 +73,18 @@ impl TraceLimit {
         }
     }
 
-    /// Replaces the limit by `most` concurrent traces. Running traces continue; waiting ones may
-    /// start.
+    /// Changes the limit to `most` concurrent traces; 0 for no limit. Running traces continue, and
+    /// waiting traces may start.
     pub fn set_most(&self, most: usize) {
         self.gate.change(|running| running.most = most);
     }
 
-    /// The number of the tenant's running traces.
+    /// The number of traces that the tenant is running.
     pub fn running(&self) -> usize {
         self.gate.change(|running| running.now)
     }
 
-    /// The largest number of the tenant's concurrent traces so far.
+    /// The largest number of traces that the tenant has run at a time so far.
     pub fn peak(&self) -> usize {
         self.gate.change(|running| running.peak)
     }

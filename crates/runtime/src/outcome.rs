@@ -1,4 +1,4 @@
-//! Inputs and results of runs.
+//! The inputs and results of runs of traces.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,31 +9,31 @@ use accelflow_trace::{Accel, Format, Kind, Visit};
 
 use crate::terms::Terms;
 
-/// The input of a run of a trace. It is borrowed, so a failed run leaves it unchanged.
+/// The input of a run of a trace. The bytes are borrowed, so a failed run leaves them unchanged.
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
-    /// The message: the received packets for a trace that begins with TCP, application data for any
-    /// other.
+    /// The bytes of the message: received packets for a trace that begins with TCP, application
+    /// data for any other trace.
     pub bytes: &'a [u8],
     /// Whether the bytes are already decrypted, so that TCP and Decr do nothing. Used for TLS
     /// connections.
     pub opened: bool,
-    /// The format of the bytes, if they are application data.
+    /// The data format of the bytes, if they are application data.
     pub format: Format,
-    /// The kind of the message and its header. Not needed for a received RPC message, whose header
-    /// states it.
+    /// The kind of the message and its header. Not needed for a received RPC message, whose bytes
+    /// contain the header.
     pub call: Call,
     /// The type of the bytes, if they are a record (a checked message in wire form) instead of JSON
     /// text.
     pub record: Option<Record>,
-    /// The key that an affinity balancer hashes.
+    /// The key by which LdB chooses a core if its policy is affinity: equal keys prefer the same core.
     pub affinity: u64,
     /// The tenant, priority and deadline of the run.
     pub terms: Terms,
 }
 
 impl<'a> Message<'a> {
-    /// Creates a message of received packets, for a trace that begins with TCP and contains RPC.
+    /// Creates a message from received packets, for a trace that begins with TCP and contains RPC.
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {
             bytes,
@@ -46,7 +46,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message of received bytes that a core has already decrypted.
+    /// Creates a message from received bytes that a core has already decrypted.
     pub fn opened(bytes: &'a [u8]) -> Message<'a> {
         Message {
             opened: true,
@@ -54,7 +54,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message of kind `call` from JSON text to send.
+    /// Creates a message of kind `call` from the JSON text `bytes`, to be sent.
     pub fn json(bytes: &'a [u8], call: Call) -> Message<'a> {
         Message {
             bytes,
@@ -67,7 +67,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message of kind `call` from a record to send.
+    /// Creates a message of kind `call` from `bytes`, a record of type `record`, to be sent.
     pub fn record(bytes: &'a [u8], record: Record, call: Call) -> Message<'a> {
         Message {
             record: Some(record),
@@ -76,37 +76,37 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The connections that a run of a trace may use. They return here when the run ends.
+/// The connections that a run of a trace may use. They are put back here when the run ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    /// The connection of the run's first message. Without one, sent messages use a connection that
-    /// the [`Peer`](crate::Peer) lends.
+    /// The connection of the run's first message. Without such a connection, sent messages use one
+    /// that the [`Peer`](crate::Peer) lends.
     ///
-    /// A run that fails before it has used the connection for sending, or notified a core, leaves
-    /// it unchanged.
+    /// A failed run leaves this connection unchanged, unless the run has already sent a message
+    /// over it or notified a core.
     pub session: Session,
-    /// The client to which error subtraces reply, if any.
+    /// The client to which error subtraces reply; `None` if there is no such client.
     pub caller: Option<Caller>,
 }
 
-/// The client that waits for the service's response, and to which errors are reported.
+/// The client that waits for the service's response, and to which error subtraces report errors.
 #[derive(Debug)]
 pub struct Caller {
     /// The header of the client's request.
     pub call: ThriftCall,
-    /// The connection to the client. It is unusable after a failure within an error subtrace, since
+    /// The connection to the client. Unusable after a failure within an error subtrace, since
     /// encrypted records may not have been sent.
     pub session: Session,
 }
 
-/// How much of a run an [`Outcome`] records.
+/// How much of a run its [`Outcome`] records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// The results, all visits and all steps.
+    /// The results, all visits and all accelerator calls.
     #[default]
     Steps,
-    /// Only the results, also for failed runs: no visits and no steps. The packets of an execution
-    /// that ends with sending are not copied into its arrival.
+    /// Only the results: no visits and no accelerator calls, also for failed runs. The packets of
+    /// an execution that ends with sending are not copied into its [`Arrival`].
     Results,
 }
 
@@ -114,32 +114,32 @@ pub enum Detail {
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The results that the run has delivered to cores, in order: one of the trace with its tails,
-    /// and one of each fork. Arms of a fork that wait at a join deliver none.
+    /// and one of each fork. Arms that wait at a join deliver none.
     pub arrivals: Vec<Arrival>,
-    /// All visits (steps) of the run in order, the arms of forks one after another; empty with
+    /// All visits (steps) of the run in order, with the arms of forks one after another. Empty with
     /// [`Detail::Results`].
     pub visits: Vec<Visit>,
-    /// The accelerator calls in order; empty with [`Detail::Results`].
+    /// The accelerator calls of the run in order. Empty with [`Detail::Results`].
     pub steps: Vec<Step>,
-    /// The packets of every message that was sent, in order.
+    /// The messages that the run has sent, in order, with their packets.
     pub sent: Vec<Sent>,
-    /// The times of each of `steps`. Only [`Pools`](crate::Pools) measure them; empty otherwise.
+    /// The times of each call in `steps`. Measured only by [`Pools`](crate::Pools), otherwise empty.
     pub times: Vec<StepTime>,
 }
 
-/// The times of an accelerator call that a worker of [`Pools`](crate::Pools) executed.
+/// The times of an accelerator call that a thread of [`Pools`](crate::Pools) executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepTime {
-    /// The time at which the call entered the accelerator's queue.
+    /// The time at which the call entered a queue of the ensemble.
     pub queued: Instant,
-    /// The time from then to the end of the call, including the wait in the queue.
+    /// The time from `queued` to the end of the call, including the wait in the queue.
     pub took: Duration,
-    /// The processor time of the worker's thread: no waits, and no time of other threads.
+    /// The processor time of the executing thread: no waits, and no time of other threads.
     pub worked: Duration,
 }
 
 impl Step {
-    /// The name of the called accelerator.
+    /// Returns the name of the called accelerator, as the trace memory declares it.
     pub fn name(&self) -> &str {
         self.own
             .as_ref()
@@ -148,36 +148,38 @@ impl Step {
 }
 
 impl Outcome {
-    /// The result of the trace and its tails, which notifies the core that began the run; `None` if
-    /// it has none.
+    /// The result of the trace and its tails, which notifies the core that began the run. `None` if
+    /// the run has delivered none.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
 
-    /// The accelerators called, in order.
+    /// The called accelerators, in order.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         self.steps.iter().map(|step| step.accel)
     }
 }
 
-/// A result that a trace, or a fork of it, delivers to the core when it ends.
+/// A result that a trace, or a fork of it, delivers to a core when it ends.
 #[derive(Debug)]
 pub struct Arrival {
-    /// The trace that ended.
+    /// The name of the trace that ended.
     pub trace: String,
-    /// Which part of the run ended: 0 for the trace with its tails, then 1 and up for the forks.
+    /// The index of the execution that ended: 0 for the first one, 1 and up for those that forks
+    /// and joins start. After a join, the index of the arm that was last in the order of inline
+    /// execution.
     pub arm: usize,
-    /// The message with its payload, its facts and the core that LdB chose. It no longer has a
-    /// connection (`session`).
+    /// The message with its payload, its facts and the core that LdB chose. Its connection
+    /// (`session`) has been put back.
     pub job: Job,
 }
 
 /// A message that a run of a trace has sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
-    /// The trace that sent the message.
+    /// The name of the trace that sent the message.
     pub trace: String,
-    /// The kind of the message.
+    /// The kind of the message and its header.
     pub call: Call,
     /// The packets of the message.
     pub bytes: Vec<u8>,
@@ -186,24 +188,25 @@ pub struct Sent {
 /// One accelerator call of a run of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The trace that makes the call.
+    /// The name of the trace that makes the call.
     pub trace: String,
     /// The called accelerator.
     pub accel: Accel,
-    /// The accelerator's declaration, if it is not one of the paper's nine.
+    /// The declaration of a custom accelerator; `None` for one of the paper's nine.
     pub own: Option<Arc<Kind>>,
-    /// Whether the accelerator is TCP and receives.
+    /// Whether the accelerator is TCP and receives a message.
     pub receives: bool,
-    /// The direction of the message.
+    /// Whether the message is received or sent.
     pub direction: Direction,
-    /// Which part of the run made the call: 0 for the trace with its tails, then 1 and up for the
-    /// forks.
+    /// The index of the execution that made the call: 0 for the first one, 1 and up for those that
+    /// forks and joins start.
     pub arm: usize,
-    /// Bytes that the accelerator has read.
+    /// The number of bytes that the accelerator has read.
     pub input_bytes: usize,
-    /// Bytes that the accelerator has written. For LdB, which writes nothing, bytes passed on.
+    /// The number of bytes that the accelerator has written. For LdB, which writes nothing, the
+    /// number of bytes passed on.
     pub output_bytes: usize,
-    /// The facts of the message after the call that branches in the trace memory test, as names and
-    /// values.
+    /// The payload values (facts) that conditions of the trace memory test: their names, and their
+    /// values after the call.
     pub facts: Vec<(String, i64)>,
 }

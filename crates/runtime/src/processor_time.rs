@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Returns the processor time that this thread has used. The time for which a system call blocks
-/// does not count.
+/// Returns the processor time that this thread has used so far. The time for which a system call
+/// blocks does not count.
 pub fn thread_time() -> Duration {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
@@ -17,8 +17,8 @@ pub(crate) fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// The machine's load average over the last minute: the number of threads that ran, were ready, or
-/// waited uninterruptibly, mostly for disks. `None` if the system does not report it.
+/// Returns the machine's load average over the last minute: the number of threads that ran, were
+/// ready, or waited uninterruptibly, mostly for disks. `None` if the system does not report it.
 pub fn run_queue() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()

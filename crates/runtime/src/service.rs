@@ -1,4 +1,4 @@
-//! Whole invocations of services on real messages.
+//! Runs whole invocations of services on real messages.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,28 +23,30 @@ fn lock(peer: &SharedPeer) -> MutexGuard<'_, LoopbackPeer> {
     peer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One invocation of a service, and its results.
+/// One invocation of a service: the client's request, the results of each phase, and the response.
 #[derive(Debug)]
 pub struct ServiceRun {
     /// The arguments of the client's call, as JSON.
     pub request: Vec<u8>,
-    /// The phases of the service's path, in order.
+    /// The results of the phases of the service's path, in order.
     pub phases: Vec<PhaseRun>,
-    /// The result in the last reply to the client, as JSON; `None` if the path sends no reply.
+    /// The result in the last reply to the client, as JSON; `None` if the path does not end with a
+    /// reply.
     pub response: Option<Vec<u8>>,
 }
 
 /// The results of one phase of a service's path.
 #[derive(Debug)]
 pub enum PhaseRun {
-    /// Application logic, which is not part of this project and did not run.
+    /// A CPU phase: application logic, which is not part of this project and did not run.
     Cpu,
-    /// The outcomes of the chains of traces, which ran one after another in the order of the path.
+    /// The outcomes of the phase's chains of traces, which ran one after another in the order of
+    /// the path.
     Chains(Vec<Outcome>),
 }
 
 impl PhaseRun {
-    /// The outcomes of this phase's chains; empty for a CPU phase.
+    /// The outcomes of the phase's chains of traces; empty for a CPU phase.
     pub fn chains(&self) -> &[Outcome] {
         match self {
             PhaseRun::Cpu => &[],
@@ -70,14 +72,14 @@ pub enum ServiceRunError {
         /// The methods that have messages.
         known: String,
     },
-    /// A chain of traces needs a message that the service does not have.
+    /// A chain of traces begins with a message that the service does not have.
     #[error("service {service}, phase {phase}, chain {chain}: {why}")]
     NoMessage {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The phase, counted from 0.
+        /// The index of the phase in the service's path, counted from 0.
         phase: usize,
-        /// The chain of traces in the phase, counted from 0.
+        /// The index of the chain of traces in the phase, counted from 0.
         chain: usize,
         /// The reason why there is no message.
         why: String,
@@ -85,26 +87,26 @@ pub enum ServiceRunError {
     /// A trace of the service failed.
     #[error("service {service}, phase {phase}, chain {chain}: {failure}")]
     Trace {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The phase, counted from 0.
+        /// The index of the phase in the service's path, counted from 0.
         phase: usize,
-        /// The chain of traces in the phase, counted from 0.
+        /// The index of the chain of traces in the phase, counted from 0.
         chain: usize,
-        /// The error and its place, and all earlier steps.
+        /// The error of the trace, with all earlier steps.
         failure: Box<Failure>,
     },
     /// The client could not encode its request or decode its response.
     #[error("service {service}: its client failed: {error}")]
     Client {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// The error of encoding or decoding.
         error: AccelError,
     },
 }
 
-/// Runs services, with a client that calls them and peers that they call.
+/// A client and peers for services: the client calls a service, and the service calls the peers.
 #[derive(Debug)]
 pub struct ServiceRunner {
     client: Ensemble,
@@ -115,7 +117,8 @@ pub struct ServiceRunner {
 /// follow from `seed` and `index`.
 ///
 /// # Errors
-/// [`ServiceRunError`] for a service without built-in messages, and if a trace fails.
+/// [`ServiceRunError`] for a service without built-in messages, for a chain of traces that lacks a
+/// message, and if a trace or the client fails.
 pub fn run_service<E: RunTraces>(
     executor: &mut E,
     service: &Service,
@@ -128,7 +131,7 @@ pub fn run_service<E: RunTraces>(
 }
 
 impl ServiceRunner {
-    /// Creates a client and peers.
+    /// Creates a client and peers for services.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`], which do not occur in practice.
@@ -139,13 +142,13 @@ impl ServiceRunner {
         })
     }
 
-    /// Runs one invocation of `service`. The contents of messages follow from `seed` and `index`.
+    /// Runs one invocation of `service`. The contents of all messages follow from `seed` and `index`.
     ///
-    /// The peers' responses have the facts that the path's chains state. Their contents follow from
-    /// the same seed and index.
+    /// The peers' responses have the facts that the chains of the service's path state.
     ///
     /// # Errors
-    /// [`ServiceRunError`] for a service without built-in messages, and if a trace fails.
+    /// [`ServiceRunError`] for a service without built-in messages, for a chain of traces that
+    /// lacks a message, and if a trace or the client fails.
     pub fn run<E: RunTraces>(
         &mut self,
         executor: &mut E,

@@ -1,26 +1,29 @@
-//! Tenant, priority and deadline of a run.
+//! The tenant, priority and deadline of a run of a trace.
 
 use std::time::Instant;
 
-/// The urgency of a run of a trace, for queues that order by priority.
+/// The urgency of a run of a trace, for queues that order their entries by priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Served after everything else.
+    /// Served after all other runs.
     Low,
-    /// Served between the others; the default.
+    /// Served after [`Priority::High`] and before [`Priority::Low`]; the default.
     #[default]
     Normal,
-    /// Served before everything else.
+    /// Served before all other runs.
     High,
 }
 
-/// The tenant, priority and deadline of a run of a trace. They apply to all its steps in queues.
+/// The tenant, priority and deadline of a run of a trace. They apply to every step of the run in a
+/// queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// The tenant that the run belongs to.
     pub tenant: u16,
-    /// The urgency of the run, under [`crate::DispatchPolicy::Priority`].
+    /// The urgency of the run. It matters only under
+    /// [`DispatchPolicy::Priority`](crate::DispatchPolicy::Priority).
     pub priority: Priority,
-    /// The deadline of the run. It is soft: a step that misses it is counted and still done.
+    /// The deadline of the run; `None` for no deadline. A step that ends after its deadline is
+    /// counted, not dropped.
     pub due: Option<Instant>,
 }

@@ -1,10 +1,10 @@
-//! Trails. A trail is the work for a request from its arrival to its response: application logic,
-//! and the chains of traces that the handler starts.
+//! Records trails. A trail is the work for a request from its arrival to its response: application
+//! logic, and the chains of traces that the handler starts.
 //!
-//! A server opens a trail on the thread that calls a handler ([`follow`]); the code that runs
-//! traces for that handler adds them ([`add`]). Chains that run in parallel on other threads are
-//! collected on those threads ([`collect`]) and added together ([`add_parallel`]). Where no trail
-//! is open, nothing is recorded and no clock is read.
+//! A server records a trail on the thread that calls a handler ([`follow`]). The code that runs
+//! chains of traces for the handler adds them to the trail ([`add`]). Chains that run in parallel on
+//! other threads are collected on those threads ([`collect`]) and added together
+//! ([`add_parallel`]). Without a trail, nothing is recorded and no clock is read.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -18,16 +18,17 @@ use crate::processor_time::{nanoseconds, thread_time};
 use crate::terms::Terms;
 
 /// The phases of a server's work on a request: application logic, and chains of traces that the
-/// handler starts. The first and the last are application logic.
+/// handler starts. The first and the last phase are application logic.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
-    /// The phases of the request, in order.
+    /// The phases in order of time.
     pub phases: Vec<TrailPhase>,
 }
 
 impl Trail {
-    /// Replaces the handler's processor time with its wall time `wall` if the handler has started
-    /// no traces. Other threads may have worked for it, and their processor time is not known.
+    /// Replaces the handler's processor time by its wall time `wall` if the handler has started no
+    /// traces. Then other threads may have worked for the handler, and their processor time is not
+    /// known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -40,55 +41,54 @@ impl Trail {
 /// A phase of a server's work on a request.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
-    /// Application logic, as the processor time that its thread used, or as wall time
+    /// Application logic, with the processor time that its thread has used, or with wall time
     /// ([`Trail::or_wall`]).
     Cpu(Duration),
-    /// Chains of traces. If there are several, they ran in parallel.
+    /// One or several chains of traces. Several chains ran in parallel.
     Chains(Vec<TrailChain>),
 }
 
-/// A chain of traces that a handler has started, and the costs of its steps.
+/// A chain of traces that a handler has started, with the costs of its steps.
 #[derive(Clone, Debug)]
 pub struct TrailChain {
-    /// The accelerator calls in order.
+    /// The accelerator calls of the chain, in order.
     pub steps: Vec<Step>,
-    /// The costs of the accelerator calls in nanoseconds, one for each of `steps`: the time in the
-    /// accelerator's code, and for TCP also the processor time of the system calls.
+    /// The cost of each call in `steps`, in nanoseconds: the time in the accelerator's code, and
+    /// for TCP also the processor time of the system calls.
     pub costs_ns: Vec<f64>,
-    /// The waits for responses, by the trace that received them.
+    /// The wall time that the chain waited for each response, with the name of the trace that
+    /// received the response.
     pub waits: Vec<(String, Duration)>,
 }
 
-/// The times that the operating system took to send a message and receive its response.
+/// The times of an exchange: of sending a message over a socket and receiving its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
-    /// Processor time of sending the message.
+    /// The processor time of sending the message.
     pub send: Duration,
-    /// Processor time of receiving the response.
+    /// The processor time of receiving the response.
     pub receive: Duration,
-    /// Wall time from the end of sending to the end of receiving, without the processor time spent
-    /// in it.
+    /// The wall time from the end of sending to the end of receiving, minus the time `receive`.
     pub wait: Duration,
 }
 
-/// A meter of [`Exchange`]s, messages with their responses, which can be switched on and off.
+/// A meter of [`Exchange`]s, messages with their responses. It can be switched on and off.
 #[derive(Debug, Default)]
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Starts measuring exchanges if `wanted`, else stops. Discards measurements that were not
-    /// taken.
+    /// Switches the meter on if `wanted`, and off otherwise. Discards exchanges that were not taken.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
 
-    /// Returns the exchanges measured since [`Exchanges::note`], and stops measuring.
+    /// Returns the exchanges measured since [`Exchanges::note`], and switches the meter off.
     pub fn take(&mut self) -> Vec<Exchange> {
         self.0.take().unwrap_or_default()
     }
 
     /// Sends a message over `socket` with `send`, and then receives the response with `receive`.
-    /// Measures both if switched on.
+    /// Measures both if the meter is on.
     ///
     /// # Errors
     /// The errors of `send` and `receive`.
@@ -168,13 +168,13 @@ thread_local! {
     static OPEN: RefCell<Option<Open>> = const { RefCell::new(None) };
 }
 
-/// Whether a [`Trail`] of a request is being recorded on this thread, so that measuring is
-/// worthwhile.
+/// Whether a [`Trail`] is being recorded on this thread, so that measuring is worthwhile.
 pub fn is_open() -> bool {
     OPEN.with_borrow(Option::is_some)
 }
 
-/// Calls `work`. If `wanted`, records a [`Trail`] on this thread during the call and returns it.
+/// Calls `work` and returns its result. If `wanted`, records a [`Trail`] on this thread during the
+/// call and returns it, otherwise `None`.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -189,14 +189,15 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Ends the current phase of application logic in this thread's [`Trail`] and adds `chain`, which
-/// began at `begun` on this thread's processor clock.
+/// Ends the current phase of application logic in this thread's [`Trail`] and adds `chain`. `begun`
+/// is the [`thread_time`](crate::thread_time) at which the chain began. Does nothing if no trail is
+/// being recorded.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
 
-/// Calls `work` on this thread, which runs one of several parallel chains. If `wanted`, returns the
-/// chains that `work` passed to [`add`].
+/// Calls `work`, which runs one of several parallel chains on this thread, and returns its result.
+/// If `wanted`, also returns the chains that `work` passed to [`add`].
 pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
     let (done, trail) = follow(wanted, work);
     let phases = trail.unwrap_or_default().phases.into_iter();
@@ -207,7 +208,7 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
     (done, chains.collect())
 }
 
-/// Like [`add`], for chains that ran in parallel on other threads.
+/// Adds chains that ran in parallel on other threads to this thread's [`Trail`], like [`add`].
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);
@@ -224,7 +225,8 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
     });
 }
 
-/// Accelerators (`B`) that measure the time of each successful call while measuring is switched on.
+/// A wrapper of the accelerators `B` that measures the time of each successful call while its clock
+/// is on.
 #[derive(Debug)]
 pub struct Clocked<B> {
     inner: B,
@@ -232,7 +234,7 @@ pub struct Clocked<B> {
 }
 
 impl<B> Clocked<B> {
-    /// Wraps the accelerators `inner`. Measuring is off at first.
+    /// Wraps the accelerators `inner`, with the clock off.
     pub fn new(inner: B) -> Clocked<B> {
         Clocked {
             inner,
@@ -245,13 +247,13 @@ impl<B> Clocked<B> {
         &mut self.inner
     }
 
-    /// Starts measuring the time of each call if `wanted`, else stops. Discards times that were not
-    /// taken.
+    /// Switches the clock on if `wanted`, and off otherwise. Discards times that were not taken.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// Returns the times of the calls since [`Clocked::note`], in nanoseconds, and stops measuring.
+    /// Returns the times of the calls since [`Clocked::note`], in nanoseconds, and switches the
+    /// clock off.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()
     }

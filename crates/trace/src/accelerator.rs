@@ -9,16 +9,15 @@ use crate::limits::MAX_KINDS;
 /// An accelerator that a trace calls: one of the paper's nine (AccelFlow, section III), or a custom
 /// accelerator, which a [`Kind`](crate::Kind) declares.
 ///
-/// The nine have the same value in every trace memory. A custom accelerator is an index into its
-/// own memory's table of [`Kind`](crate::Kind)s.
+/// One of the nine has the same value in every trace memory. A custom accelerator is an index into
+/// the table of [`Kind`](crate::Kind)s of its own trace memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
-/// The nine, under the paper's names.
+/// The nine accelerators, under the paper's names.
 #[allow(non_upper_case_globals)]
 impl Accel {
-    /// TCP. It receives a message if it is the first call of a trace, and sends one if it is the
-    /// last call of a path.
+    /// TCP. It receives a message if it is the first call of a trace. Anywhere else it sends a message.
     pub const Tcp: Accel = Accel(1);
     /// Encryption.
     pub const Encr: Accel = Accel(2);
@@ -87,12 +86,12 @@ impl Accel {
     /// The number of the paper's accelerators: 9.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The largest number of accelerators in one trace memory: the paper's nine and [`MAX_KINDS`]
-    /// custom ones.
+    /// The largest number of accelerators that the traces of one memory can call: the paper's nine
+    /// and [`MAX_KINDS`] custom accelerators.
     pub const MOST: usize = Self::COUNT + MAX_KINDS;
 
     /// All accelerators that a trace memory may have, in the order of [`Accel::index`]: the paper's
-    /// nine, then [`MAX_KINDS`] custom ones.
+    /// nine, then [`MAX_KINDS`] custom accelerators.
     pub const EVERY: [Accel; Self::MOST] = {
         let mut every = [Accel(1); Self::MOST];
         let mut index = 0;
@@ -103,13 +102,13 @@ impl Accel {
         every
     };
 
-    /// Returns the accelerator's index in tables: 0 to 8 for the paper's nine, 9 and up for custom
-    /// accelerators.
+    /// Returns the accelerator's index in [`Accel::EVERY`]: 0 to 8 for the paper's nine, 9 and up
+    /// for custom accelerators.
     pub const fn index(self) -> usize {
         self.0 as usize - 1
     }
 
-    /// Returns the custom accelerator with index `number` in its memory's table of custom
+    /// Returns the custom accelerator with the index `number` in the trace memory's table of custom
     /// accelerators; `None` if `number` is not below [`MAX_KINDS`].
     pub const fn custom(number: usize) -> Option<Accel> {
         if number < MAX_KINDS {
@@ -119,14 +118,14 @@ impl Accel {
         }
     }
 
-    /// Returns a custom accelerator's index in its memory's table of custom accelerators; `None`
-    /// for the paper's nine.
+    /// Returns the index of a custom accelerator in the trace memory's table of custom
+    /// accelerators; `None` for the paper's nine.
     pub const fn custom_number(self) -> Option<usize> {
         self.index().checked_sub(Self::COUNT)
     }
 
-    /// Returns the accelerator whose 4-bit code in a trace word is `nibble`; `None` unless it is 1
-    /// to 9.
+    /// Returns the accelerator whose 4-bit code in a trace word is `nibble`; `None` unless `nibble`
+    /// is 1 to 9.
     pub fn from_nibble(nibble: u8) -> Option<Accel> {
         Self::ALL.get(usize::from(nibble).checked_sub(1)?).copied()
     }
@@ -140,8 +139,9 @@ impl Accel {
         }
     }
 
-    /// Returns the paper's name, such as `Decr`. Every custom accelerator yields `own`;
-    /// [`Image::accel_name`](crate::Image::accel_name) returns its declared name.
+    /// Returns the name in the paper, such as `Decr`, or `own` for every custom accelerator.
+    /// [`Image::accel_name`](crate::Image::accel_name) also returns the declared names of custom
+    /// accelerators.
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -157,17 +157,17 @@ impl Accel {
         }
     }
 
-    /// Whether `next` may process the output of `self` according to AccelFlow's Table I: the table
-    /// names `next` as a destination of `self`, or `self` as a source of `next`.
+    /// Whether `next` may process the output of `self` according to AccelFlow's Table I. The table
+    /// then names `next` as a destination of `self`, or `self` as a source of `next`.
     ///
-    /// A pair is legal if either column of the table lists it, since the columns disagree in places
-    /// (Cmp lists LdB as a destination, but LdB does not list Cmp as a source).
+    /// One column is enough, since the columns disagree in places: Cmp lists LdB as a destination,
+    /// but LdB does not list Cmp as a source.
     pub fn may_feed(self, next: Accel) -> bool {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Whether a core may start a trace at this accelerator according to AccelFlow's Table I: the
-    /// table lists a core as its source, or lists no source at all.
+    /// Whether a core may start a trace at this accelerator according to AccelFlow's Table I. The
+    /// table then lists a core as the accelerator's source, or lists no source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

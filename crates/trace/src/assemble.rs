@@ -1,4 +1,4 @@
-//! The assembler, which encodes parts as words once every name has an address.
+//! The assembler, which encodes parts of traces as words once every name has an address.
 
 use crate::compile::{Exit, arm_exit, arm_needs_end, arm_start, join_arm, leave, size, true_exit};
 use crate::kind::Kind;
@@ -7,7 +7,7 @@ use crate::source::{Node, Nodes};
 use crate::word::{AtmAddress, Instruction, PositionMark, Word};
 use crate::{Accel, Condition, PredicateError};
 
-/// Addresses and predicates of the memory around a word.
+/// The addresses, custom accelerators and predicates of the trace memory to which a word belongs.
 pub(crate) trait Symbols {
     fn address(&self, name: &str) -> Result<AtmAddress, LinkError>;
     fn kind(&self, kind: &Kind) -> Result<Accel, LinkError>;

@@ -1,8 +1,8 @@
-//! Checks of sources.
+//! Checks of the sources of traces.
 //!
-//! Impossible traces are errors: nothing can follow LdB, which passes the result to a core; only an
-//! end can follow a TCP that sends; nothing can follow an end. A pair of accelerators outside Table
-//! I is a warning, since the paper's own T6 has one (Dcmp to Cmp).
+//! Impossible traces are errors. For example, nothing can follow LdB, which passes the result to a
+//! core; only a tail or the end can follow a TCP that sends. A pair of accelerators outside Table I
+//! is a warning, since the paper's own T6 has one (Dcmp to Cmp).
 
 use std::collections::BTreeSet;
 
@@ -27,14 +27,14 @@ pub enum CheckError {
     /// The trace has no nodes.
     #[error("nodes of the trace = 0: must be at least 1, and the first an accelerator")]
     Empty,
-    /// The trace does not begin with an accelerator, so no core can put it into an input queue.
-    /// Holds a description of its first node.
+    /// The trace does not begin with an accelerator, so no core can put the trace into an input
+    /// queue. Holds a description of the first node.
     #[error("a trace must begin with an accelerator, not with {0}")]
     Start(&'static str),
-    /// A node can never run, since every path before it has ended. Holds the node as text.
+    /// A node can never run, since every path before the node has ended. Holds the node as text.
     #[error("{0} can never run: every path before it has ended")]
     Unreachable(String),
-    /// A node follows load balancing, which passes the result to a core. Holds the node as text.
+    /// A node follows load balancing (LdB), which passes the result to a core. Holds the node as text.
     #[error("LdB hands the result to a core, so {0} cannot follow it")]
     AfterLdb(String),
     /// A node other than a tail or the end follows a TCP that sends. Holds the node as text.
@@ -45,7 +45,7 @@ pub enum CheckError {
     /// No accelerator follows a transformation of the payload's format. Holds the transformation.
     #[error("trans {0} must be followed by an accelerator on every path")]
     DanglingTransform(Transform),
-    /// Two transformations follow one another, and the second does not begin with the format that
+    /// Two transformations follow one another, but the second does not begin with the format that
     /// the first produces. Holds the first and the second.
     #[error(
         "trans {1} cannot follow trans {0}: it must begin with the format that the other produces"
@@ -60,7 +60,7 @@ pub enum CheckError {
     /// A join has fewer than two arms, or an empty arm.
     #[error("a join needs at least two arms, none of them empty")]
     EmptyJoin,
-    /// A path of an arm of a join ends before it reaches the join. Holds the number of the arm,
+    /// A path in an arm of a join ends before it reaches the join. Holds the position of the arm,
     /// counted from 1.
     #[error(
         "arm {0} of a join ends in a tail, a notification or a fork; every path of every arm must reach the join"
@@ -71,8 +71,8 @@ pub enum CheckError {
         "step after a join = {0}: must be an accelerator, since the arms of the join meet in its input queue"
     )]
     AfterJoin(String),
-    /// The node at which the arms of a join meet is not the first of its part. Only the compiler
-    /// writes it.
+    /// A `meet` node, at which the arms of a join meet, is not the first node of its part. Only the
+    /// compiler writes such nodes.
     #[error(
         "'meet', the point where the arms of a join meet: must be left out of sources; only the compiler writes it, as the first node of a part of a split trace"
     )]
@@ -84,9 +84,9 @@ pub enum CheckError {
     NotYielded {
         /// The condition of the branch.
         condition: String,
-        /// The value that the condition tests, in words, such as `the number 'hit'`.
+        /// The payload value that the condition tests, in words, such as `the number 'hit'`.
         fact: String,
-        /// The values that the accelerators before the branch extract, in words.
+        /// The payload values that the accelerators before the branch extract, in words.
         yields: String,
     },
     /// A custom accelerator processes only received messages, or only sent ones, and this message
@@ -103,17 +103,18 @@ pub enum CheckError {
     /// Branches, forks and joins nest more than [`MAX_DEPTH`] levels deep.
     #[error("branches and forks: must nest at most {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// The trace has more than [`MAX_NODES`] nodes. Holds their number.
+    /// The trace has more than [`MAX_NODES`] nodes. Holds the number of nodes.
     #[error("nodes of the trace = {0}: must be at most {MAX_NODES}")]
     TooLong(usize),
 }
 
-/// The warning that AccelFlow's Table I does not list a pair of accelerators that a trace uses.
+/// The warning about a use of accelerators in a trace that AccelFlow's Table I does not list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
-    /// The second accelerator processes the output of the first, and Table I lists no such pair.
+    /// The second accelerator processes the output of the first, but Table I lists no such pair.
     Pair(Accel, Accel),
-    /// A core starts a trace at this accelerator, and Table I lists no core as its source.
+    /// A core starts a trace at this accelerator, but Table I lists no core as the accelerator's
+    /// source.
     Start(Accel),
 }
 
@@ -139,9 +140,9 @@ impl std::fmt::Display for Warning {
 /// How an execution enters a sequence of nodes: at the start of a trace, or in the middle of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// At the start of a trace: a core, a message or the tail of another trace starts it.
+    /// At the start of a trace: a core, a message or the tail of another trace starts the sequence.
     Trace,
-    /// In the middle of a trace: another word of the same trace continues here.
+    /// In the middle of a trace: another word of the same trace continues with the sequence.
     Part,
 }
 
@@ -155,11 +156,12 @@ pub fn is_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "_+-".contains(c))
 }
 
-/// Checks that `nodes` obey the rules of the trace language. Returns a warning for each pair of
-/// accelerators that Table I does not list.
+/// Checks that `nodes` obey the rules of the trace language. `role` states how an execution enters
+/// them. Returns a warning for each pair of accelerators, and for each first accelerator, that
+/// AccelFlow's Table I does not list.
 ///
 /// # Errors
-/// [`CheckError`] for the first impossible node.
+/// [`CheckError`] for the first rule that `nodes` break.
 pub fn check(nodes: &[Node], role: Role) -> Result<Vec<Warning>, CheckError> {
     let total = measure(nodes, 0)?;
     if total > MAX_NODES {

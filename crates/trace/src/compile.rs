@@ -1,15 +1,17 @@
-//! The compiler, which splits a source into parts that each fit a word. It follows AccelFlow,
-//! section IV.A: split where paths diverge, move the rarer arm out, chain through the trace memory.
+//! The compiler, which splits the source of a trace into parts that each fit a word. It follows
+//! AccelFlow, section IV.A: split where paths diverge, move the rarer arm out, and chain the parts
+//! through the trace memory.
 
 use crate::source::{Node, Nodes, ends};
 use crate::word::NIBBLES;
 
-/// A piece of a trace that fits one 8-byte word. The compiler splits a long trace into several.
+/// A part of a trace that fits one 8-byte word. The compiler splits a long trace into several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The trace's name for the first part; `NAME.1`, `NAME.2` ... for the others.
+    /// The name of the part: the trace's name for the first part, `NAME.1`, `NAME.2` ... for the
+    /// others.
     pub name: String,
-    /// The nodes of this part. Links to other parts and traces are names, not addresses.
+    /// The nodes of the part. Links to other parts and traces are names, not addresses.
     pub nodes: Nodes,
 }
 

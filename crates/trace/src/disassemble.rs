@@ -1,4 +1,4 @@
-//! The disassembler, which turns words back into sources.
+//! The disassembler, which turns trace words back into sources.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ pub enum Unstructured {
     /// Some nibbles of the word are not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A jump, branch or fork overlaps another one without being nested in it. Holds its position
-    /// in nibbles.
+    /// A jump, branch or fork overlaps another one without being nested in it. Holds the position
+    /// of the jump, branch or fork, in nibbles from 0.
     #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),
-    /// No path reaches the nibbles from this position on.
+    /// No path reaches the nibbles from this position on, counted from 0.
     #[error("the nibbles from number {0} of the word on can never run")]
     Unreachable(usize),
-    /// A branch refers to a predicate that is not in the memory's table, or is not the code of a
-    /// condition. Holds its number.
+    /// A branch refers to a predicate that is not in the memory's table, or is not the compiled
+    /// form of a condition. Holds the predicate's index.
     #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
     Predicate(u8),
     /// The word calls a custom accelerator that the memory's table does not have. Holds its index.

@@ -1,4 +1,4 @@
-//! Trace memories as files; `docs/trace-format.md` specifies every byte.
+//! Trace memories as files. `docs/trace-format.md` specifies every byte of the format.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub enum FileError {
         /// The first bytes of the file.
         found: Vec<u8>,
     },
-    /// The file has a version of the format other than [`VERSION`].
+    /// The file's format version is not [`VERSION`].
     #[error("trace file: version = {found}: must be {VERSION}")]
     Version {
         /// The version that the file states.
@@ -54,7 +54,7 @@ pub enum FileError {
         /// The checksum (CRC-32) of the file's bytes.
         computed: u32,
     },
-    /// The contents end too early or too late, have a count beyond its limit, or an unknown code.
+    /// The contents end too early or too late, exceed a limit, or have an unknown code.
     #[error("malformed trace file at byte {at}: {message}")]
     Malformed {
         /// The byte offset in the file.
@@ -68,7 +68,7 @@ pub enum FileError {
     /// The file has an invalid declaration of a custom accelerator.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// The words of the file break a rule of the trace language.
+    /// The contents of the file break a rule of the trace language.
     #[error(transparent)]
     Link(#[from] LinkError),
 }
@@ -129,7 +129,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// [`FileError`] for bytes that [`Image::to_bytes`] does not write.
+    /// [`FileError`] for bytes that [`Image::to_bytes`] cannot have written.
     pub fn from_bytes(bytes: &[u8]) -> Result<Image, FileError> {
         if !bytes.starts_with(&MAGIC) {
             return Err(FileError::Magic {

@@ -1,10 +1,10 @@
-//! Data formats and the transformations between them (AccelFlow, section V.2).
+//! Data formats of payloads, and the transformations between formats (AccelFlow, section V.2).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A data format of a payload, which dispatchers can transform into another (AccelFlow, section
-/// V.2).
+/// A data format of a payload, which a dispatcher can transform into another one (AccelFlow,
+/// section V.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Format {
@@ -54,7 +54,7 @@ impl FromStr for Format {
     }
 }
 
-/// A transformation of the payload from the data format `src` to a different one, `dst`.
+/// A transformation of the payload from the data format `src` to a different data format `dst`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transform {
     /// The format of the payload before the transformation.
@@ -64,14 +64,14 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// Returns the transformation's 4-bit code in a trace word: the source in the upper two bits,
-    /// the destination in the lower two.
+    /// Returns the transformation's 4-bit code in a trace word: `src` in the upper two bits, `dst`
+    /// in the lower two.
     pub const fn nibble(self) -> u8 {
         ((self.src as u8) << 2) | self.dst as u8
     }
 
-    /// Returns the transformation with this 4-bit code; `None` if the code does not state two
-    /// different formats.
+    /// Returns the transformation with the 4-bit code `nibble`; `None` if the code does not state
+    /// two different formats.
     pub fn from_nibble(nibble: u8) -> Option<Transform> {
         let src = *Format::ALL.get(usize::from(nibble >> 2))?;
         let dst = *Format::ALL.get(usize::from(nibble & 3))?;

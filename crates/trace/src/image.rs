@@ -1,4 +1,4 @@
-//! The accelerator trace memory (ATM): words, a predicate table and names.
+//! The accelerator trace memory (ATM): words, branch conditions, names and custom accelerators.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, Instruction, NIBBLES, PositionMark, Word};
 use crate::{Accel, Fault, PredicateTable};
 
-/// A linked accelerator trace memory (ATM): compiled words, branch conditions and names. It obeys
-/// the rules of the trace language, so each of its traces ends for every payload.
+/// A linked accelerator trace memory (ATM): compiled words, branch conditions and names. Its traces
+/// obey the rules of the trace language, so each of them ends for every payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     words: Vec<Word>,
@@ -39,7 +39,7 @@ impl Image {
     /// Returns the 8-byte word at `address`.
     ///
     /// # Errors
-    /// [`Fault::DanglingAddress`] outside the memory.
+    /// [`Fault::DanglingAddress`] if `address` is outside the memory.
     pub fn word(&self, address: AtmAddress) -> Result<Word, Fault> {
         self.words
             .get(address.index())
@@ -52,8 +52,8 @@ impl Image {
         &self.words
     }
 
-    /// Returns the name of each word: the name of a trace, or `NAME.1`, `NAME.2` ... for its other
-    /// parts.
+    /// Returns the name of each word, by address: the trace's name for its first word, `NAME.1`,
+    /// `NAME.2` ... for the others.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -70,12 +70,14 @@ impl Image {
         self.kinds.get(accel.custom_number()?)
     }
 
-    /// Returns the name of the accelerator `accel` in this memory.
+    /// Returns the name of the accelerator `accel` in this memory; `own` for a custom accelerator
+    /// that the memory does not have.
     pub fn accel_name(&self, accel: Accel) -> &str {
         self.kind(accel).map_or(accel.name(), |kind| kind.name())
     }
 
-    /// Returns the accelerator of this memory called `name`, in upper or lower case.
+    /// Returns the accelerator of this memory called `name`, in upper or lower case; `None` for an
+    /// unknown name.
     pub fn accelerator(&self, name: &str) -> Option<Accel> {
         name.parse().ok().or_else(|| {
             let mut kinds = self.kinds.iter();
@@ -83,14 +85,14 @@ impl Image {
         })
     }
 
-    /// Returns all accelerators that traces of this memory can call: the paper's nine, then its
-    /// custom ones.
+    /// Returns all accelerators that the traces of this memory can call: the paper's nine, then the
+    /// custom accelerators.
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         let own = (0..self.kinds.len()).filter_map(Accel::custom);
         Accel::ALL.into_iter().chain(own)
     }
 
-    /// Returns the table of the branch conditions of this memory.
+    /// Returns the branch conditions of this memory.
     pub fn predicates(&self) -> &PredicateTable {
         &self.predicates
     }
@@ -110,8 +112,8 @@ impl Image {
         is_name(self.name(address))
     }
 
-    /// Whether a chain of traces that begins at `entry` can come to a trace that waits for a
-    /// message: a trace after the first that begins with TCP.
+    /// Whether a chain of traces that begins at `entry` may have to wait for a message: whether any
+    /// later trace of the chain begins with TCP.
     pub fn can_wait(&self, entry: AtmAddress) -> bool {
         let (mut left, mut seen) = (vec![entry], vec![entry]);
         while let Some(address) = left.pop() {
@@ -135,11 +137,11 @@ impl Image {
         false
     }
 
-    /// Returns the source of every word, in order of addresses. Linking these sources again yields
+    /// Returns the source of every word, in order of addresses. Linking these parts again yields
     /// the same trace memory.
     ///
     /// # Errors
-    /// [`LinkError`] for words to which no source compiles. A linked image has none.
+    /// [`LinkError`] for words that are not the compiled form of any source. A linked image has none.
     pub fn disassemble(&self) -> Result<Vec<Part>, LinkError> {
         (0..self.words.len())
             .map(|i| self.disassemble_word(i))

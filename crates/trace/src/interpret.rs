@@ -1,4 +1,4 @@
-//! An interpreter of sources, the reference for tests of the compiled form.
+//! An interpreter of the sources of traces, the reference for tests of compiled traces.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,15 +11,16 @@ use crate::source::{Node, Nodes};
 use crate::walk::Visit;
 use crate::{Accel, Condition, Field};
 
-/// Executes the trace `name` of `library` and the traces that follow it from their sources, without
-/// compiling them, and returns the actions. Tests compare compiled traces with this.
+/// Executes the trace `name` of `library` and the traces that follow it, and returns the actions.
+/// The sources are interpreted, not compiled; tests compare compiled traces with the result.
 ///
-/// `facts` returns the value of a payload field that a branch tests, given the trace and the
-/// field's name; `None` if the payload does not have it.
+/// `facts` returns the value of a payload field that a branch tests, given the names of the trace
+/// and the field; `None` if the payload does not have the field.
 ///
 /// # Errors
 ///
-/// The name of a missing trace or field, and the actions before it.
+/// The name of a missing trace or field, or the text of a [`KindsError`](crate::KindsError), and
+/// the actions before the error.
 pub fn interpret(
     library: &Library,
     name: &str,

@@ -1,16 +1,16 @@
-//! Open joins, the state that every executor of traces needs in addition to [`step`](crate::step()).
+//! Open joins: the state that every executor of traces needs in addition to [`step`](crate::step()).
 
-/// The place of an execution among the parallel executions (arms) that one join waits for.
+/// An execution as one of the parallel executions (arms) that a join waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JoinArm {
     join: u32,
-    /// The number of the execution within the join, counted from 0 in the order of starts.
+    /// The index of the execution within the join, counted from 0 in the order in which the arms start.
     pub arm: u8,
 }
 
-/// The joins of one run for which some arms have not arrived yet.
+/// The joins of one run of a trace for which some arms have not arrived yet.
 ///
-/// `T` is the value that each arm brings to the join, such as its payload.
+/// `T` is the type of the value that each arm brings to the join, such as its payload.
 #[derive(Clone, Debug)]
 pub struct Joins<T> {
     joins: Vec<Open<T>>,
@@ -35,8 +35,8 @@ impl<T> Default for Joins<T> {
 }
 
 impl<T> Joins<T> {
-    /// Opens a join for an execution that splits into two, and returns their places in it. `outer`
-    /// is the place of the splitting execution in the join around this one, if there is one.
+    /// Opens a join for an execution that splits into two, and returns both arms. `outer` is the
+    /// arm of a surrounding join that the splitting execution is; `None` if there is none.
     pub fn scatter(&mut self, outer: Option<JoinArm>) -> [JoinArm; 2] {
         let open = Open {
             outer,
@@ -55,8 +55,8 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| JoinArm { join, arm })
     }
 
-    /// Adds an arm to the join of the execution at `join_arm`, and returns the place of the new arm.
-    /// `None` if the execution is in no join.
+    /// Adds an arm to the join that `join_arm` belongs to, and returns the new arm. Returns `None`
+    /// if `join_arm` is `None`: the forking execution is in no join.
     pub fn fork(&mut self, join_arm: Option<JoinArm>) -> Option<JoinArm> {
         let join = join_arm?.join;
         let arms = &mut self.joins[join as usize].arms;
@@ -65,9 +65,9 @@ impl<T> Joins<T> {
         Some(JoinArm { join, arm })
     }
 
-    /// Records that the execution at `join_arm` has reached its join with the value `brings`. For the
-    /// last one to arrive, returns the values of all arms in order, and the place in the
-    /// surrounding join of the execution that continues. For others, returns `None`.
+    /// Records that `join_arm` has reached its join with the value `brings`. For the last arm to
+    /// arrive, returns the values of all arms in order, and the arm of the surrounding join that
+    /// the continuing execution is. For the other arms, returns `None`.
     pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
         let open = &mut self.joins[join_arm.join as usize];
         open.arms[usize::from(join_arm.arm)] = Some(brings);
@@ -80,7 +80,7 @@ impl<T> Joins<T> {
         Some((all.into_iter().flatten().collect(), outer))
     }
 
-    /// Returns the values of the arms that have arrived at joins that are not complete.
+    /// Returns the values of arms that have arrived at a join that still waits for other arms.
     pub fn into_waiting(self) -> Vec<T> {
         let arms = self.joins.into_iter().flat_map(|open| open.arms);
         arms.flatten().collect()

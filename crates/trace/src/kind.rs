@@ -1,5 +1,5 @@
-//! Custom accelerators: "any accelerator with the standard interface can be seamlessly integrated
-//! into AccelFlow" (section VIII).
+//! Declarations of custom accelerators: "any accelerator with the standard interface can be
+//! seamlessly integrated into AccelFlow" (section VIII).
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::limits::{MAX_KIND_CHARS, MAX_YIELDS};
 /// VIII). It states the accelerator's name, the directions of the messages that it processes, and
 /// the payload values (facts) that it extracts.
 ///
-/// Every software implementation of that name must conform to it. The runtime supplies the
-/// implementation, and the simulator its cost.
+/// Every software implementation under this name must conform to the declaration. The runtime
+/// supplies the implementation, and the simulator the cost.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     name: String,
@@ -24,12 +24,12 @@ pub struct Kind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Directions {
-    /// It processes received and sent messages.
+    /// The accelerator processes received and sent messages.
     #[default]
     Both = 0,
-    /// It processes received messages only.
+    /// The accelerator processes received messages only.
     Receives = 1,
-    /// It processes sent messages only.
+    /// The accelerator processes sent messages only.
     Sends = 2,
 }
 
@@ -56,10 +56,11 @@ pub enum KindError {
         "accelerator name = '{0}': must differ from the names of the paper's nine accelerators"
     )]
     Taken(String),
-    /// The name of a payload value is not valid, or occurs twice. Holds the name.
+    /// The name of a payload value (a fact) is not valid, or occurs twice. Holds the name.
     #[error("fact = '{0}': must be letters, digits and '_', and occur once")]
     Fact(String),
-    /// The accelerator extracts more than [`MAX_YIELDS`] payload values. Holds their number.
+    /// The accelerator extracts more than [`MAX_YIELDS`] payload values (facts). Holds the number
+    /// of facts.
     #[error("facts that the accelerator yields = {0}: must be at most {MAX_YIELDS}")]
     TooManyFacts(usize),
 }
@@ -72,10 +73,12 @@ const WORDS: [&str; 15] = [
 
 impl Kind {
     /// Declares the custom accelerator `name`. `yields` are the names and types of the payload
-    /// values (facts) that it extracts from a message, for later branches to test.
+    /// values (facts) that the accelerator extracts from a message. Later branches may test these
+    /// facts.
     ///
     /// # Errors
-    /// [`KindError`] for an invalid name or invalid facts.
+    /// [`KindError`] for an invalid name, for invalid or repeated facts, and for more than
+    /// [`MAX_YIELDS`] facts.
     pub fn new(
         name: &str,
         directions: Directions,
@@ -107,7 +110,8 @@ impl Kind {
         })
     }
 
-    /// Returns the accelerator's name, as traces, software implementations and costs refer to it.
+    /// Returns the accelerator's name. Traces, software implementations and costs refer to the
+    /// accelerator by it.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -118,17 +122,17 @@ impl Kind {
     }
 
     /// Returns the names and types of the payload values (facts) that the accelerator extracts from
-    /// each message. Branches after it may test them.
+    /// each message. Branches after the accelerator may test them.
     pub fn yields(&self) -> &[(String, FactType)] {
         &self.yields
     }
 }
 
 impl Directions {
-    /// All values, in the order of their codes in a trace file.
+    /// All directions, in the order of their codes in a trace file.
     pub const ALL: [Directions; 3] = [Directions::Both, Directions::Receives, Directions::Sends];
 
-    /// Returns the keyword in a declaration: `both`, `receives` or `sends`.
+    /// Returns the keyword of the directions in a declaration: `both`, `receives` or `sends`.
     pub const fn name(self) -> &'static str {
         match self {
             Directions::Both => "both",
@@ -139,10 +143,10 @@ impl Directions {
 }
 
 impl FactType {
-    /// All values, in the order of their codes in a trace file.
+    /// All types of facts, in the order of their codes in a trace file.
     pub const ALL: [FactType; 2] = [FactType::Number, FactType::Text];
 
-    /// Returns the keyword in a declaration: `number` or `text`.
+    /// Returns the keyword of the type in a declaration: `number` or `text`.
     pub const fn name(self) -> &'static str {
         match self {
             FactType::Number => "number",

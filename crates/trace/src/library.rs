@@ -1,4 +1,4 @@
-//! Libraries of named traces.
+//! Libraries of named traces, from which trace memories are linked.
 
 use crate::check::{CheckError, Role, Warning, check, is_name};
 use crate::compile::{Part, split};
@@ -9,7 +9,7 @@ use crate::link_error::LinkError;
 use crate::source::{Node, Nodes};
 use crate::yields::check_trace;
 
-/// The error of a trace that a library does not accept, or does not replace or remove.
+/// The error of a trace that a library does not accept, replace or remove.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
     /// The trace breaks a rule of the trace language.
@@ -20,8 +20,8 @@ pub enum RegisterError {
         /// The rule that the trace breaks.
         error: CheckError,
     },
-    /// The trace declares a custom accelerator differently from another trace, or the traces
-    /// declare too many.
+    /// The trace declares a custom accelerator differently from another trace, or all traces
+    /// together declare too many.
     #[error("trace '{trace}': {error}")]
     Kinds {
         /// The name of the trace.
@@ -49,31 +49,31 @@ fn owner_text(owner: &Option<String>) -> String {
     }
 }
 
-/// A trace in a library: its source, its compiled parts and the warnings about it.
+/// A trace in a library: its source, its compiled parts and the warnings about the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registered {
     /// The name of the trace.
     pub name: String,
     /// The source of the trace, as it was registered.
     pub source: Nodes,
-    /// The pairs of accelerators in it that AccelFlow's Table I does not list.
+    /// The warnings about uses of accelerators that AccelFlow's Table I does not list.
     pub warnings: Vec<Warning>,
-    /// The pieces that each fit one word, in order. The trace begins with the first.
+    /// The parts of the trace, each of which fits one word. The trace begins with the first.
     pub parts: Vec<Part>,
-    /// The service that owns the trace; `None` if all services may use it.
+    /// The service that owns the trace; `None` if all services may run it.
     pub owner: Option<String>,
 }
 
 impl Registered {
-    /// Whether `service` may run the trace: it owns the trace, or nobody does. `None` means the
-    /// operator, who may run all traces.
+    /// Whether `service` may run the trace: whether the service owns it, or no service does. `None`
+    /// means the operator, who may run all traces.
     pub fn is_for(&self, service: Option<&str>) -> bool {
         service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
     }
 }
 
-/// A collection of named traces, from which a trace memory is linked. Traces may refer to one
-/// another in any order of registration.
+/// A collection of named traces, from which a trace memory is linked. Traces may name one another
+/// in tails, in any order of registration.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     traces: Vec<Registered>,
@@ -85,19 +85,24 @@ impl Library {
         Library::default()
     }
 
-    /// Adds the trace `source` under `name`, after a check. Returns the check's warnings.
-    /// Registering the same source again has no effect.
+    /// Adds the trace `source` under `name` if it passes the check ([`check_trace`]). Returns the
+    /// check's warnings. Registering the same source again under the same name has no effect.
     ///
     /// # Errors
-    /// [`RegisterError`] for an impossible trace, or a name that another trace has.
+    /// [`RegisterError`] for
+    ///
+    /// * an invalid name, or a name that belongs to a different trace;
+    /// * a source that breaks a rule of the trace language;
+    /// * declarations of custom accelerators that conflict, or are too many.
     pub fn register(&mut self, name: &str, source: Nodes) -> Result<&[Warning], RegisterError> {
         self.add(None, name, source, check_trace)
     }
 
-    /// Adds a trace like [`Library::register`], but its branches may also test payload values that
-    /// no accelerator before them extracts.
+    /// Adds a trace like [`Library::register`], but its branches may also test payload values
+    /// (facts) that no accelerator before them extracts.
     ///
-    /// For simulated workloads, whose files state these values. On real bytes such a branch fails.
+    /// This is for simulated workloads, whose files state these values. On real bytes such a branch
+    /// fails.
     ///
     /// # Errors
     /// The errors of [`Library::register`].
@@ -109,8 +114,8 @@ impl Library {
         self.add(None, name, source, |nodes| check(nodes, Role::Trace))
     }
 
-    /// Adds a trace like [`Library::register`], and makes `service` its owner. No other service can
-    /// run, replace or remove it.
+    /// Adds a trace like [`Library::register`] and makes `service` its owner. No other service can
+    /// run or remove the trace. With `None`, the trace has no owner, and all services can run it.
     ///
     /// # Errors
     /// The errors of [`Library::register`], and [`RegisterError::Owned`] if the name belongs to a
@@ -166,19 +171,19 @@ impl Library {
         Ok(self.traces.last().map_or(&[], |t| &t.warnings))
     }
 
-    /// Removes the trace `name`, so that another can be registered under that name. Returns whether
-    /// there was such a trace.
+    /// Removes the trace `name`, so that another trace can be registered under this name. Returns
+    /// whether there was such a trace.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.traces.len();
         self.traces.retain(|t| t.name != name);
         self.traces.len() < before
     }
 
-    /// Removes the trace `name` on behalf of `service`. Returns whether there was such a trace.
-    /// `None` means the operator, who may remove all traces.
+    /// Removes the trace `name` on behalf of `service`. Returns whether there was such a trace. A
+    /// `service` of `None` means the operator, who may remove all traces.
     ///
     /// # Errors
-    /// [`RegisterError::Owned`] for a trace that the service does not own.
+    /// [`RegisterError::Owned`] for a trace that `service` does not own.
     pub fn remove_for(&mut self, service: Option<&str>, name: &str) -> Result<bool, RegisterError> {
         self.may_change(service, name)?;
         Ok(self.remove(name))
@@ -210,8 +215,11 @@ impl Library {
     /// Links all traces into one trace memory.
     ///
     /// # Errors
-    /// [`LinkError`] for a tail to an unregistered trace, a chain that never ends, or a full
-    /// memory.
+    /// [`LinkError`] for
+    ///
+    /// * a tail to an unregistered trace;
+    /// * a chain of traces that never ends;
+    /// * too many words, branch conditions, custom accelerators or parallel executions.
     pub fn link(&self) -> Result<Image, LinkError> {
         let parts = self
             .traces
@@ -221,8 +229,8 @@ impl Library {
         link(parts)
     }
 
-    /// Links into one trace memory the traces that `service` may run: its own, and those without an
-    /// owner.
+    /// Links into one trace memory the traces that `service` may run: those that it owns, and those
+    /// without an owner.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`]. Traces of other services count as unregistered.
@@ -232,7 +240,7 @@ impl Library {
     }
 
     /// Links into one trace memory only the trace `name` and the traces that its tails lead to.
-    /// Errors of other traces do not matter.
+    /// Errors of other traces do not matter. The memory is empty if `name` is not registered.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -240,8 +248,8 @@ impl Library {
         self.link_for_from(None, name)
     }
 
-    /// Links like [`Library::link_from`], with only the traces that `service` may run. Traces of
-    /// other services count as unregistered.
+    /// Links like [`Library::link_from`], but only traces that `service` may run. Traces of other
+    /// services count as unregistered.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].
@@ -261,7 +269,7 @@ impl Library {
     }
 }
 
-/// Returns the names of the traces that follow `nodes`: those of its tails.
+/// Returns the names of the traces to which the tails in `nodes` lead, in order.
 pub fn tails(nodes: &[Node]) -> Vec<&str> {
     let mut names = Vec::new();
     let mut stack: Vec<&Node> = nodes.iter().rev().collect();

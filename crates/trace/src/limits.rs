@@ -1,8 +1,8 @@
-//! Limits of the parts of a trace program.
+//! The limits of traces, branch conditions and trace memories.
 
-/// The largest number of levels to which branches, forks and joins may nest in one trace's source.
+/// The largest number of levels to which branches, forks and joins may nest in the source of one trace.
 pub const MAX_DEPTH: usize = 16;
-/// The largest number of nodes in one trace's source.
+/// The largest number of nodes in the source of one trace.
 pub const MAX_NODES: usize = 1024;
 /// The largest length of a trace's name, in characters.
 pub const MAX_NAME_CHARS: usize = 48;
@@ -10,13 +10,14 @@ pub const MAX_NAME_CHARS: usize = 48;
 pub const MAX_OPS: usize = 24;
 /// The largest number of values that a compiled branch condition may have on its stack at once.
 pub const MAX_STACK: usize = 8;
-/// The largest number of distinct branch conditions in one trace memory. A 4-bit nibble numbers
-/// them.
+/// The largest number of distinct branch conditions in one trace memory. A trace word refers to a
+/// condition by a 4-bit index.
 pub const MAX_PREDICATES: usize = 16;
-/// The largest number of distinct payload values that the branch conditions of one trace memory may
-/// read.
+/// The largest number of distinct payload values (facts) that the branch conditions of one trace
+/// memory may read.
 pub const MAX_FIELDS: usize = 64;
-/// The largest number of custom accelerators in one trace memory. A 4-bit nibble numbers them.
+/// The largest number of custom accelerators in one trace memory. A trace word refers to one by a
+/// 4-bit index.
 pub const MAX_KINDS: usize = 16;
 /// The largest length of a custom accelerator's name, in characters.
 pub const MAX_KIND_CHARS: usize = 16;
@@ -24,6 +25,6 @@ pub const MAX_KIND_CHARS: usize = 16;
 pub const MAX_YIELDS: usize = 16;
 /// The largest length of a branch condition's text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
-/// The largest number of parallel executions of one trace and of the traces after it, the first
-/// execution included.
+/// The largest number of parallel executions of one trace and of the traces after it, including the
+/// first execution.
 pub const MAX_EXECUTIONS: u64 = 64;

@@ -1,4 +1,4 @@
-//! The linker, which lays parts of traces out in a trace memory.
+//! The linker, which places the compiled parts of traces in a trace memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
 use crate::{Accel, Condition, PredicateError, PredicateTable};
 
-/// Creates a trace memory from the compiled pieces `parts`, in order of addresses.
+/// Creates a trace memory from compiled parts of traces. The order of `parts` is that of the addresses.
 ///
 /// # Errors
 /// [`LinkError`], as for [`Library::link`](crate::Library::link).

@@ -1,4 +1,4 @@
-//! Errors of the linker.
+//! The error of linking traces into a trace memory, or of verifying a trace memory.
 
 use crate::PredicateError;
 use crate::check::CheckError;
@@ -7,8 +7,8 @@ use crate::kinds::KindsError;
 use crate::limits::MAX_EXECUTIONS;
 use crate::word::{DecodeError, MAX_WORDS};
 
-/// The error of traces that do not form a valid trace memory together, or of a trace memory from a
-/// file that is not valid.
+/// The error of traces that do not form a valid trace memory together, or of a trace file whose
+/// memory is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
     /// A tail leads to a trace that is not registered.
@@ -21,12 +21,12 @@ pub enum LinkError {
         /// The names of the registered traces.
         known: String,
     },
-    /// The tails of a chain of traces lead back to one of its traces. Holds the names in order,
+    /// The tails of a chain of traces lead back to a trace of the chain. Holds the names in order,
     /// such as `A -> B -> A`.
     #[error("chain of traces = {0}: must end, not lead back to one of its traces")]
     NeverEnds(String),
-    /// The forks and joins of a trace and of those after it create more than [`MAX_EXECUTIONS`]
-    /// parallel executions.
+    /// The forks and joins of a trace and of the traces after it create more than
+    /// [`MAX_EXECUTIONS`] parallel executions.
     #[error(
         "trace '{trace}': parallel executions = {executions}: must be at most {MAX_EXECUTIONS}"
     )]
@@ -45,13 +45,13 @@ pub enum LinkError {
     Predicate {
         /// The name of the trace.
         trace: String,
-        /// The limit that its conditions exceed.
+        /// The limit that the trace's conditions exceed.
         error: PredicateError,
     },
-    /// The traces declare custom accelerators in conflict with one another, or too many.
+    /// The traces declare custom accelerators that conflict with one another, or too many of them.
     #[error(transparent)]
     Kinds(#[from] KindsError),
-    /// A piece of a trace does not fit its 8-byte word. This is a defect of the compiler, not an
+    /// A part of a trace does not fit its 8-byte word. This is a defect of the compiler, not an
     /// error in the input.
     #[error("a part of a trace does not fit an 8-byte word: this is a defect of the compiler")]
     PartTooLong,
@@ -60,7 +60,7 @@ pub enum LinkError {
     Check {
         /// The name of the word.
         word: String,
-        /// The rule that it breaks.
+        /// The rule that the word breaks.
         error: CheckError,
     },
     /// Some nibbles of a word in a trace file are not an instruction.
@@ -68,7 +68,7 @@ pub enum LinkError {
     Decode {
         /// The name of the word.
         word: String,
-        /// The nibbles and their position.
+        /// The invalid nibbles and their position.
         error: DecodeError,
     },
     /// A word in a trace file is not the compiled form of any source.
@@ -84,7 +84,7 @@ pub enum LinkError {
     Memory {
         /// The name of the word.
         word: String,
-        /// The rule that it breaks.
+        /// The rule that the word breaks.
         message: String,
     },
 }

@@ -18,10 +18,10 @@ pub type Nodes = Vec<Node>;
 pub enum Node {
     /// Calls one of the paper's nine accelerators.
     Accel(Accel),
-    /// Calls the custom accelerator that this declares.
+    /// Calls a custom accelerator, given by its declaration.
     Kind(Arc<Kind>),
-    /// Tests the output of the previous accelerator, and continues with one of two arms, then with
-    /// the nodes after the branch.
+    /// Tests the output of the previous accelerator and continues with one of two arms. Then
+    /// continues with the nodes after the branch, unless the arm has ended the trace.
     Branch {
         /// The condition that chooses the arm.
         condition: Condition,
@@ -35,19 +35,19 @@ pub enum Node {
     },
     /// Changes the data format of the payload.
     Transform(Transform),
-    /// Runs all arms in parallel. Each arm ends on its own, so nothing may follow a fork.
+    /// Runs all arms in parallel. Each arm ends by itself, so nothing may follow a fork.
     Fork(Vec<Nodes>),
-    /// Runs all arms in parallel and waits for all of them. The accelerator that follows receives
+    /// Runs all arms in parallel and waits for all of them. The accelerator after the join receives
     /// the data of all arms, in order.
     Join(Vec<Nodes>),
     /// The point where the arms of a join meet, if the join begins in another part. Only the
-    /// compiler writes it, when it splits a trace.
+    /// compiler writes this node, when it splits a trace.
     Meet,
-    /// Ends this trace and continues with the trace of this name. If that trace begins with TCP, it
-    /// waits there for a message.
+    /// Ends this trace and continues with the trace of this name. If the next trace begins with
+    /// TCP, it waits for a message first.
     Tail(String),
-    /// Continues this trace in the part of this name, without waiting. Only the compiler writes it,
-    /// when it splits a trace.
+    /// Continues this trace in the part of this name, without waiting. Only the compiler writes
+    /// this node, when it splits a trace.
     Continue(String),
     /// Ends this trace and notifies the core that started it. Implied at the end of a path.
     Notify,
@@ -73,12 +73,13 @@ pub enum SourceError {
 /// Creates a node that calls the accelerator `name`, one of the paper's nine.
 ///
 /// # Errors
-/// [`SourceError::Accelerator`] for any name but the nine.
+/// [`SourceError::Accelerator`] for a name that none of the nine has.
 pub fn accel(name: &str) -> Result<Node, SourceError> {
     Ok(Node::Accel(name.parse()?))
 }
 
-/// Creates a sequence of calls of the paper's accelerators by name (the paper's `seq(*accels)`).
+/// Creates calls of the paper's accelerators in `names`, one after another (the paper's
+/// `seq(*accels)`).
 ///
 /// # Errors
 /// [`SourceError::Accelerator`] for the first unknown name.
@@ -112,26 +113,28 @@ pub fn trans(src: &str, dst: &str) -> Result<Node, SourceError> {
     Ok(Node::Transform(Transform { src, dst }))
 }
 
-/// Creates a fork: its arms run in parallel and end on their own.
+/// Creates a fork: its arms run in parallel, and each ends by itself.
 pub fn fork(arms: Vec<Nodes>) -> Node {
     Node::Fork(arms)
 }
 
-/// Creates a join: its arms run in parallel, and the next node runs once all have ended. "If an
-/// input queue entry needs data from multiple source accelerators, the dispatcher marks the entry
-/// as ready when all data has arrived" (AccelFlow, section IV.A).
+/// Creates a join: its arms run in parallel, and the next node runs once all arms have reached the
+/// join.
+///
+/// "If an input queue entry needs data from multiple source accelerators, the dispatcher marks the
+/// entry as ready when all data has arrived" (AccelFlow, section IV.A).
 pub fn join(arms: Vec<Nodes>) -> Node {
     Node::Join(arms)
 }
 
-/// Creates a tail, which ends its trace and continues with the trace `next`.
+/// Creates a tail, which ends the trace and continues with the trace `next`.
 pub fn tail(next: &str) -> Node {
     Node::Tail(next.to_owned())
 }
 
 impl Node {
-    /// Sets the outcome of a branch's condition that the author expects. Returns other nodes
-    /// unchanged.
+    /// Sets the outcome of a branch's condition that the author expects. Nodes other than branches
+    /// are returned unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {
@@ -140,7 +143,8 @@ impl Node {
         self
     }
 
-    /// Whether the trace ends at this node on every path, so that nothing can run after it.
+    /// Whether nothing can run after this node: on every path, the trace ends or continues in
+    /// another part.
     pub fn is_terminal(&self) -> bool {
         match self {
             Node::Tail(_) | Node::Continue(_) | Node::Notify | Node::Fork(_) => true,
@@ -154,12 +158,12 @@ impl Node {
     }
 }
 
-/// Whether the trace ends within `nodes` on every path, so that nothing can run after them.
+/// Whether nothing can run after `nodes`: on every path, the trace ends or continues in another part.
 pub fn ends(nodes: &[Node]) -> bool {
     nodes.last().is_some_and(Node::is_terminal)
 }
 
-/// Returns `nodes` as indented text, as `accelflow trace show` prints them.
+/// Returns `nodes` as indented text, in the form that `accelflow trace show` prints.
 pub fn listing(nodes: &[Node]) -> String {
     let mut text = String::new();
     for node in nodes {

@@ -1,7 +1,7 @@
 //! The state machine that determines an output dispatcher's next action (AccelFlow, Fig. 8).
 //!
-//! Everything that executes traces uses [`step`]. The runtime passes facts from real bytes, the
-//! simulator passes facts drawn from a workload, and the models pass the facts of a stated path.
+//! All code that executes traces uses [`step`]. The runtime passes payload values (facts) from real
+//! bytes, the simulator facts drawn from a workload, and the models the facts of a stated path.
 
 use crate::word::{AtmAddress, DecodeError, Instruction, PositionMark, Word};
 use crate::{Accel, Facts, PredicateTable, Transform};
@@ -11,28 +11,29 @@ use crate::{Accel, Facts, PredicateTable, Transform};
 pub enum Action {
     /// Move the data and the trace to the input queue of this accelerator.
     Forward(Accel),
-    /// Change the data format of the payload in the dispatcher's transformation engine.
+    /// Change the data format of the payload, in the dispatcher's transformation engine.
     Transform(Transform),
     /// Start a second execution of this word on a copy of the payload. If the first execution is an
-    /// arm of a join, that join also waits for the second.
+    /// arm of a join, the join also waits for the second.
     Fork {
         /// The position in the word at which the second execution starts.
         arm: PositionMark,
     },
-    /// Begin the arms of a join: start a second execution of this word on a copy of the payload. A
-    /// join waits for both.
+    /// Begin the arms of a join: start a second execution of this word on a copy of the payload.
+    /// The join waits for both executions.
     Scatter {
         /// The position in the word at which the second execution starts.
         arm: PositionMark,
     },
-    /// Wait at a join for the other executions. Then one of them continues with the payloads of
-    /// all, in the order of their starts. [`Joins`](crate::Joins) counts them.
+    /// Wait at a join for its other executions. Then one of them continues with the payloads of
+    /// all, in the order in which the executions started. [`Joins`](crate::Joins) counts the
+    /// arrivals.
     Join,
     /// Load another word from the accelerator trace memory (ATM).
     LoadAtm {
         /// The address of the word to load.
         address: AtmAddress,
-        /// Whether that word begins the next trace or continues this one.
+        /// Whether the loaded word begins the next trace or continues this one.
         link: Link,
     },
     /// End the trace: move the result to memory and notify the core that started it.
@@ -42,22 +43,23 @@ pub enum Action {
 /// The relation of a word that is loaded from trace memory to the word before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It begins a new trace. If that trace begins with TCP, it waits there until a message
-    /// arrives.
+    /// The loaded word begins a new trace. If the new trace begins with TCP, it waits there for a
+    /// message.
     Next,
-    /// It is the rest of the same trace, which continues at once.
+    /// The loaded word is the rest of the same trace, which continues at once.
     Continue,
 }
 
-/// The result of [`step`]: the next action of a trace, and the position after it.
+/// The result of [`step`]: the next action of a trace, and the position after the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The next action of the output dispatcher.
     pub action: Action,
-    /// The position in this word from which to continue after the action. After
-    /// [`Action::LoadAtm`], continue at [`PositionMark::START`] of the loaded word instead.
+    /// The position in the word from which to continue after the action. After [`Action::LoadAtm`],
+    /// continue at [`PositionMark::START`] of the loaded word instead.
     pub next: PositionMark,
-    /// The number of branches resolved before the action, from which the dispatcher's time follows.
+    /// The number of branches that were resolved before the action. The dispatcher's time depends
+    /// on this number.
     pub branches: u8,
 }
 
@@ -68,14 +70,14 @@ pub enum Effect {
     /// The dispatcher performs this action and reads no further.
     Act(Action),
     /// The dispatcher continues with the next instruction if the predicate holds, else at another
-    /// position.
+    /// position of the word.
     Branch {
-        /// The number of the branch's predicate in the memory's table.
+        /// The index of the branch's predicate in the memory's table.
         predicate: u8,
         /// The position in the word at which to continue if the predicate does not hold.
         otherwise: PositionMark,
     },
-    /// The dispatcher continues at this position in the word.
+    /// The dispatcher continues at this position of the word.
     Jump(PositionMark),
 }
 
@@ -118,13 +120,14 @@ pub enum Fault {
     /// Some nibbles of the word are not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A branch refers to a predicate that the memory's table does not have. Holds its number.
+    /// A branch refers to a predicate that the memory's table does not have. Holds the predicate's
+    /// index.
     #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
     UnknownPredicate(u8),
     /// A branch tests a field that the payload does not have. Holds the field's name.
     #[error("a branch tests field '{0}', which the payload does not have")]
     MissingField(String),
-    /// The trace reaches a join, but its execution is not one of the parallel executions of a join.
+    /// The trace reaches a join, but its execution is not an arm of any join.
     #[error(
         "the trace reaches a join, but no scatter instruction has started the arms of that join"
     )]
@@ -134,13 +137,14 @@ pub enum Fault {
     DanglingAddress(AtmAddress),
 }
 
-/// Executes the trace word `word` from position `at` up to the next action of the dispatcher.
-/// Branches are resolved with the payload values `facts`.
+/// Executes the trace word `word` from position `at` up to the dispatcher's next action. Branches
+/// are resolved by the conditions in `predicates` and the payload values `facts`.
 ///
 /// The function is pure: it has no side effects, and its result depends only on its arguments.
 ///
 /// # Errors
-/// [`Fault`] for an invalid word, or if the table or the payload lacks what the word refers to.
+/// [`Fault`] for nibbles that are not an instruction, for a predicate that `predicates` does not
+/// have, and for a payload value that `facts` does not have.
 pub fn step<F: Facts + ?Sized>(
     word: Word,
     at: PositionMark,

@@ -1,17 +1,17 @@
 //! The twelve traces of AccelFlow's Table II (Figs. 2, 4 and 7) and their error subtraces.
 //!
-//! For T8, T9 and T11 the core decides before the start whether to compress. They have two entry
-//! points, such as `T8` and `T8+Cmp`, since the paper has no branch there.
+//! For T8, T9 and T11 the core decides before the start whether to compress the data. Each has two
+//! entry points, such as `T8` and `T8+Cmp`, since the paper's traces have no branch there.
 
 use crate::library::{Library, RegisterError};
 use crate::source::{Node, Nodes, SourceError, branch, fork, seq, tail, trans};
 
-/// One of the traces that AccelFlow's paper gives (Table II), or one of their error subtraces.
+/// One of the traces of AccelFlow's Table II, or one of their error subtraces.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     /// The name of the trace, such as `T1`.
     pub name: &'static str,
-    /// A description in words, such as "Receive function request".
+    /// What the trace does, in words, such as "Receive function request".
     pub about: &'static str,
     source: fn() -> Result<Nodes, SourceError>,
 }
@@ -29,7 +29,7 @@ impl Template {
 /// The error of adding the paper's traces to a library.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// The source of a trace is invalid; does not occur.
+    /// The source of a trace is invalid. Does not occur.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// The library does not accept a trace, for example because a different trace has its name.
@@ -37,8 +37,8 @@ pub enum TemplateError {
     Register(#[from] RegisterError),
 }
 
-/// The paper's traces and their error subtraces, in the paper's order, as `accelflow trace list`
-/// prints them.
+/// The traces of AccelFlow's Table II and their error subtraces, in the paper's order, as
+/// `accelflow trace list` prints them.
 pub const TEMPLATES: &[Template] = &[
     Template {
         name: "T1",
@@ -134,10 +134,10 @@ pub const TEMPLATES: &[Template] = &[
 
 const SEND_RPC: [&str; 4] = ["Ser", "RPC", "Encr", "TCP"];
 
-/// Adds all traces of the paper (Table II) and their error subtraces to `library`.
+/// Adds the traces of AccelFlow's Table II and their error subtraces to `library`.
 ///
 /// # Errors
-/// [`TemplateError`] if `library` has a different trace of the same name.
+/// [`TemplateError`] if `library` has a different trace under one of their names.
 pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     for template in TEMPLATES {
         library.register(template.name, template.source()?)?;
@@ -145,10 +145,10 @@ pub fn register_templates(library: &mut Library) -> Result<(), TemplateError> {
     Ok(())
 }
 
-/// Creates a library of all traces of the paper (Table II) and their error subtraces.
+/// Creates a library of the traces of AccelFlow's Table II and their error subtraces.
 ///
 /// # Errors
-/// None in practice, as for [`Template::source`].
+/// None in practice: the builders fail only for invalid sources.
 pub fn templates() -> Result<Library, TemplateError> {
     let mut library = Library::new();
     register_templates(&mut library)?;

@@ -1,5 +1,5 @@
-//! The text form of traces: the listing that [`crate::source::listing`] prints, under the name of
-//! each trace.
+//! The text form of traces: under the name of each trace, the listing that
+//! [`crate::source::listing`] prints.
 //!
 //! ```text
 //! trace receive:
@@ -19,8 +19,8 @@
 //! ```
 //!
 //! A line has accelerators, `trans FROM>TO`, `branch CONDITION`, `fork`, `join`, `tail NAME` or
-//! `notify`; the arms of branches (`on true:`, `on false:`), forks and joins (`arm 1:`, `arm 2:`
-//! ...) are the lines that are indented more. A `#` begins a comment. `continue PART` and `meet`
+//! `notify`. The arms of branches (`on true:`, `on false:`), forks and joins (`arm 1:`, `arm 2:`
+//! ...) follow on lines with more indentation. A `#` begins a comment. `continue PART` and `meet`
 //! occur only in parts of traces that the compiler has split.
 
 use std::collections::BTreeMap;
@@ -37,11 +37,11 @@ pub const MAX_TEXT_LINES: usize = 100_000;
 /// The deepest nesting of branches, forks and joins.
 const MAX_DEPTH: usize = 64;
 
-/// The error of a text that does not describe traces.
+/// The error of a text that does not describe traces: the first invalid line, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {cause}")]
 pub struct TextError {
-    /// The number of the invalid line, counted from 1.
+    /// The number of the invalid line in the text, counted from 1.
     pub line: usize,
     /// The reason why the line is invalid.
     pub cause: TextCause,
@@ -50,7 +50,7 @@ pub struct TextError {
 /// The reason why a line in a text of traces is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextCause {
-    /// The line stands before the first `trace NAME:`. Holds the line.
+    /// The line comes before the first `trace NAME:`. Holds the line.
     #[error("statement = '{0}': must be 'trace NAME:', since no trace has begun before it")]
     NoTrace(String),
     /// The line is a malformed declaration of a custom accelerator. Holds the line.
@@ -62,15 +62,16 @@ pub enum TextCause {
     /// The line declares a custom accelerator with an invalid name or invalid facts.
     #[error(transparent)]
     Kind(#[from] KindError),
-    /// The line calls an accelerator that is neither one of the paper's nine nor declared before.
+    /// The line calls an accelerator that is neither one of the paper's nine nor declared earlier
+    /// in the text.
     #[error("{error}, or be declared before as 'kind {}'; declared: {declared}", .error.0)]
     Undeclared {
-        /// The error that has the unknown name.
+        /// The error with the unknown name.
         error: UnknownAccelerator,
-        /// The names of the custom accelerators that are declared before.
+        /// The names of the custom accelerators that are declared earlier, as a list.
         declared: String,
     },
-    /// The line is not a statement that is allowed at its place. Holds the line.
+    /// The line is not a statement that is allowed in this position. Holds the line.
     #[error(
         "statement = '{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
          is indented more than its branch"
@@ -79,13 +80,14 @@ pub enum TextCause {
     /// A branch, fork or join has no arms below it. Holds its keyword.
     #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
-    /// Branches, forks and joins nest too deep.
+    /// Branches, forks and joins nest more than 64 levels deep.
     #[error("branches, forks and joins: must nest at most {MAX_DEPTH} levels deep")]
     Deep,
     /// The text has more than [`MAX_TEXT_LINES`] lines.
     #[error("text of traces: must have at most {MAX_TEXT_LINES} lines")]
     Long,
-    /// The line has an unknown format, an invalid condition or another invalid node.
+    /// The line has an unknown accelerator or data format, an invalid condition, or another invalid
+    /// node.
     #[error(transparent)]
     Source(#[from] SourceError),
 }
@@ -97,7 +99,8 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// Parses a text of traces and returns the name and the source of each trace.
+/// Parses a text of traces and returns the name and the source of each trace. The rules of the
+/// trace language are not checked.
 ///
 /// # Errors
 /// [`TextError`] for the first invalid line.
@@ -182,11 +185,11 @@ fn declaration(line: &Line<'_>, text: &str) -> Result<Kind, TextError> {
     Kind::new(name, directions, yields).map_err(|error| line.error(error))
 }
 
-/// Returns the declarations (`kind NAME ...`) of the custom accelerators that `traces` call, one
-/// per line, as [`parse`] reads them.
+/// Returns the declarations of the custom accelerators that `traces` call, one per line
+/// (`kind NAME ...`), in the form that [`parse`] reads.
 ///
 /// # Errors
-/// [`KindsError`] for conflicting declarations.
+/// [`KindsError`] for conflicting declarations, and for too many custom accelerators.
 pub fn declarations<'n>(
     traces: impl IntoIterator<Item = &'n [Node]>,
 ) -> Result<String, KindsError> {
@@ -197,7 +200,7 @@ pub fn declarations<'n>(
     Ok(kinds.iter().map(|kind| format!("{kind}\n")).collect())
 }
 
-/// Returns the trace `name` with the source `nodes` as text, as [`parse`] reads it.
+/// Returns the trace `name` with the source `nodes` as text, in the form that [`parse`] reads.
 pub fn text(name: &str, nodes: &[Node]) -> String {
     let mut text = format!("trace {name}:\n");
     for line in source::listing(nodes).lines() {
@@ -206,8 +209,8 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Whether `nodes` are a piece of a trace that the compiler has split: they continue in another
-/// part, or join with another part's arms.
+/// Whether `nodes` are a part of a trace that the compiler has split: whether they continue in
+/// another part, or begin where the arms of a join meet.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,

@@ -1,4 +1,4 @@
-//! Verification of images from files. Only images that the linker could have made are accepted.
+//! Verification of trace memories from files. Only memories that the linker can make are accepted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Image {
     /// name of each word, and the declarations of custom accelerators.
     ///
     /// # Errors
-    /// [`LinkError`] for anything that [`Library::link`](crate::Library::link) could not have made.
+    /// [`LinkError`] for contents that [`Library::link`](crate::Library::link) cannot have made.
     pub fn from_raw(
         words: Vec<Word>,
         predicates: PredicateTable,

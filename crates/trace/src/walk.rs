@@ -1,4 +1,4 @@
-//! Walks, which follow whole executions through words, tails and forks with [`step`].
+//! Walks, which follow the execution of traces through words, tails and forks with [`step`].
 
 use std::collections::VecDeque;
 
@@ -23,14 +23,14 @@ pub enum Visit {
     },
     /// The dispatcher changes the data format of the payload.
     Transform(Transform),
-    /// A fork starts a second execution, which the walk follows after this one has ended.
+    /// A fork starts a second execution. The walk follows the second one after this one has ended.
     Fork,
-    /// The arms of a join begin: a second execution starts, and a join waits for both.
+    /// The arms of a join begin: a second execution starts, and the join waits for both.
     Scatter,
-    /// The execution reaches a join and ends there, since others have not arrived yet. The last one
-    /// to arrive continues.
+    /// The execution reaches a join and ends there, since other arms have not arrived yet. The last
+    /// arm to arrive continues.
     Wait,
-    /// The execution is the last to reach a join, and continues after it.
+    /// The execution is the last arm to reach a join, and continues after the join.
     Join,
     /// The execution ends and notifies the core.
     Notify,
@@ -38,7 +38,7 @@ pub enum Visit {
 
 /// Follows the execution of a chain of traces in a trace memory, action by action.
 ///
-/// Arms of forks are followed one after another, in the order of their starts.
+/// The walk follows the arms of forks one after another, in the order in which they start.
 #[derive(Clone, Debug)]
 pub struct Walker<'i> {
     image: &'i Image,
@@ -75,22 +75,23 @@ impl<'i> Walker<'i> {
         })
     }
 
-    /// Returns the trace memory in which the walk takes place.
+    /// Returns the trace memory whose traces the walk follows.
     pub fn image(&self) -> &'i Image {
         self.image
     }
 
-    /// Returns the name of the trace of the next action; `None` once all executions have ended.
+    /// Returns the name of the trace that the next action belongs to; `None` once all executions
+    /// have ended.
     pub fn trace(&self) -> Option<&'i str> {
         let cursor = self.current.or_else(|| self.waiting.front().copied())?;
         Some(self.image.name(cursor.trace))
     }
 
-    /// Performs the next action, with the payload values `facts` for branches. Returns it, or
-    /// `None` once all executions have ended.
+    /// Performs the next action and returns it; `None` once all executions have ended. Branches
+    /// test the payload values `facts`.
     ///
     /// # Errors
-    /// [`Fault`] if the trace cannot continue with these facts. The walk is then unchanged.
+    /// [`Fault`] if the trace cannot continue with these payload values. The walk is then unchanged.
     pub fn advance<F: Facts + ?Sized>(&mut self, facts: &F) -> Result<Option<Visit>, Fault> {
         if self.current.is_none() {
             self.current = self.waiting.pop_front();

@@ -10,12 +10,13 @@
 //! | `BC` | t | scatter: like a fork, but both executions meet at a join |
 //! | `BF` | | join: continue once all executions of the scatter have arrived |
 //! | `C` | t | fork: start a second execution at position t, and continue this one |
-//! | `D` | a a a | tail: end this trace, and load the one at address a |
+//! | `D` | a a a | tail: end this trace, and load the trace at address a |
 //! | `E` | t | jump to position t |
 //! | `F` | a a a | continue this trace in the word at address a |
 //!
-//! Jumps only lead forward within a word, so a word always ends. A position past the last nibble is
-//! an end. `docs/trace-format.md` specifies the format.
+//! Jumps, branches and forks lead only forward within a word, so the execution of a word always
+//! ends. At a position past the last nibble, an end is implied. `docs/trace-format.md` specifies the
+//! format.
 
 use std::fmt;
 
@@ -23,7 +24,7 @@ use crate::{Accel, Transform};
 
 /// The number of 4-bit nibbles in a trace word.
 pub const NIBBLES: usize = 16;
-/// The largest number of words in a trace memory, which 12-bit addresses reach: 4,096 words, 32
+/// The largest number of words in a trace memory, which 12-bit addresses can reach: 4,096 words, 32
 /// KiB.
 pub const MAX_WORDS: usize = 1 << 12;
 
@@ -45,7 +46,8 @@ const JOIN: u8 = 0xF;
 pub struct AtmAddress(u16);
 
 impl AtmAddress {
-    /// Creates the address of the word with this index; `None` if it does not fit 12 bits.
+    /// Creates the address of the word with the index `index`; `None` if the index does not fit 12
+    /// bits.
     pub fn new(index: usize) -> Option<AtmAddress> {
         u16::try_from(index)
             .ok()
@@ -65,8 +67,8 @@ impl fmt::Display for AtmAddress {
     }
 }
 
-/// The position mark in a queue entry: the index of the next nibble of the trace word, 0 to 16. 16
-/// is past the last nibble.
+/// The position in a trace word at which an execution continues: the index of the next nibble, 0 to
+/// 15, or 16 past the last nibble. A queue entry holds it as its position mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionMark(u8);
 
@@ -74,8 +76,8 @@ impl PositionMark {
     /// The position of the first nibble of a word.
     pub const START: PositionMark = PositionMark(0);
 
-    /// Creates the mark at the nibble with this index, 0 to 16; `None` beyond 16, which is past the
-    /// last nibble.
+    /// Creates the mark at the nibble with the index `index`. 16 is past the last nibble; `None`
+    /// beyond 16.
     pub fn new(index: usize) -> Option<PositionMark> {
         u8::try_from(index)
             .ok()
@@ -83,7 +85,7 @@ impl PositionMark {
             .map(PositionMark)
     }
 
-    /// The index of the nibble, counted from 0.
+    /// The index of the next nibble, counted from 0; 16 past the last nibble.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -96,23 +98,22 @@ pub enum Instruction {
     End,
     /// Call this accelerator.
     Call(Accel),
-    /// Continue with the next instruction if the predicate holds, else at another position.
+    /// Continue with the next instruction if the predicate holds, else at another position of the word.
     Branch {
-        /// The number of the predicate in the memory's table, 0 to 15.
+        /// The index of the predicate in the memory's table, 0 to 15.
         predicate: u8,
         /// The position in the word at which to continue if the predicate does not hold.
         otherwise: PositionMark,
     },
     /// Change the data format of the payload.
     Transform(Transform),
-    /// Start a second execution at this position of the word. If the first is an arm of a join, the
-    /// join also waits for the second.
+    /// Start a second execution at this position of the word. If the first execution is an arm of a
+    /// join, the join also waits for the second.
     Fork(PositionMark),
-    /// Begin the arms of a join: start a second execution at this position of the word. A join
-    /// waits for both.
+    /// Begin the arms of a join: start a second execution at this position of the word. The join
+    /// waits for both executions.
     Scatter(PositionMark),
-    /// Wait at a join for all of its executions. Then one of them continues with the payloads of
-    /// all.
+    /// Wait at a join for all of its executions. Then one of them continues with the payloads of all.
     Join,
     /// End this trace and continue with the trace at this address.
     Tail(AtmAddress),
@@ -125,7 +126,7 @@ pub enum Instruction {
 /// The error of nibbles in a trace word that are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A nibble has a value that its place does not allow.
+    /// A nibble has a value that is not allowed in its position.
     #[error("nibble {at} of the word = {nibble:#x}: must be the code of an existing {what}")]
     UnknownNibble {
         /// What the nibble should encode: an operation or a transformation.
@@ -152,7 +153,7 @@ pub enum DecodeError {
 }
 
 impl Instruction {
-    /// Returns the number of nibbles that the instruction takes, operands included.
+    /// Returns the number of nibbles that the instruction takes, including its operands.
     pub const fn nibbles(self) -> usize {
         match self {
             Instruction::Call(accel) if accel.custom_number().is_some() => 3,
@@ -167,19 +168,19 @@ impl Instruction {
     }
 }
 
-/// A trace word: 8 bytes, or 16 nibbles, of compiled instructions. The first nibble is the most
+/// A trace word: 8 bytes (16 nibbles) of compiled instructions. The first nibble is the most
 /// significant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Word(pub u64);
 
 impl Word {
-    /// Returns the nibble at `index`, counted from the most significant, 0.
+    /// Returns the nibble with the index `index`; index 0 is the most significant nibble.
     pub const fn nibble(self, index: usize) -> u8 {
         ((self.0 >> (4 * (NIBBLES - 1 - index))) & 0xF) as u8
     }
 
-    /// Encodes `instructions` as one word. Returns `None` if they do not fit. An end after the last
-    /// nibble is implied, so it need not fit.
+    /// Encodes `instructions` as one word. Returns `None` if they do not fit. After the last nibble
+    /// an end is implied, so a last [`Instruction::End`] need not fit.
     pub fn encode(instructions: &[Instruction]) -> Option<Word> {
         let mut nibbles = Vec::with_capacity(NIBBLES);
         for instruction in instructions {
@@ -200,7 +201,7 @@ impl Word {
     }
 
     /// Decodes the instruction at position `at`, and returns it with the position after it. Past
-    /// the last nibble there is an implied end.
+    /// the last nibble, the instruction is an implied end.
     ///
     /// # Errors
     /// [`DecodeError`] for nibbles that are not an instruction.
@@ -266,8 +267,8 @@ impl Word {
         Ok((instruction, next.ok_or(DecodeError::Truncated(start))?))
     }
 
-    /// Returns the accelerator that the word's first instruction calls; `None` if it is another
-    /// instruction.
+    /// Returns the accelerator that the word's first instruction calls; `None` if the first
+    /// instruction is not a call.
     pub fn first(self) -> Option<Accel> {
         match Accel::from_nibble(self.nibble(0)) {
             None => match self.decode(PositionMark::START) {

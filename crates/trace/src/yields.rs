@@ -1,4 +1,4 @@
-//! The facts that accelerators yield, and a check that branches test only those.
+//! The payload values (facts) that accelerators extract, and a check that branches test only these.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,16 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks `nodes` as a whole trace: the rules of [`check`], and that branches test only payload
-/// values (facts) that the accelerators before them extract.
+/// Checks `nodes` as a whole trace. They must obey the rules of [`check`], and branches may test
+/// only payload values (facts) that accelerators before them extract. Returns the warnings of
+/// [`check`].
 ///
 /// Bytes can be tested after any accelerator. Fields can be tested after an accelerator that
 /// extracts them: Dser, whose fields depend on the message, RPC, or a custom accelerator that
 /// declares them.
 ///
 /// # Errors
-/// [`CheckError`] for the first impossible node.
+/// [`CheckError`] for the first rule that `nodes` break.
 pub fn check_trace(nodes: &[Node]) -> Result<Vec<Warning>, CheckError> {
     let warnings = check(nodes, Role::Trace)?;
     let received = (nodes.first() == Some(&Node::Accel(Accel::Tcp))).then_some(true);

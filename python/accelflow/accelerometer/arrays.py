@@ -1,4 +1,4 @@
-"""The equations of Accelerometer over arrays: sweeps and heat maps of millions of points."""
+"""The Accelerometer model's equations for arrays of inputs, up to sweeps of millions of points."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -63,9 +63,10 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
 ) -> Sweep:
     """Return speedup and latency reduction at every point: equations (1), (3), (5), (6) and (8).
 
-    The design is the same for all points; every other argument may be an array. Releases the
-    interpreter's lock. Raises InputError for shapes that do not broadcast, and for a value out of
-    range; the message names the argument and its place.
+    The design (`threading`, `placement`, `driver_waits`, `latency_thread_switches`) is the same for
+    all points; every other argument may be an array. Releases the interpreter's lock. Raises
+    InputError for shapes that do not broadcast, and for a value out of range; the message names the
+    argument and the index of the point.
     """
     values, shape = _broadcast(
         host_cycles_per_s=host_cycles_per_s,
@@ -105,12 +106,12 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
     queue_cycles: Values = 0.0,
     thread_switch_cycles: Values = 0.0,
 ) -> BreakEven:
-    """Return the sizes between which an offload saves cycles: equations (2), (4) and (7).
+    """Return the range of offload sizes, in bytes, that save cycles: equations (2), (4) and (7).
 
-    `goal` is ``speedup`` (of the host's throughput) or ``latency`` (of a request).
+    `goal` is ``speedup`` (more throughput of the host) or ``latency`` (a shorter request).
     `transfer_cycles` is the part of L, the cycles to move one offload, that does not depend on the
-    size, as with a pipelined interface. `transfer_cycles_per_byte` is the part that grows with it.
-    Raises as :func:`sweep` does.
+    size, as with a pipelined interface. `transfer_cycles_per_byte` is the part that grows with the
+    size. Raises as :func:`sweep` does, and InputError for an unknown goal.
     """
     one_of("goal", goal, _GOALS)
     values, shape = _broadcast(

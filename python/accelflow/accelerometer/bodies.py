@@ -1,12 +1,12 @@
 """Micro-benchmarks of the nine accelerators in software, and of offloads to them.
 
-The accelerators are those of the runtime's ensemble: threads on another core, with the same code
-for the work as the host's core. So A is about 1 by construction, and it is measured. Where the
-processor has instructions for AES, Encr and Decr are also measured against their own code without
-these instructions; there the host does the work without, and the ensemble with them.
+The accelerators are those of the runtime's ensemble: threads on another core that run the same code
+as the host's core. So the acceleration A is about 1 by construction; it is measured all the same.
+Where the processor has instructions for AES, Encr and Decr are also compared with their own code
+without these instructions: the host then works without them, and the ensemble with them.
 
-An offload's o0 and L can be told apart: o0 is the host's processor time, and L the rest of the time
-of an offload to a body that does nothing.
+The setup o0 and the transfer L of an offload can be told apart: o0 is the host's processor time,
+and L the rest of the time of an offload to a body that does nothing.
 """
 
 import json
@@ -48,10 +48,11 @@ def measure_bodies(*, rounds: int = 15, calls: int = 60) -> dict[str, Any]:
     """Measure the nine accelerators in software on this machine; takes about half a minute.
 
     Returns an object of schema ``accelflow.accelerometer-measured/2``, like
-    :func:`accelflow.accelerometer.measured.measure`. Its `kernels` are the nine accelerators, and
-    `Encr_by_instructions` and `Decr_by_instructions`. Each has `against` (with what the host is
-    compared), `acceleration_ratio` (A), `setup_ns` (o0), `transfer_ns` (L), the cost on the host
-    (`host_fixed_ns` and `host_ns_per_byte`, a line through the times by size), and the times.
+    :func:`accelflow.accelerometer.measured.measure`. Its `kernels` are the nine accelerators and,
+    if the processor has AES instructions, `Encr_by_instructions` and `Decr_by_instructions`. Each
+    has `against` (with what the host is compared), `acceleration_ratio` (A), `setup_ns` (o0),
+    `transfer_ns` (L), the cost on the host (`host_fixed_ns` and `host_ns_per_byte`, a line through
+    the times by size), and the times by size.
 
     Raises AccelflowError if this process may use one core only, as the ensemble needs another.
     """

@@ -21,7 +21,7 @@ SOUGHT: Final = (
     "offloads_per_s",
 )
 
-#: The ratio in a result that each kind of goal is about.
+#: The key, in results of :func:`evaluate`, of the ratio that each kind of goal demands.
 GOALS: Final = {"speedup": "speedup_ratio", "latency": "latency_reduction_ratio"}
 
 #: The bounds of a sought value agree to this share of it.
@@ -244,8 +244,9 @@ def decide(question: Question) -> dict[str, Any]:
 
     Returns an object of schema ``accelflow.accelerometer-decision/1``. Its `alternatives` begin
     with the service as the file describes it. Each has `speedup_ratio`, `latency_reduction_ratio`,
-    the limit of each kernel's gain, `intervals` for ranges, and `slo`. The best alternative has the
-    largest speedup among those that meet the SLO. Raises InputError as :func:`evaluate` does.
+    what limits each kernel's gain (`limits`), `intervals` for ranges, and `slo`. `best` names the
+    alternative with the largest speedup among those that meet the SLO; it is None if no such
+    speedup is above 1. Raises InputError as :func:`evaluate` does.
     """
     rows = [
         _row(name, service, question.slo)
@@ -279,9 +280,10 @@ def _row(name: str, service: Service, slo: Slo | None) -> dict[str, Any]:
 def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str, Any]:
     """Check a service's latency against `slo`, and find what each accelerator must achieve.
 
-    Returns an object: `met` is true if the mean latency is within the limit, or None if it depends
-    on an acceleration that is not known. Unless the limit is met, `met_from_acceleration_ratio` has
-    the least acceleration of each kernel with which it is, if the others stay as they are.
+    `outcome` is the result of :func:`evaluate` for `service`. Returns an object: `met` is true if
+    the mean latency is within the limit, or None if it depends on an acceleration that is not
+    known. Unless the limit is met, `met_from_acceleration_ratio` maps each kernel to the least
+    acceleration that meets the limit while the other kernels stay as they are; None if none does.
     """
     ratio = outcome["latency_reduction_ratio"]
     needed = slo.latency_us / slo.limit_us

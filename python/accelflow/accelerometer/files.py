@@ -20,12 +20,12 @@ _TIMED: Final = ("setup", "transfer", "queue", "thread_switch")
 #: Words of the paper's tables and the authors' program for a parameter that does not apply.
 _NOT_APPLICABLE: Final = ("na", "n/a", "-")
 
-#: The schema of micro-benchmarks (:func:`accelflow.accelerometer.measured.measure`).
+#: The schema of results of micro-benchmarks (:func:`accelflow.accelerometer.measured.measure`).
 MEASURED_SCHEMA: Final = "accelflow.accelerometer-measured/2"
 #: The command that writes them.
 _MEASURE: Final = "accelflow accelerometer --measure --json"
 
-#: The name of a file's service among its alternatives.
+#: The name, in a list of alternatives, of the service as its file describes it.
 AS_GIVEN: Final = "as given"
 
 _THREADINGS: Final = {
@@ -143,7 +143,7 @@ def _nine_value(name: str, word: str, line: int, path: Path) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Slo:
-    """A limit, `limit_us`, of a request's mean latency.
+    """A service-level objective: a request's mean latency must be at most `limit_us`.
 
     `latency_us` is the request's mean latency without offloading.
     """

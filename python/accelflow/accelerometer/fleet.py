@@ -44,7 +44,7 @@ class Electricity:
 
 @dataclass(frozen=True)
 class Member:
-    """A service of a fleet, and the servers that it has today."""
+    """A service of a fleet, with `servers`, the number of its servers without acceleration."""
 
     name: str
     servers: float
@@ -130,13 +130,14 @@ def _number(value: Any, place: str, *, least: float) -> float:
 
 
 def plan(fleet: Fleet) -> dict[str, Any]:
-    """Compute what a fleet needs with and without accelerators.
+    """Return the servers, the power and the yearly cost of a fleet with and without accelerators.
 
-    Returns an object of schema ``accelflow.accelerometer-fleet/1``. For each service and for all,
-    it has servers, kilowatts and yearly cost before and after, and the savings. Each is a central
-    value and, where inputs are ranges, the 5 % and 95 % quantiles. Services are drawn
-    independently. A service that the accelerator slows down, by the central values, keeps its
-    servers without it. Raises InputError as :func:`evaluate` does.
+    The result is an object of schema ``accelflow.accelerometer-fleet/1``. For each service and for
+    the fleet, it has servers, kilowatts and money per year before and after, and the savings, all
+    at the central values of ranges. Where inputs are ranges, savings also have 5 % and 95 %
+    quantiles; the inputs of different services are drawn independently. A service that the
+    accelerator slows down, by the central values, keeps its servers without accelerators. Raises
+    InputError as :func:`evaluate` does, and for results that are not finite.
     """
     rows, before, after = [], [], []
     for number, member in enumerate(fleet.members):

@@ -20,9 +20,9 @@ _BIN: Final = re.compile(
 
 @dataclass(frozen=True)
 class Histogram:
-    """A histogram of sizes: its name, their distribution, and their number.
+    """A histogram of sizes: its name, and the distribution and the number of the sizes.
 
-    `count` is the number of counted sizes above 0 bytes, and `empty` that of 0 bytes.
+    `count` is the number of sizes above 0 bytes, and `empty` the number of sizes of 0 bytes.
     """
 
     name: str

@@ -4,7 +4,8 @@
 themselves, or have the runtime's ensemble do it: the threads spin (Sync) or sleep (Sync-OS). Each
 trace, or chain of traces that waits for a response, is one offload. :func:`beside` evaluates
 equations (1), (3) and (5) with inputs that were not fitted: the bodies' times from a recording of
-the server without an ensemble, and o0, L and o1 from micro-benchmarks. A nanosecond is a cycle.
+the server without an ensemble, and setup (o0), transfer (L) and thread switch (o1) from
+micro-benchmarks. A nanosecond counts as a cycle.
 """
 
 import json
@@ -33,8 +34,9 @@ class _Form:
     time: str
 
 
-#: What is compared, by name. A host with several calls at once saves processor time by Sync-OS;
-#: Sync has one thread a core, and all response times are those of single calls.
+#: The comparisons by name. With Sync-OS, the host's time is measured with several calls at once,
+#: since only then does it save time. Sync has one thread per core. All response times are those of
+#: single calls.
 FORMS: Final[Mapping[str, _Form]] = {
     "sync, host's time": _Form("sync", "speedup_ratio", "host_ns"),
     "sync, response": _Form("sync", "latency_reduction_ratio", "response_ns"),
@@ -53,9 +55,9 @@ class _Chain:
 
 
 def read_chains(path: Path) -> dict[str, Any]:
-    """Read the benchmark's output from the file at `path`.
+    """Read the output of the benchmark `benches/serve/chains` from the file at `path`.
 
-    Raises InputError if the file cannot be read or is something else.
+    Raises InputError if the file cannot be read or has other contents.
     """
     try:
         found = json.loads(read_text(path))
@@ -65,15 +67,15 @@ def read_chains(path: Path) -> dict[str, Any]:
 
 
 def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare the equations with the measurements.
+    """Compare the equations with `measured`, a result of :func:`read_chains`.
 
-    `cases` has an object for each call: `chain`, `bytes`, `offloads` (traces, accelerators and the
-    bodies' time of each), `host_ns` and `response_ns` without an ensemble, `kernel_share_ratio`,
-    and `rows`, one for each of :data:`FORMS`: {form, closed_form_ratio, measured_ratio,
-    error_points}. Ratios are over the same server without an ensemble; the error is the closed form
-    less the measurement, round by round. `offload` has o0 and L by the number of accelerators, and
-    o1. Values are medians with their intervals
-    (:func:`accelflow.accelerometer.rounds.over_rounds`).
+    In the result, `cases` has an object for each call: `chain`, `bytes`, `offloads` (traces, number
+    of accelerators and the bodies' time of each), `host_ns` and `response_ns` without an ensemble,
+    `kernel_share_ratio`, and `rows`, one for each of :data:`FORMS`: {form, closed_form_ratio,
+    measured_ratio, error_points}. Ratios compare with the same server without an ensemble; the
+    error is the closed form less the measurement, round by round. `offload` has the setup o0 and
+    the transfer L by the number of accelerators, and the thread switch o1. Values are medians with
+    their intervals (:func:`accelflow.accelerometer.rounds.over_rounds`).
     """
     return {
         **{key: measured[key] for key in ("build", "rounds", "calls", "callers", "run_queue")},

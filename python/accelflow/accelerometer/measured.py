@@ -1,4 +1,7 @@
-"""Micro-benchmarks of the equations' inputs A, o0, L and o1 on this machine.
+"""Micro-benchmarks of the equations' inputs on this machine.
+
+The inputs are the acceleration A, and the setup o0, the transfer L and the thread switch o1 of an
+offload.
 
 The paper measures its inputs with micro-benchmarks that run a kernel on the host and on the
 accelerator (section 4). Here the accelerator is the processor's instructions for the kernel. The
@@ -61,10 +64,10 @@ def measure(*, rounds: int = 9, seconds: float = 0.02) -> dict[str, Any]:
     time over size), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte` and the times by size.
     `setup_ns` is o0 + L, the fixed cost of an offload, since the two cannot be told apart for an
     instruction. It is above 0 only if the instructions take longer to begin. `transfer_ns` is None.
-    `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission. Each value is that of
-    :func:`accelflow.accelerometer.rounds.over_rounds`, of `rounds` of `seconds` per size.
-    `run_queue` has the machine's load before and after. Values that this machine cannot measure are
-    None; `lacking` has the reasons.
+    `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission to io_uring. Each value is
+    a result of :func:`accelflow.accelerometer.rounds.over_rounds` for `rounds` rounds, with at
+    least `seconds` of calls per size in each. `run_queue` has the machine's load before and after.
+    Values that this machine cannot measure are None; `lacking` has the reasons.
     """
     busy = [run_queue()]
     lacking: dict[str, str] = {}
@@ -211,9 +214,9 @@ def _times(name: str, rounds: int, seconds: float) -> list[list[float]]:
 
 
 def timed(call: Callable[[], object], seconds: float) -> float:
-    """Return the mean processor time of a call in ns, over at least `seconds` of calls.
+    """Return the mean processor time of `call` in ns, over at least `seconds` of calls.
 
-    It includes the time of the interpreter for each call.
+    The time includes that of the interpreter for each call.
     """
     count = 1
     while True:
@@ -247,7 +250,8 @@ def library() -> ctypes.CDLL:
 def kernel_call(crypto: ctypes.CDLL, name: str, size: int) -> Callable[[], object]:
     """Return a function that runs the kernel `name` of OpenSSL once on `size` bytes.
 
-    `name` is a key of :data:`WITHOUT`. The function owns the kernel's context.
+    `name` is a key of :data:`WITHOUT`. The function owns the kernel's context. Raises
+    AccelflowError if OpenSSL lacks the kernel.
     """
     data = ctypes.create_string_buffer(size)
     out = ctypes.create_string_buffer(size + 32)
@@ -312,7 +316,10 @@ def switch_ns(trips: int) -> float:
 
 
 def processor_flags(word: str = "flags") -> set[str]:
-    """Return the processor's flags: those in /proc/cpuinfo after `word`."""
+    """Return the processor's feature flags, from the line of /proc/cpuinfo that begins with `word`.
+
+    Empty if there is no such line.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
@@ -322,7 +329,7 @@ def processor_flags(word: str = "flags") -> set[str]:
 
 
 def machine_name() -> str:
-    """Return the processor's name as the system reports it."""
+    """Return the processor's model name from /proc/cpuinfo, or ``unknown``."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

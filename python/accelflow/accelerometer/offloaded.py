@@ -2,7 +2,7 @@
 
 `benches/ensemble/offload` measures the inputs of the equations by micro-benchmarks, and the speed
 of a host under every form of offload. :func:`beside` evaluates the equations with these inputs. A
-cycle of the equations is a nanosecond here.
+nanosecond counts as a cycle of the equations.
 """
 
 import json
@@ -22,8 +22,8 @@ SCHEMA: Final = "accelflow.ensemble-offload/1"
 
 _NS_PER_S: Final = 1e9
 
-#: The forms of offload in the benchmark: the threading design, and whether latency on an idle host
-#: is compared.
+#: The forms of offload in the benchmark, by name: the threading design, and whether latency on an
+#: idle host is compared instead of throughput.
 FORMS: Final = {
     "sync": ("sync", False),
     "sync_os": ("sync_os", False),
@@ -35,9 +35,9 @@ FORMS: Final = {
 
 
 def read_offloads(path: Path) -> dict[str, Any]:
-    """Read the benchmark's output from the file at `path`.
+    """Read the output of the benchmark `benches/ensemble/offload` from the file at `path`.
 
-    Raises InputError if the file cannot be read or is something else.
+    Raises InputError if the file cannot be read or has other contents.
     """
     try:
         found = json.loads(read_text(path))
@@ -47,19 +47,21 @@ def read_offloads(path: Path) -> dict[str, Any]:
 
 
 def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare the equations with the measurements.
+    """Compare the equations with `measured`, a result of :func:`read_offloads`.
 
-    `rows` has an object for each kernel, own work and form: {kernel, own_us, form,
-    closed_form_ratio, host_ratio, clock_ratio, error_points}. The measured ratios are over a host
-    that runs the kernel itself: `host_ratio` counts the host's processor time, `clock_ratio`
-    wall-clock time. `error_points` is the closed form less `host_ratio`, or less `clock_ratio` for
-    forms in which the host waits, round by round. Each is a median over the rounds with its
-    interval (:func:`accelflow.accelerometer.rounds.over_rounds`).
+    In the result, `rows` has an object for each kernel, each time of the host's own work and each
+    form of :data:`FORMS`: {kernel, own_us, form, closed_form_ratio, host_ratio, clock_ratio,
+    refused, error_points}. The measured ratios compare with a host that runs the kernel itself:
+    `host_ratio` by the host's processor time, `clock_ratio` by wall-clock time. `refused` is the
+    number of refused offloads. `error_points` is the closed form less `host_ratio`, or less
+    `clock_ratio` for forms in which the host waits, round by round. Ratios and errors are medians
+    over the rounds with their intervals (:func:`accelflow.accelerometer.rounds.over_rounds`).
 
-    `offload` has o0, L and o1. `kernels` has each kernel's inputs and `paid_ns`, the host's
-    processor time for an offload without a response. `threshold` is the selective offload by size.
-    `build` is the benchmark's profile, ``dev`` or ``release``, and `run_queue` the machine's load
-    before and after.
+    `offload` has the setup o0, the transfer L and the thread switch o1. `kernels` has each kernel's
+    inputs and `paid_ns`, the host's processor time for an offload without a response. `threshold`
+    compares offloads of large sizes alone with the break-even size of equation (7). `build` is the
+    benchmark's profile, ``dev`` or ``release``, and `run_queue` the machine's load before and
+    after.
     """
     offload = measured["offload"]
     switch = offload["thread_switch_ns"]
@@ -206,9 +208,9 @@ def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[st
 
 
 def worst(rows: Sequence[Mapping[str, Any]], chosen: Callable[[Mapping[str, Any]], bool]) -> float:
-    """Return the largest absolute median error of the `chosen` rows, in percentage points.
+    """Return the largest absolute median error of the rows that `chosen` accepts.
 
-    It is 0 without rows.
+    The unit is percentage points; the error is 0 if `chosen` accepts no row.
     """
     errors = (abs(float(row["error_points"]["median"])) for row in rows if chosen(row))
     return max(errors, default=0.0)

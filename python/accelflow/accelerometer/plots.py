@@ -33,10 +33,10 @@ _LOSSES: Final = {
     "thread_switches_ratio": "thread switches (o1)",
 }
 
-#: The share by which inputs without a range are varied in the picture of sensitivities.
+#: The share by which the picture of sensitivities varies inputs that are not ranges.
 AROUND_RATIO: Final = 0.2
 
-#: The factor above and below the given values that the axes of a heat map reach.
+#: The axes of a heat map reach from the given value over this factor to the value times the factor.
 AROUND_POINT: Final = 4.0
 #: The acceleration in the middle of a heat map if the given one is infinite.
 IDEAL_AROUND: Final = 25.0

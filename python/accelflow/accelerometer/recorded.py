@@ -1,8 +1,9 @@
 """The model's inputs from a recording of live requests.
 
 A recording (docs/recording-format.md) has the number, sizes and costs of each accelerator's
-operations in a request, and the time of all other work. These give alpha, n, C_b and the
-distribution of sizes. Their intervals follow from the number of measurements of each cost.
+operations in a request, and the time of all other work. These give a kernel's share of the host's
+cycles (alpha), the offloads per second (n), the cycles per byte (C_b) and the distribution of
+sizes. The errors of the inputs follow from the number of measurements of each cost.
 """
 
 import json
@@ -21,8 +22,8 @@ from accelflow.errors import LEFT_OUT, AccelflowError, InputError, refused, unre
 from accelflow.files import read_text
 from accelflow.findings import printed_figures
 
-#: The share of application logic where a recording does not have its time: the average that
-#: AccelFlow's paper states for its services (section III).
+#: The share of application logic in a request's time if a recording lacks that time: the average
+#: that AccelFlow's paper states for its services (section III).
 APPLICATION_RATIO: Final = float(printed_figures()["accelflow.breakdown_nonacc.AppLogic"])
 
 
@@ -30,9 +31,10 @@ APPLICATION_RATIO: Final = float(printed_figures()["accelflow.breakdown_nonacc.A
 class Measured:
     """The operations of one accelerator in a recorded request, with their cost on a core.
 
-    `operations` is their number, `cost_ns` their total time, `cost_sd_ns` its standard error, and
-    `sizes` pairs of bytes and number. `fixed_ns` and `ns_per_byte` (C_b) are the line through costs
-    over sizes of the software that does the operation; None if all sizes are equal.
+    `operations` is the number of operations, `cost_ns` their total core time, `cost_sd_ns` the
+    standard error of that time, and `sizes` pairs (input bytes, number of operations). `fixed_ns`
+    and `ns_per_byte` (C_b) are the line through the costs by size; both are None if all sizes are
+    equal, or costs do not grow with the size.
     """
 
     accelerator: str
@@ -196,13 +198,14 @@ def service_of(
     machine. `threading`, `placement`, `acceleration_ratio` and `costs` (such as `transfer_cycles`)
     apply to all kernels, since a recording of software does not have them.
 
-    Alpha and n are ranges where the costs have errors: alpha is a cost over the total of a request,
-    and n a count over it. Their errors depend on each other, by the total, but the model draws each
-    range independently: an input is a number that can be measured and replaced alone, and inputs
-    have no place for a relation. So an interval of a gain is too wide where offloads cost little,
-    since a larger cost of one operation makes the others' shares smaller, and too narrow where
-    they cost as much as they save, since a smaller total makes every n larger.
-    Raises InputError if no clock is known.
+    Alpha (`kernel_share_ratio`) and n (`offloads_per_s`) are ranges where the costs have errors.
+    Alpha is a kernel's cost over the total time of a request, and n its number of operations over
+    that total. Both depend on the total, so their errors are related, but the model draws each
+    range independently. So an interval of a gain is too wide where offloads cost little, since a
+    larger cost of one operation makes the others' shares smaller. It is too narrow where offloads
+    cost as much as they save, since a smaller total makes every n larger.
+
+    Raises InputError if no clock is known, or the clock is not above 0.
     """
     clock = host_ghz if host_ghz is not None else _clock(recorded.machine)
     if not 0 < clock < math.inf:
@@ -261,7 +264,10 @@ def _sizes(each: Measured) -> Sizes:
 
 
 def to_toml(service: Service, remarks: Iterable[str] = ()) -> str:
-    """Return `service` as a file for :func:`accelflow.accelerometer.read`, after `remarks`."""
+    """Return `service` as TOML for :func:`accelflow.accelerometer.read`.
+
+    The text begins with `remarks` as comments, one per line.
+    """
     lines = [f"# {remark}" for remark in remarks]
     lines.append(f"host_cycles_per_s = {_text(service.host_cycles_per_s)}")
     for kernel in service.kernels:

@@ -1,8 +1,8 @@
 """Medians over repeated rounds of a measurement, with intervals for any distribution.
 
-What interrupts a measurement only makes it longer, and may be much longer than what is measured. A
-mean over rounds is then that of the interruptions, so values are medians. Things that are compared
-are measured in the same rounds, and the median is that of their ratios, round by round.
+Interruptions make a measurement longer, often by more than the measured time. A mean over rounds
+would mostly show the interruptions, so values are medians. Two times that are compared are measured
+in the same rounds, and the result is the median of their ratios, round by round.
 """
 
 import math
@@ -26,8 +26,8 @@ Over = dict[str, float | None]
 def over_rounds(values: Sequence[float]) -> Over:
     """Return the median of `values`, and the ends of its 95 % interval.
 
-    The interval is that of the sign test: its ends are two of the values, and it holds for any
-    distribution. `standard_error` is that of a normal distribution with an interval of this
+    The interval is that of the sign test: its ends are two of the values, and it is valid for any
+    distribution. `standard_error` is that of a normal distribution with an interval of the same
     width. The ends and `standard_error` are None for fewer than six values.
     """
     ordered = sorted(values)

@@ -95,15 +95,19 @@ class Sizes:
 class Kernel:
     """A function of the service and the accelerator that could do it (the paper's Table 5).
 
-    `kernel_share_ratio` is alpha, `offloads_per_s` n, `setup_cycles` o0, `transfer_cycles` L,
-    `queue_cycles` Q (a mean, a list of waits, or a queue), `thread_switch_cycles` o1,
-    `acceleration_ratio` A (None if it is not known), `cycles_per_byte` C_b and
-    `complexity_exponent` beta. With `cycles_per_byte` and `sizes`, alpha is over-determined, since
-    alpha C = n C_b E(g^beta): both values must agree within a factor of 1.25. With
-    `all_offloads_per_s`, `offloads_per_s` counts only the offloads that pay, and alpha is scaled by
-    the ratio. With `selection` lucrative, the model selects the `sizes` that pay, and scales alpha
-    by the number of `offloads` or by their `cycles`. A kernel that `rides_on` another, by name, is
-    part of the same offload, and pays no setup, transfer, queue or switch.
+    `kernel_share_ratio` (alpha) is the kernel's share of the host's cycles, and `offloads_per_s`
+    (n) the rate of offloads. An offload costs, in host cycles, `setup_cycles` (o0),
+    `transfer_cycles` (L), `queue_cycles` (Q: a mean, a list of waits, or a queue) and
+    `thread_switch_cycles` (o1). `acceleration_ratio` (A) is the host's time for the kernel over the
+    accelerator's; None if it is not known. The kernel takes `cycles_per_byte` (C_b) times the size
+    to the power of `complexity_exponent` (beta) on the host.
+
+    With `cycles_per_byte` and `sizes`, alpha is over-determined, since alpha C = n C_b E(g^beta):
+    both values must agree within a factor of 1.25. With `all_offloads_per_s`, `offloads_per_s`
+    counts only the offloads that pay, and alpha is scaled by the ratio. With `selection` lucrative,
+    the model selects the `sizes` that pay, and scales alpha by the number of `offloads` or by their
+    `cycles`. A kernel that `rides_on` another, by name, is part of the same offload, and pays no
+    setup, transfer, queue or switch.
     """
 
     threading: str
@@ -147,11 +151,11 @@ def evaluate(
 ) -> dict[str, Any]:
     """Evaluate `service` and return an object of schema ``accelflow.accelerometer/1``.
 
-    Ranges are evaluated at their central value, and the result has ``intervals``. With
-    `around_ratio` it has ``sensitivity``: the speedups if one independent input is lower and higher
-    by that share, or at the ends of its range. Inputs that depend on it change too, as they do in
-    the random draws. With `each_draw` and ranges, the result has ``draws_speedup_ratio``: the
-    speedup of each draw, in ascending order.
+    Ranges are evaluated at their central value; the result then also has ``intervals`` from the
+    random draws. With `around_ratio` it has ``sensitivity``: the speedups if one independent input
+    is lower and higher by that share, or at the ends of its range. Inputs that depend on this input
+    change too, as they do in the random draws. With `each_draw` and ranges, the result has
+    ``draws_speedup_ratio``: the speedup of each draw, in ascending order.
 
     Raises InputError for a value of the wrong type, out of range or missing, and for values that
     contradict each other.
@@ -321,9 +325,9 @@ def carried(service: Service) -> Service:
     """Return the service with kernels that share an offload (`rides_on`) merged into one.
 
     The merged kernel has the sum of the shares, and the acceleration of the whole: the time of all
-    parts on the host over that on the accelerator. Its sizes are those of the kernel whose offload
-    it is; the cost of a byte is not known. Ranges are at their central value. Raises InputError for
-    parts that have different numbers in `all_offloads_per_s`, as these are not one offload.
+    parts on the host over that on the accelerator. Its sizes are those of the kernel on which the
+    others ride; its `cycles_per_byte` is None. Ranges are at their central value. Raises InputError
+    for parts with different `all_offloads_per_s`, as these are not one offload.
     """
     service = central(_with_riders(service))
     found = []

@@ -32,13 +32,14 @@ SCHEMA: Final = "accelflow.accelerometer-simulation/2"
 class Run:
     """The settings of a simulation of a service's offloads.
 
-    `hosts` of one core each share the accelerator, unless the kernel's queue sets their number. A
-    host works on `threads` requests at a time (Sync: on one). A request has `kernels_per_request`,
-    each after some of the service's own work. `own_work` is `constant` or `exponential`, and so is
-    `kernel_work` for kernels without sizes. With `responses_first`, requests whose response has
-    arrived run before new ones; otherwise requests run in the order in which they became ready.
-    `load_ratio` is the arrival rate over the host's capacity without offloading. `requests` are
-    measured with each of `seeds` seeds, from 1 on.
+    The accelerator is shared by `hosts` hosts of one core each, unless the kernel's queue sets
+    their number. A host works on `threads` requests at a time (Sync: on one). A request has
+    `kernels_per_request` kernels, each after some of the service's own work. The time of the own
+    work is `constant` or `exponential` (`own_work`), and so is that of kernels without sizes
+    (`kernel_work`). With `responses_first`, requests whose response has arrived run before new
+    ones; otherwise requests run in the order in which they became ready. `load_ratio` is the
+    arrival rate over the host's capacity without offloading. `requests` are measured with each of
+    `seeds` seeds, from 1 on.
     """
 
     hosts: int = 1

@@ -6,7 +6,8 @@ first case study (on-chip, Sync) runs it with these instructions. The second (re
 1, like the paper's third) runs it in another process at the same speed: the host sends the bytes
 over a pipe, and its thread blocks. A third (on-chip, Sync) has the CRC-32C of a larger message as
 its kernel, by tables and by the processor's instruction. The host's processor time for a request is
-measured; the estimate uses micro-benchmarks alone. All are measured in the same rounds, in turn.
+measured; the estimate uses micro-benchmarks alone. All cases are measured in the same rounds, in
+turn.
 """
 
 import json
@@ -33,9 +34,9 @@ from accelflow.accelerometer.service import Kernel, Service, evaluate
 #: The name and version of the object that :func:`case_studies` returns.
 SCHEMA: Final = "accelflow.accelerometer-trial/2"
 
-#: The bytes that a request encrypts: not one of the sizes that the micro-benchmarks measure.
+#: The number of bytes that a request encrypts: not one of the micro-benchmarks' sizes.
 KERNEL_BYTES: Final = 6_000
-#: The bytes of which a request computes the CRC-32C.
+#: The number of bytes whose CRC-32C a request computes.
 CHECKSUM_BYTES: Final = 60_000
 
 _KERNEL: Final = "aes_128_gcm"

@@ -295,7 +295,7 @@ def grid(size: Size | None = None) -> dict[str, Any]:
     Returns an object of schema ``accelflow.accelerometer-validation/2``: `sections` by name, each a
     list of rows {varied, closed_form_ratio, simulated_ratio, half_width, error_points, line, at}.
     `waits` has the mean waits of offloads in queues, rows {varied, closed_form_cycles,
-    simulated_cycles, half_width, error_ratio}. Equal sizes give equal bits.
+    simulated_cycles, half_width, error_ratio}. Equal arguments give equal results, bit by bit.
     """
     size = size or Size()
     return {
@@ -311,7 +311,10 @@ def grid(size: Size | None = None) -> dict[str, Any]:
 
 
 def row(section: str, number: int, size: Size | None = None) -> dict[str, Any]:
-    """Return row `number` of `section`, or of ``waits``, as :func:`grid` has it at this size."""
+    """Return the row at the index `number` of `section`, or of ``waits``, as in :func:`grid`.
+
+    The index counts all rows of the section, from 0, whatever `size.every` is.
+    """
     size = size or Size()
     if section == "waits":
         return _wait(list(_waits(size))[number])

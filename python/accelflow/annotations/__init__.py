@@ -11,10 +11,10 @@
     proposal = render.propose()              # traces and a workload, from recorded calls
     proposal.compare(requests=1000)          # simulated with and without accelerators
 
-The decorated function runs as before. Its calls are recorded by a copy of it whose own calls go
-through a recorder (:mod:`accelflow.annotations.rewriting`); nothing else is replaced. Calls inside
-other functions are therefore not recorded, unless `marks` names those functions. The recognised
-calls are in :data:`TAX_CALLS`.
+A call of the decorated function runs a copy of the function, whose own calls go through a recorder
+(:mod:`accelflow.annotations.rewriting`); nothing else is replaced. Calls that other functions make
+are therefore not recorded; `marks` can declare such a function to be an operation itself. The
+recognised calls are in :data:`TAX_CALLS`.
 
 Source: AccelFlow, section V.4: "The software annotates the code of a service with which sections
 should be executed on which accelerator."
@@ -51,7 +51,7 @@ class Offloaded(Generic[_Given, _Result]):
     def __init__(
         self, function: Callable[_Given, _Result], marks: Mapping[Callable[..., object], str]
     ) -> None:
-        """Wrap `function`. Raises InputError as :func:`offload` does."""
+        """Wrap `function`. Raises InputError and TraceError as :func:`offload` does."""
         if not isinstance(function, FunctionType):
             raise refused("offload", function, "must be a function defined with def")
         for mark, accelerator in marks.items():
@@ -127,7 +127,8 @@ def offload(
     own (``@offload(marks={resize: "Resize"})``). A generator or coroutine is recorded up to its
     first pause.
 
-    Raises InputError for a function without source code and for a lambda, and TraceError for an
+    Raises InputError for a function without source code, for a lambda, for a method that uses
+    private names of its class, and for `marks` that are not callable. Raises TraceError for an
     invalid accelerator name.
     """
     if function is None:

@@ -13,10 +13,10 @@ __all__ = ["NINE", "OWN", "TAX_CALLS", "carries_over", "names_of"]
 #: The names of the paper's nine accelerators.
 NINE: Final = accelerators()
 
-#: The names of custom accelerators that the table below uses.
+#: The names of the custom accelerators in :data:`TAX_CALLS`.
 OWN: Final = ("CRC32", "Adler32", "MD5", "SHA1", "SHA256", "SHA512", "BLAKE2")
 
-#: The accelerator of each call, by the names of :func:`names_of`.
+#: The accelerator for each recognised function, by its name as :func:`names_of` yields it.
 TAX_CALLS: Final = {
     "json.loads": "Dser",
     "json.dumps": "Ser",

@@ -20,8 +20,8 @@ from accelflow.workload import write_workload
 
 __all__ = ["Proposal", "propose"]
 
-#: The core time of TCP for a message in ns: assumed, as in workloads without costs
-#: (docs/workloads.md), since the function does not call TCP.
+#: The core time of TCP for a message in ns, assumed as in workloads without costs
+#: (docs/workloads.md), since a recorded function does not call TCP.
 TCP_NS: Final = 7_000.0
 
 _Result = TypeVar("_Result")
@@ -57,11 +57,11 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run the operations on the function's argument, on real bytes; return the run's record.
+        """Run the first trace, without TCP, on real bytes, and return the record of the run.
 
-        `payload` is the function's argument; TCP is left out. If the function has no operations, or
-        if the accelerators refuse the payload, the result of ``cpu_fallback(payload)`` is returned;
-        it may be the function itself.
+        `payload` is the function's argument. If the trace has no operation besides TCP, or if the
+        accelerators refuse the payload, the result of ``cpu_fallback(payload)`` is returned;
+        `cpu_fallback` may be the function itself.
         """
         first = next(iter(self.traces.values()))
         calls = [call for call in first if call != "TCP"]

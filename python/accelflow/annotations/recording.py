@@ -21,12 +21,12 @@ _DATA: Final = (bytes, bytearray, memoryview, str)
 class Operation:
     """A call that is an operation of the datacenter tax, with its sizes in bytes and its time.
 
-    `accelerator` is the one that could do it, `call` the called function's name, and `time_ns` the
-    call's time. `follows` is the index of the operation whose output is this one's input; None for
-    other data. `of_argument` is true if the input is an argument of the recorded function, and
-    `is_result` if the output is its result. The input is the first positional argument, or the
-    object of a method. Sizes are 0 for values without bytes, such as a dict. A checksum passes its
-    input on.
+    `accelerator` names the accelerator that could do the operation, `call` the called function, and
+    `time_ns` is the call's time. `follows` is the index of the operation whose output is the input
+    of this one; None for other data. `of_argument` is true if the input is an argument of the
+    recorded function, and `is_result` if the output is the function's result. The input is the
+    first positional argument of the call, or the object of a method. Sizes are 0 for values without
+    bytes, such as a dict. The output of a checksum counts as its unchanged input.
     """
 
     accelerator: str
@@ -147,7 +147,7 @@ class recording:  # noqa: N801 (a context manager)
         return self._found
 
     def __exit__(self, *_: object) -> None:
-        """Record no more."""
+        """Stop recording."""
         _RECORDING.reset(self._token)
 
 

@@ -1,4 +1,4 @@
-"""Cerebros: the costs of the RPC layer on a core, and the savings of a processor for it.
+"""Cerebros: the costs of the RPC layer on a core, and the savings by a processor for this layer.
 
 Pourhabibi, Sutherland, Daglis and Falsafi, MICRO 2021: the analytic model of section 5
 (:func:`designs`), a simulated server with the RPC layer as software, behind accelerators, or in

@@ -14,8 +14,8 @@ from accelflow.parameters import checked
 #: The name and version of the object that :func:`designs` returns.
 SCHEMA: Final = "accelflow.cerebros/1"
 
-#: The factors by which designs reduce the cycles of None for UniqueId, as the paper prints them; it
-#: has no figure for the others.
+#: The factors that the paper prints by which a design reduces the RPC layer's cycles for UniqueId,
+#: compared with the design None. The paper prints none for the other designs.
 PAPER_SPEEDUPS: Final = {
     design: targets()[f"cerebros.rpc_layer_speedup.{name}"].value
     for design, name in (
@@ -30,9 +30,9 @@ def designs(**parameters: float) -> dict[str, Any]:
     """Return the RPC layer's cycles for one request under each design.
 
     ``accelflow explain cerebros.analytic`` lists the `parameters`; the defaults are those of the
-    microservice UniqueId. Without `parameters`, each design has `paper_speedup_ratio`, None if the
-    paper does not print it. Raises InputError for an unknown parameter and for a value that is not
-    allowed.
+    microservice UniqueId. Each design in the result has `paper_speedup_ratio`: the paper's figure,
+    or None if the paper prints none or `parameters` are given. Raises InputError for an unknown
+    parameter and for a value that is not allowed.
     """
     changes = checked("cerebros.analytic", parameters)
     try:

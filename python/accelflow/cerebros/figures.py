@@ -29,9 +29,10 @@ __all__ = [
 #: The name and version of the object that :meth:`Figures.to_dict` returns.
 SCHEMA: Final = "accelflow.cerebros-figures/2"
 
-#: The number of seeds that each number is the mean over.
+#: The default number of seeds. Each number is the mean over the seeds.
 REPLICATIONS: Final = 10
-#: The number of requests of each service in a run; those of USR are ten times as many.
+#: The default number of requests of each service in a run. USR's runs for Fig. 9 have ten times as
+#: many, and runs that measure a capacity a third, but at least 2,000.
 REQUESTS: Final = 6_000
 
 
@@ -39,9 +40,9 @@ REQUESTS: Final = 6_000
 class Figures:
     """The paper's figures and ours: means over `replications` seeds from `seed` on.
 
-    `requests` is the number of each service in a run. `findings` are our numbers beside those that
-    the paper's text prints. `bars` are the bars of the figures, which the text does not give: for
-    each figure, group and bar, the parts that it is stacked of.
+    `requests` is the number of requests of each service in a run. `findings` are our numbers beside
+    those that the paper's text prints. `bars` are the bars of the figures, whose heights the text
+    does not give: the stacked parts of each figure, group and bar.
     """
 
     requests: int
@@ -95,9 +96,9 @@ def one_seed(seed: int, *, requests: int = REQUESTS) -> Seed:
 
 
 def combined(seeds: Sequence[Seed], *, requests: int = REQUESTS, seed: int = 1) -> Figures:
-    """Combine the results of several seeds: means, and half their 95 % intervals.
+    """Combine the results of several seeds: means, and half of their 95 % intervals.
 
-    `seeds` has at least one; the first is that of the seed `seed`.
+    `seeds` has at least one result; the first is that of the seed `seed`.
     """
     by_figure = zip(*(found.values for found in seeds), strict=True)
     return Figures(

@@ -11,8 +11,8 @@ from accelflow.errors import refused
 
 __all__ = ["LOAD_RATIO", "MODELS", "Runs", "run_all"]
 
-#: Load for Figs. 7 to 9, as a share of the cores' capacity: the paper does not print one, and notes
-#: that cores see far less than they could serve.
+#: The load for Figs. 7 to 9, as a share of the cores' capacity (0 to 1). The paper prints none, and
+#: notes that cores receive far less than they could serve.
 LOAD_RATIO: Final = 0.3
 
 #: Requests of USR in Fig. 9 over those of other runs: with affinity few of them miss the cache.

@@ -26,8 +26,8 @@ _Services = Sequence[Mapping[str, Any]]
 class Value:
     """Our value of one number of the paper.
 
-    `key` names the number, `figure` is the paper's figure, and `label` says what it is. `also` has
-    our values by other definitions, each with its name.
+    `key` is the key of the number among the paper's numbers, `figure` is the paper's figure, and
+    `label` describes the number. `also` has our values by other definitions, each with its name.
     """
 
     key: str
@@ -38,7 +38,7 @@ class Value:
 
 
 def values(runs: Runs, services: _Services) -> list[Value]:
-    """Return our values of all numbers, in the order of the paper's figures.
+    """Return our values of all numbers that the paper's text prints, in the order of its figures.
 
     `runs` are the simulations, and `services` describes the five services.
     """

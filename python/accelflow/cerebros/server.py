@@ -51,9 +51,10 @@ def services() -> list[dict[str, Any]]:
 class OwnService:
     """A user-defined service, instead of one of the paper's five.
 
-    `interface` is its ``.thrift`` or ``.proto`` file. Included files are looked up in its folder
-    and in `include_dirs`. `recording` is a recording of a server (docs/recording-format.md) whose
-    services are named like functions of the interface: ``method``, or ``Service.method``.
+    `interface` is its ``.thrift`` or ``.proto`` file. Included files are looked up in the folder of
+    that file and in `include_dirs`. `recording` is the path of a server's recording
+    (docs/recording-format.md) whose services are named like functions of the interface: ``method``,
+    or ``Service.method``.
 
     The interface has the types of messages. The recording has their sizes, their costs on a core,
     the calls per function, the application logic, and the sizes of nested calls.
@@ -69,7 +70,7 @@ class OwnService:
         return Path(self.interface).stem
 
     def request(self) -> dict[str, Any]:
-        """Return the files as the native simulator takes them.
+        """Return the paths as the native simulator takes them.
 
         Raises InputError for a value that is not a path.
         """
@@ -143,17 +144,18 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     `service` is one of :data:`SERVICES`, or an :class:`OwnService`.
 
     `affinity` steers requests to cores that have just run the same function; only the design Full
-    can. With `functions`, only these are called, as on cores that serve no other. `parameters` are
-    those of :func:`parameters`.
+    can. With `functions`, requests call only these functions. `parameters` are those of
+    :func:`parameters`, by name.
 
     Each of ``runs`` has times in cycles and microseconds, and the RPC layer's cycles by the
-    analytic model. ``mpki`` are misses of the instruction cache per 1,000 instructions, with the
-    software layer's. ``accelerator_headroom_ratio`` is the capacity of the shared pipelines over
-    the largest load of the cores. ``saturated`` is None if the server keeps up with random
-    arrivals. Otherwise it has the growing ``queue`` and the requests ``waiting`` when the last one
-    arrives, and times depend on the run length. ``registration`` has the functions in the schema
-    map, those without room, and the bytes of schemata. Raises InputError for an unknown name, a
-    value that is not allowed, and files that cannot be used.
+    analytic model. ``mpki`` are misses of the instruction cache per 1,000 instructions, including
+    those of RPC software. ``accelerator_headroom_ratio`` is the capacity of the shared pipelines
+    over the largest load of the cores. ``saturated`` is None if the server keeps up with random
+    arrivals. Otherwise it has the name of the growing ``queue`` and the number of requests
+    ``waiting`` when the last one arrives, and times depend on the run length. ``registration`` has
+    the functions in the schema map, those for which it has no room, and the bytes of schemata.
+    Raises InputError for an unknown name, a value that is not allowed, and files that cannot be
+    used.
     """
     own = service.request() if isinstance(service, OwnService) else None
     if not isinstance(service, str | OwnService):

@@ -51,8 +51,8 @@ def read_chip(path: str | PathLike[str]) -> Chip:
 def parse_chip(text: str, place: str, name: str) -> Chip:
     """Read a chip from TOML text.
 
-    `place` is the file for messages, and `name` the chip's name unless the TOML sets one. Raises
-    InputError as :func:`read_chip`.
+    `place` is the file's name in messages, and `name` the chip's name unless the TOML sets one.
+    Raises InputError as :func:`read_chip` does.
     """
     try:
         found: dict[str, Any] = json.loads(_native.chip_read(text))
@@ -70,7 +70,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
 def read_config(path: str | PathLike[str]) -> dict[str, float]:
     """Return the parameters that the chip in the file at `path` sets, by key.
 
-    Raises InputError as :func:`read_chip`.
+    Raises InputError as :func:`read_chip` does.
     """
     return {key: float(value) for key, value in read_chip(path).config.items()}
 

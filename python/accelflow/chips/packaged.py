@@ -27,7 +27,7 @@ def packaged() -> tuple[Chip, ...]:
 def find_chip(place: str) -> Chip:
     """Return the chip in the file at `place`, or the packaged chip of that name.
 
-    Raises InputError if it is neither, and as :func:`accelflow.chips.read_chip`.
+    Raises InputError if `place` is neither, and as :func:`accelflow.chips.read_chip` does.
     """
     known = [chip.name for chip in packaged()]
     if place in known and not Path(place).exists():
@@ -41,9 +41,9 @@ def find_chip(place: str) -> Chip:
 def named_chips(chips: object) -> list[tuple[str, Mapping[str, float | str]]]:
     """Return pairs (name, parameters) of `chips`, in order.
 
-    `chips` is a mapping from names to parameters, or a sequence. Its members are :class:`Chip`,
-    files, names of packaged chips (:func:`find_chip`), and pairs of name and parameters. Raises
-    InputError as :func:`find_chip`, and TypeError for anything else.
+    `chips` is a mapping from names to parameters, or a sequence. The members of a sequence are
+    :class:`Chip`, files, names of packaged chips (:func:`find_chip`), and pairs of name and
+    parameters. Raises InputError as :func:`find_chip` does, and TypeError for anything else.
     """
     if isinstance(chips, Mapping):
         return list(chips.items())

@@ -1,9 +1,10 @@
 """Workloads from existing data: tables of arrivals and calls, profiles, and spans.
 
-Each kind of data has a module with a function that takes files, a :class:`Report` and options, and
-returns an :class:`Imported` workload. :func:`write_imported` writes it with the files beside it.
-The report lists what was understood, guessed and dropped, with counts and places. A strict report
-refuses the first guess.
+Each kind of data has a function that reads files. Functions called ``import_...`` return an
+:class:`Imported` workload (:func:`import_spans` with its report as JSON), which
+:func:`write_imported` writes together with its companion files. A :class:`Report` lists what was
+understood, guessed and dropped, with counts and places. A strict report refuses the first guess or
+drop.
 
 ========== ================================================
 arrivals   :func:`read_arrivals`: times, counts or rates

@@ -32,7 +32,8 @@ from accelflow.importing.workloads import (
 
 __all__ = ["SAMPLED_SHARE", "Options", "import_alibaba"]
 
-#: The share of call graphs that the table has ("based on the rate of 0.5%", its description).
+#: The share of all call graphs that Alibaba's table MSCallGraph has ("based on the rate of 0.5%",
+#: according to its description).
 SAMPLED_SHARE: Final = 0.005
 
 _TABLES: Final = {
@@ -47,7 +48,7 @@ class Options:
     """Settings of the import of Alibaba's traces.
 
     `name` is the workload's name, `top` the number of services to keep, those with the most
-    invocations, and `sampled_share` the share of all call graphs that the table has.
+    invocations, and `sampled_share` the share of all call graphs that the table MSCallGraph has.
     """
 
     name: str = "alibaba"

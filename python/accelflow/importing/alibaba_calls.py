@@ -14,16 +14,18 @@ from accelflow.importing.workloads import CALLS
 
 __all__ = ["Call", "Graphs", "Shape"]
 
-#: The rows of call graphs that are kept until their graph is complete. In the files, rows of some
-#: thousand graphs alternate.
+#: The largest number of rows of incomplete call graphs in memory. In the files, rows of some
+#: thousand call graphs alternate.
 OPEN_ROWS: Final = 100_000
-#: The largest numbers of services and of shapes that are counted, so that memory is bounded.
+#: The largest number of services that are counted, so that memory is bounded.
 MOST_SERVICES: Final = 100_000
+#: The largest number of different shapes that are counted, so that memory is bounded.
 MOST_SHAPES: Final = 200_000
-#: The largest number of calls of a service; a workload's paths have at most 1,000 phases.
+#: The largest number of calls in one invocation of a service that may become its path. A workload's
+#: paths have at most 1,000 phases.
 MOST_CALLS: Final = 400
 
-#: The most rows of a call graph; real ones have at most a few thousand.
+#: The largest number of rows of a call graph; real ones have at most a few thousand.
 MOST_TRACE_ROWS: Final = 20_000
 
 #: Names of microservices that were lost.
@@ -43,8 +45,8 @@ class Call(NamedTuple):
     callee: str
 
 
-#: The calls of one invocation of a service: groups that run one after another; in each, calls that
-#: overlap, with their number.
+#: The calls of one invocation of a service: groups that run one after another. A group has the
+#: calls that overlap, each with how often it occurs.
 Shape = tuple[tuple[tuple[Call, int], ...], ...]
 
 
@@ -80,8 +82,8 @@ class _Seen:
 class Service:
     """The invocations of one interface of one microservice: number, calls and own time.
 
-    `shapes` counts how often each :data:`Shape` of calls occurred. `own_ms` has the times without
-    those of calls.
+    `count` is the number of invocations. `shapes` counts how often each :data:`Shape` of calls
+    occurred. `own_ms` has the times of invocations without those of their calls, in ms.
     """
 
     count: int = 0
@@ -90,10 +92,10 @@ class Service:
 
 
 class Graphs:
-    """The services and calls of all traces that were read so far."""
+    """The services and calls of all call graphs that were read so far."""
 
     def __init__(self, report: Report) -> None:
-        """Begin without traces."""
+        """Begin without call graphs."""
         self.report = report
         #: By microservice and interface.
         self.services: dict[tuple[str, str], Service] = {}
@@ -106,7 +108,7 @@ class Graphs:
         self._traces: OrderedDict[str, list[tuple[_Record, str]]] = OrderedDict()
 
     def read(self, table: CsvTable) -> None:
-        """Add the rows of `table`."""
+        """Add the rows of `table`. Raises InputError if it lacks a column of MSCallGraph."""
         columns = [
             table.index("the table MSCallGraph", name)
             for name in ("timestamp", "rpcid", "um", "rpctype", "dm", "interface", "rt", "traceid")
@@ -115,7 +117,7 @@ class Graphs:
             self._add(row, [row.cells[column].strip() for column in columns])
 
     def end(self) -> None:
-        """Evaluate the traces of which further rows might have come."""
+        """Evaluate the call graphs that are still open; call this after the last table."""
         while self._traces:
             self._evaluate_oldest()
 

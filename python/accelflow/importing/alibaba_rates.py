@@ -22,7 +22,7 @@ _MOST: Final = 5_000_000
 
 
 class Rates:
-    """Requests a second into each microservice at each time, over all of its instances."""
+    """The requests per second into each microservice at each time, over all of its instances."""
 
     def __init__(self, report: Report) -> None:
         """Begin without rows."""
@@ -31,7 +31,10 @@ class Rates:
         self._count = 0
 
     def read(self, table: CsvTable) -> None:
-        """Add the rows of `table`. Raises InputError for more than five million rates."""
+        """Add the rows of `table`.
+
+        Raises InputError if it lacks a column of MSRTQps, and for more than five million rates.
+        """
         time, name, metric, value = (
             table.index("the table MSRTQps", *names)
             for names in (("timestamp",), ("msname",), ("metric", "metrics"), ("value",))

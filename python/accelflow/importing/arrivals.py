@@ -48,10 +48,11 @@ _GAP_NS: Final = 60 * 10**9
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Settings that the header of a table does not contain.
+    """Settings of the import of arrivals that the header of a table does not contain.
 
     `column` is the name of the time column, and `unit` its unit, one of `UNITS`. `window_s` is the
-    length of the windows of counts. `zone` is the time zone of dates that have none.
+    length in seconds of the windows in which requests were counted. `zone` is the time zone of
+    dates that have none. None: from the table, or for dates UTC.
     """
 
     column: str | None = None
@@ -63,16 +64,16 @@ class Options:
 class Arrivals:
     """The arrivals of one service: times of requests, or rates that each hold until the next.
 
-    Use it in a ``with`` statement, which deletes its temporary files.
+    Use an object of this class in a ``with`` statement, which deletes its temporary files.
     """
 
     def __init__(
         self, process: str, records: Sorted, report: Report, last_ns: int | None = None
     ) -> None:
-        """Take `records` in the form of `process`, ``times`` or ``rates``.
+        """Take `records` of time in ns and value, as `process` says: ``times`` or ``rates``.
 
-        `last_ns` is the end of the last rate, if it is known. Raises InputError if there would be
-        no requests.
+        `last_ns` is the end of the last rate, or None if it is not known. Raises InputError if
+        there would be no requests, and for a rate that is too high or a mean rate out of range.
         """
         self.process = process
         self._records = records
@@ -137,7 +138,7 @@ class Arrivals:
             last = time_ns
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the file beside the workload: times or rates, the first at time 0."""
+        """Yield the lines of the workload's companion file: times or rates, the first at time 0."""
         shifted = ((time_ns - self._first, value) for time_ns, value in self._records)
         if self.process == "rates":
             yield from rate_lines(shifted, self._end)

@@ -28,7 +28,7 @@ from accelflow.importing.workloads import (
 
 __all__ = ["DURATIONS", "Options", "import_azure"]
 
-#: The statistics of which one stands for a function's durations.
+#: The statistics that may stand for a function's durations.
 DURATIONS: Final = ("median", "mean")
 
 _MINUTE_NS: Final = 60 * 10**9
@@ -59,7 +59,7 @@ class Options:
 
 
 class Functions(Protocol):
-    """What the importer needs of either trace: invocations by minute, and durations."""
+    """The functions of Azure's trace of 2019 or 2021: invocations by minute, and durations."""
 
     def totals(self) -> Mapping[str, int]:
         """Return the number of invocations of each function that may become a service."""
@@ -82,7 +82,7 @@ def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imp
 
     A function receives a request, computes for its median or mean duration, and answers. It has a
     rate for each minute. Raises InputError for other tables, for tables of both years, and if no
-    function has a known duration.
+    function has a known duration and at least 0.001 requests per second.
     """
     whole_number("--top", options.top, 1, MOST_SERVICES)
     one_of("--duration", options.duration, DURATIONS)

@@ -41,7 +41,10 @@ class Days:
         self._length = 0
 
     def read_invocations(self, table: CsvTable) -> None:
-        """Add one day's table, with a column per minute, called ``1`` or ``minute_1`` and so on."""
+        """Add one day's table, with a column per minute, called ``1`` or ``minute_1`` and so on.
+
+        Raises InputError for other columns, and for more than a million functions.
+        """
         function = table.index("invocations", "HashFunction")
         columns = [
             (int(name.removeprefix("minute_")) - 1, index)
@@ -102,7 +105,10 @@ class Days:
                 del self._minutes[name]
 
     def read_durations(self, table: CsvTable) -> None:
-        """Add durations; several rows of a function are weighted by their counts."""
+        """Add the durations in `table`; several rows of a function are weighted by their counts.
+
+        Raises InputError if a column is missing, and for more than a million functions.
+        """
         function, mean, median, count = (
             table.index("durations", name)
             for name in ("HashFunction", "Average", "percentile_Average_50", "Count")
@@ -147,7 +153,7 @@ class Days:
     def totals(self) -> Mapping[str, int]:
         """Return the number of invocations of each function whose minutes are kept.
 
-        Functions without kept minutes had fewer invocations when they were dropped.
+        The minutes of a function were dropped if many others had more invocations at that time.
         """
         gone = sum(self._totals[name] for name in self._lost)
         why = "not in the workload"

@@ -36,9 +36,10 @@ class Invocations:
         self._first, self._last = _NEVER, -_NEVER
 
     def read(self, table: CsvTable) -> None:
-        """Add invocations, in any order.
+        """Add the invocations in `table`, in any order.
 
-        Raises InputError for more functions or minutes than a trace of a hundred days has.
+        Raises InputError if a column is missing, for more than 100,000 functions, and for more than
+        10,000,000 minutes with invocations over all functions.
         """
         columns = [
             table.index("invocations", name)

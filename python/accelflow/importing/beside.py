@@ -27,9 +27,10 @@ def compared(
 ) -> list[dict[str, Any]]:
     """Compare measured and simulated response times, for each orchestrator.
 
-    `results` is the JSON of ``accelflow compare --json``. A measurement is compared with the
-    service of the same name, or with `service` if it is given. Raises InputError for a file of
-    another kind, an unknown service, and a measurement that belongs to no service.
+    `results` is the path of a file with the JSON of ``accelflow compare --json``. A measurement is
+    compared with `service` if it is given, else with the service of the same name, or else with the
+    only service. Raises InputError for a file of another kind, an unknown service, and a
+    measurement that belongs to no service.
     """
     comparison = _comparison(results)
     names = comparison.service_names

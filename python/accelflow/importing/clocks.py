@@ -30,19 +30,19 @@ _LIMIT_NS: Final = 9_000_000_000_000_000_000
 
 
 def declared_unit(column: str) -> str | None:
-    """Return the unit at the end of a column's name: ``time_ms`` is in milliseconds."""
+    """Return the unit at the end of a column's name, such as ``ms`` of ``time_ms``, or None."""
     end = column.lower().rpartition("_")[2]
     return end if end in UNITS else None
 
 
 def unit_of(column: str) -> str | None:
-    """Return the unit that a column has by its name, or None; ``timestamp`` has dates."""
+    """Return the unit of a column by its name, or None; ``timestamp`` has dates (``iso``)."""
     dates = column.lower() in {"timestamp", "datetime", "date"}
     return "iso" if dates else declared_unit(column)
 
 
 class Clock:
-    """Reads times of one column as whole nanoseconds, and counts their defects."""
+    """A reader of the times in one column, which returns whole ns and reports defects."""
 
     def __init__(self, unit: str, report: Report, zone: str | None = None) -> None:
         """Read times of `unit`; dates without a zone are in `zone`, by default UTC.
@@ -56,7 +56,7 @@ class Clock:
         self._before: int | None = None
 
     def read(self, text: str, place: str) -> int | None:
-        """Return the time in `text` in ns; None, which the report counts, if it is no time."""
+        """Return the time in `text` in ns; None if `text` is no time, which the report counts."""
         time_ns = self._read(text.strip(), place)
         if time_ns is None or abs(time_ns) > _LIMIT_NS:
             self._report.dropped(NO_TIME, "their rows are left out", place)

@@ -37,7 +37,8 @@ class Options:
 
     The costs replace those of `service` in the workload's file `into`. `requests` is the number of
     requests served during profiling, or `rate_rps` their rate over `duration_s` seconds. `cores` is
-    the mean number of busy cores, None for profiles weighted by time.
+    the mean number of busy cores, None for profiles weighted by time. `rules` is a file that
+    assigns functions to operations, None for the built-in rules. `asked` selects the samples.
     """
 
     into: Path

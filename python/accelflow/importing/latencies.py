@@ -37,12 +37,13 @@ _MOST: Final = 10_000
 class Measured:
     """Response times that a load generator measured, in microseconds.
 
-    `name` is that of the run or of the kind of request. `failed` of the `requests` failed.
+    `name` is the address that a run of wrk2 called, or locust's name of the kind of request.
+    `failed` of the `requests` requests failed. Values that the generator does not print are None.
     """
 
     name: str
     mean_us: float | None = None
-    #: By percent: 50.0, 99.0, 99.9 ...
+    #: The percentiles of the response times by percent, such as 50.0, 99.0 and 99.9.
     percentiles_us: dict[float, float] = field(default_factory=dict)
     requests: int | None = None
     failed: int = 0

@@ -39,8 +39,8 @@ def rounded(value: float) -> float:
 class Quantiles:
     """The distribution of numbers that are not negative, in bounded memory.
 
-    It is exact for up to 1,000 distinct numbers. With more, each quantile is within 0.5 % of the
-    exact value. Equal values in any order give equal results.
+    Quantiles are exact for up to 1,000 distinct numbers. With more, each quantile is within 0.5 %
+    of the exact value. The order in which values are added does not affect quantiles.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Quantiles:
         return self.sum / self.count if self.count else 0.0
 
     def at(self, share: float) -> float:
-        """Return the value that `share` (0 to 1) of the values do not exceed; 0 without values."""
+        """Return the quantile `share` (0 to 1) with six significant digits; 0 without values."""
         return self.table((share,))[0][1]
 
     def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:

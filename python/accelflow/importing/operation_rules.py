@@ -17,7 +17,8 @@ __all__ = ["APPLICATION", "DEFAULT", "PAIRS", "OperationRules"]
 #: The category of application functions.
 APPLICATION: Final = "application"
 
-#: Pairs of operations, joined by +, between which a function's time is split.
+#: The categories of functions that may be either of two operations, with the two operations. The
+#: time of such functions is split between both.
 PAIRS: Final = {
     "Encr+Decr": ("Encr", "Decr"),
     "Ser+Dser": ("Ser", "Dser"),
@@ -71,7 +72,7 @@ class OperationRules:
             raise unreadable("--rules", path, error) from error
 
     def sort(self, stack: tuple[str, ...]) -> Functional:
-        """Return the category of the call stack `stack`, and the function that decided.
+        """Return the category of the call stack `stack`, and the function that decided it.
 
         The last frame is the innermost. The category is an operation, a key of `PAIRS`,
         `APPLICATION`, or `OTHER` if no rule matches.

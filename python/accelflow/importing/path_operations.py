@@ -39,9 +39,10 @@ Facts = Mapping[str, Mapping[str, int]]
 def operations_of(service: Tree, place: str) -> dict[str, float]:
     """Return the mean number of each operation in a request to `service`, without zeros.
 
-    `service` is that of a workload's tree, and `place` names it in errors. Fields with odds count
-    by their probability. Raises InputError for a path that is not a list of phases, for traces
-    other than the templates, and for facts with which a trace cannot proceed.
+    `service` is a service of a workload's tree, and `place` names it in error messages. Payload
+    fields with odds count by their probability. Raises InputError for a path that is not a list of
+    phases, for traces other than the templates, for more than ten fields with odds in a chain, and
+    for facts with which a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)
@@ -54,7 +55,7 @@ def operations_of(service: Tree, place: str) -> dict[str, float]:
 def has_own_traces(service: Tree, place: str) -> bool:
     """Return whether a chain of `service` begins with a trace that is not one of the paper's.
 
-    Raises InputError, beginning with `place`, for a path that is not a list of phases.
+    Raises InputError, whose message begins with `place`, for a path that is not a list of phases.
     """
     templates = set(_native.TraceLibrary().names())
     return any(
@@ -67,9 +68,9 @@ def has_own_traces(service: Tree, place: str) -> bool:
 def walked_operations(workload: Tree, name: str) -> dict[str, float]:
     """Return the mean number of each operation in a request to the service `name`, without zeros.
 
-    `workload` is a tree that needs no other files, with its own traces. Fields with odds are drawn
-    for 10,000 requests. Custom accelerators are not counted. Raises InputError for a path that
-    cannot be simulated.
+    `workload` is a tree that needs no other files, with its own traces. Payload fields with odds
+    are drawn for 10,000 requests. Custom accelerators are not counted. Raises InputError for a path
+    that cannot be simulated.
     """
     service = next(each for each in workload["services"] if each["name"] == name)
     path = [_alone(phase) for phase in service["path"]]

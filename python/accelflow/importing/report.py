@@ -47,11 +47,11 @@ class Source:
 
 
 class Report:
-    """Collects the remarks of one import on its input files.
+    """The remarks of one import on its input files.
 
-    With `strict` it refuses the first guess and the first drop with an InputError instead of
-    counting it. Data that the user asked to leave out (:meth:`left_out`), and values that no file
-    of the kind can contain (:meth:`convention`), are not refused.
+    A `strict` report refuses the first guess or drop with an InputError instead of counting it.
+    Data that the user asked to leave out (:meth:`left_out`), and values that no file of the kind
+    can contain (:meth:`convention`), are not refused.
     """
 
     def __init__(self, kind: str, *, strict: bool = False) -> None:
@@ -72,7 +72,8 @@ class Report:
     def convention(self, what: str, done: str, count: int = 1) -> None:
         """Count values that this kind of file never has; `done` is what all imports assume.
 
-        It is listed as understood, since it depends on the kind of data and not on this file.
+        The values are listed as understood, since they depend on the kind of data and not on this
+        file.
         """
         self._add("understood", what, f"by convention: {done}", "", count)
 
@@ -93,13 +94,13 @@ class Report:
         self._add("dropped", what, done, place, count)
 
     def left_out(self, what: str, why: str, count: int = 1) -> None:
-        """Count what the user's options left out; `why` names the option."""
+        """Count records that the user's options left out; `why` says what became of them."""
         self._add("dropped", what, why, "", count)
 
     def remarks(self, section: str) -> Sequence[Remark]:
         """Return the remarks of a section: ``understood``, ``guessed`` or ``dropped``.
 
-        They are in the order in which they were found.
+        The remarks are in the order in which they were first made.
         """
         return list(self._remarks[section].values())
 
@@ -109,7 +110,7 @@ class Report:
         return remark.count if remark else 0
 
     def drops(self) -> str:
-        """Return what was dropped, to end an error's text; empty if nothing was."""
+        """Return text on the drops for the end of an error message; empty if there are none."""
         remarks = self._remarks["dropped"].values()
         return "".join(f"; {remark.count} {remark.what}: {remark.done}" for remark in remarks)
 

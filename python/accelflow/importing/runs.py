@@ -26,7 +26,7 @@ class Sorted:
     """Pairs of an integer and a value, added in any order and read in ascending order."""
 
     def __init__(self, held: int = _HELD) -> None:
-        """Begin without pairs; `held` of them stay in memory."""
+        """Begin without pairs; fewer than `held` of them stay in memory."""
         self._held = held
         self._records: list[Record] = []
         self._file: IO[bytes] | None = None
@@ -42,7 +42,7 @@ class Sorted:
             self._spill()
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield all records in order. May be iterated several times, one after the other."""
+        """Yield all pairs in ascending order. Several iterations must follow one another."""
         self._records.sort()
         return heapq.merge(self._records, *map(self._run, self._runs))
 
@@ -59,7 +59,7 @@ class Sorted:
         self.__dict__.update(made.__dict__)
 
     def close(self) -> None:
-        """Delete the temporary file."""
+        """Delete the temporary file, and with it the pairs that are not in memory."""
         if self._file is not None:
             self._file.close()
         self._file, self._runs = None, []

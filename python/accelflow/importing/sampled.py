@@ -36,10 +36,11 @@ _MOST_NAMES: Final = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Which samples of a profile are read; None for all.
+    """The choice of the samples of a profile that are read.
 
-    `process` is perf's command, or the first frame of folded stacks. `label` is the key and the
-    text of a label of pprof. `sample_type` is an event of perf or a sample type of pprof.
+    `process` is perf's command, or the first frame of folded stacks (None: all). `label` is the key
+    and the text of a label of pprof (None: samples with any labels). `sample_type` is an event of
+    perf or a sample type of pprof (None: the profile's default).
     """
 
     process: str | None = None
@@ -49,14 +50,15 @@ class Asked:
 
 @dataclass
 class Tally:
-    """The weight and the number of the samples of each category."""
+    """The total weight and the number of the samples of each category."""
 
     weights: Counter[str] = field(default_factory=Counter)
     samples: Counter[str] = field(default_factory=Counter)
-    #: Weights of functions that match no rule.
+    #: The weights of functions that match no rule, by the function's name.
     unknown: Counter[str] = field(default_factory=Counter)
     #: The length in ns of a weight of 1, or None if weights are not times.
     unit_ns: float | None = None
+    #: Whether perf printed no period for a sample, which then has the weight 1.
     unweighed: bool = False
 
     def add(self, rules: OperationRules, stack: tuple[str, ...], weight: int, samples: int) -> None:
@@ -73,7 +75,7 @@ class Tally:
     def merge(self, other: Tally, place: str) -> None:
         """Add the counts of `other`, which was read from the file `place`.
 
-        Raises InputError if its weights have another unit.
+        Raises InputError if the weights of `other` have another unit.
         """
         if self.weights and self.unit_ns != other.unit_ns:
             raise refused("FILE", place, "must have weights of the same unit as the other files")
@@ -89,9 +91,10 @@ class Tally:
 def read_profiles(
     kind: str, paths: Sequence[Path], rules: OperationRules, asked: Asked, report: Report
 ) -> Tally:
-    """Read profiles of one `kind`, such as those of several threads or intervals.
+    """Read profiles of one `kind`, such as those of several threads, and add up their samples.
 
-    Raises InputError for files of another kind, and for profiles without a matching sample.
+    `kind` is one of :data:`KINDS`. Raises InputError for files of another kind, and if no sample
+    of any profile matches `asked`.
     """
     readers = {"perf": _perf, "pprof": _pprof, "folded": _folded}
     total = Tally()

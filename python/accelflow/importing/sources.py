@@ -23,7 +23,7 @@ __all__ = ["LONGEST_NAME", "CsvRow", "CsvTable", "bytes_of", "each_table", "line
 #: characters.
 MAX_LINE: Final = 1 << 20
 
-#: The most characters of a name of a service, function or call that are kept.
+#: The largest number of characters in a name of a service, function or call.
 LONGEST_NAME: Final = 400
 
 _GZIP: Final = b"\x1f\x8b"
@@ -68,9 +68,10 @@ def _opened(path: Path, report: Report) -> Iterator[Any]:
 
 
 def bytes_of(path: Path, report: Report, limit: int) -> bytes:
-    """Return the contents of `path`, unpacked if it is gzipped.
+    """Return the contents of the file at `path`, unpacked if it is gzipped.
 
-    Raises InputError for a file that cannot be read or has more than `limit` bytes.
+    The file is added to the sources of `report`. Raises InputError for a file that cannot be read
+    or has more than `limit` bytes when unpacked.
     """
     with _opened(path, report) as file:
         data: bytes = file.read(limit + 1)
@@ -162,7 +163,7 @@ class CsvTable:
     def index(self, what: str, *names: str) -> int:
         """Return the index of the first of `names` that is a column, ignoring case.
 
-        Raises InputError if none does; `what` says in the message what the column is for.
+        Raises InputError if none of them is; `what` says in the message what the column is for.
         """
         found = self.find(*names)
         if found is None:
@@ -172,14 +173,14 @@ class CsvTable:
         return found
 
     def find(self, *names: str) -> int | None:
-        """Return the index of the first of `names` that is a column; None if none is."""
+        """Return the index of the first of `names` that is a column, ignoring case; else None."""
         lower = [column.lower() for column in self.columns]
         return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
 
     def named(self, option: str, name: str) -> int:
         """Return the index of the column `name`, which the user gave with `option`.
 
-        Raises InputError, naming `option`, if there is no such column.
+        Raises InputError, whose message names `option`, if there is no such column.
         """
         if name not in self.columns:
             raise refused(option, name, known=self.columns)
@@ -210,10 +211,11 @@ def table_of(path: Path, report: Report) -> Iterator[CsvTable]:
 def each_table(
     paths: Sequence[Path], report: Report, readers: Mapping[str, tuple[str, ...]], what: str
 ) -> Iterator[tuple[str, CsvTable]]:
-    """Open each of `paths`; yield its table, and which kind of table it is.
+    """Open each of `paths` in turn, and yield the kind of its table, and the table.
 
-    `readers` maps each kind to the columns that it needs; the first that matches is taken. Raises
-    InputError if none does; `what` is the requirement in the message.
+    `readers` maps each kind to the columns that it needs; the first kind that matches is taken. A
+    ``|`` separates alternative names of a column. Raises InputError if no kind matches; `what` is
+    the requirement in the message.
     """
     for path in paths:
         with table_of(path, report) as table:

@@ -44,10 +44,10 @@ SCHEMA: Final = "accelflow.workload/1"
 #: The content of a workload's file, or a part of it, as objects for JSON.
 Tree: TypeAlias = dict[str, Any]
 
-#: The lines of the files beside a workload, by the file's name.
+#: The lines of the files that accompany a workload's file, by the file's name.
 Companions: TypeAlias = Mapping[str, Iterable[str]]
 
-#: Facts of the templates on the path without compression, misses and exceptions.
+#: The facts of the templates, by trace, on the path without compression, misses and exceptions.
 FACTS: Final[Mapping[str, Mapping[str, int]]] = {
     "T1": {"compressed": 0},
     "T5": {"hit": 1, "compressed": 0},
@@ -56,20 +56,24 @@ FACTS: Final[Mapping[str, Mapping[str, int]]] = {
     "T12": {"compressed": 0},
 }
 
-#: The limits of a workload: services, parallel chains, times in us, and rates in requests per
-#: second.
+#: The largest number of services of a workload.
 MOST_SERVICES: Final = 1_000
+#: The largest number of parallel chains in a phase of a workload.
 MOST_PARALLEL: Final = 64
+#: The largest time in a workload, in us.
 MOST_TIME_US: Final = 1e12
+#: The lowest rate in a workload, in requests per second.
 LEAST_RATE_RPS: Final = 0.001
+#: The highest rate in a workload, in requests per second.
 MOST_RATE_RPS: Final = 1e9
 
 _MOST_DEPTH: Final = 64
 
-#: What stands for the name of the workload's file at the beginning of a companion file's name.
+#: The placeholder for the name of the workload's file, at the start of a companion file's name.
 OWNER: Final = "*"
 
-#: Kinds of calls, and the templates that send the request and receive the answer.
+#: The kinds of calls in traces of microservices, each with the templates that send the request and
+#: receive the answer: RPC, HTTP, cache (mc), database (db) and message queue (mq).
 CALLS: Final[Mapping[str, tuple[str, str]]] = {
     "rpc": ("T9", "T10"),
     "http": ("T11", "T12"),
@@ -83,12 +87,13 @@ CALLS: Final[Mapping[str, tuple[str, str]]] = {
 class Imported:
     """An imported workload: the tree of its file, and its companion files with arrivals.
 
-    The tree refers to companions by keys that begin with :data:`OWNER`. Writing replaces it by the
-    name of the workload's file.
+    The tree refers to companion files by names that begin with :data:`OWNER`.
+    :func:`accelflow.importing.write_imported` replaces this placeholder by the name of the
+    workload's file.
     """
 
     tree: Tree
-    #: Lines of text of each companion. They are read once, while the file is written.
+    #: The lines of text of each companion file. They are read once, while the file is written.
     companions: Companions = field(default_factory=dict)
 
 
@@ -115,10 +120,10 @@ SEND: Final[Tree] = {"trace": "T2"}
 def rate_lines(
     rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None
 ) -> Iterator[str]:
-    """Format pairs of a start in ns and requests per second as the lines of a file of rates.
+    """Yield the lines of a CSV file of rates from pairs of a start in ns and requests per second.
 
-    `end` is the end of the data and the mean rate, which continues from there. Without `end`, the
-    last rate continues, and zeros at the end are omitted. A rate equal to the previous one is
+    `end` is the end of the data in ns and the mean rate, which continues from there. Without `end`,
+    the last rate continues, and zeros at the end are omitted. A rate equal to the previous one is
     omitted too.
     """
     yield "start_us,rate_rps"
@@ -144,14 +149,17 @@ def microseconds(time_ns: int) -> str:
 
 
 def plain_name(text: str, otherwise: str = "imported") -> str:
-    """Return `text` with letters, digits, ``-`` and ``_`` only, as names of workloads must be."""
+    """Return `text` with letters, digits, ``-`` and ``_`` only, as names of workloads must be.
+
+    The result has at most 64 characters; it is `otherwise` if no character is left.
+    """
     return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")[:64] or otherwise
 
 
 def distinct(names: Iterable[str]) -> dict[str, str]:
-    """Return for each of `names` a plain name of at least eight characters, all distinct.
+    """Return a short plain name (:func:`plain_name`) for each of `names`, all distinct.
 
-    Long identifiers such as hashes are shortened as far as they stay distinct.
+    Long identifiers such as hashes are shortened, to eight characters if they stay distinct.
     """
     names = sorted(set(names))
     short: dict[str, str] = {}

@@ -29,7 +29,7 @@ def check_out(out: Path) -> None:
 def text_of(tree: dict[str, Any], out: Path) -> str:
     """Return the text of a workload's file: TOML, or JSON if `out` ends in ``.json``.
 
-    Raises InputError for a tree that is not a workload.
+    For TOML, raises InputError if `tree` is not a workload. JSON is not checked.
     """
     if out.suffix == ".json":
         return json.dumps(tree, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
@@ -37,11 +37,12 @@ def text_of(tree: dict[str, Any], out: Path) -> str:
 
 
 def write_imported(imported: Imported, report: Report | None, out: Path) -> list[Path]:
-    """Write the workload to `out` and its companions to the same folder; return all paths.
+    """Write the workload to `out` and its companion files to the same folder; return all paths.
 
-    The workload's `origin` is that of `report`, by default its own. Companions' names begin with
-    that of `out`. The files appear when all of them are complete. After an error none of them
-    exists, and existing files are unchanged.
+    `report` is added to the workload's table `origin`; None leaves the table as it is. The names of
+    companion files begin with that of `out`. The files appear when all of them are complete. If
+    their content cannot be made, none appears, and existing files are unchanged. Raises OSError if
+    a file cannot be written, and InputError for a tree that is not a workload.
     """
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
@@ -61,7 +62,10 @@ def write_imported(imported: Imported, report: Report | None, out: Path) -> list
 
 
 def write_lines(lines: Iterable[str], out: Path) -> None:
-    """Write `lines` to `out`, whole or not at all."""
+    """Write `lines` to the file `out`, whole or not at all.
+
+    Raises OSError if the file cannot be written.
+    """
     write_whole(out, lambda scratch: _fill(scratch, lines))
 
 

@@ -2,7 +2,8 @@
 
 One recorded workload is forecast in three ways (rungs): by the closed form of
 :mod:`accelflow.sizing`, by the simulator with medians, and by the simulator with distributions.
-They are compared with the live server. docs/prediction.md describes the inputs of each. ::
+The forecasts are compared with the live server. docs/prediction.md describes the inputs of each
+rung. ::
 
     from accelflow import prediction
 

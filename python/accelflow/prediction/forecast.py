@@ -15,7 +15,8 @@ from accelflow.sizing.plan import Plan, demands
 
 __all__ = ["RUNGS", "Forecast", "Workload", "forecast"]
 
-#: The forecasting methods, and which part of the recorded times each uses.
+#: The forecasting methods by name, each with the recorded times that it uses: distributions or
+#: medians.
 RUNGS: Final[Mapping[str, str]] = {
     "closed_form": "distribution",
     "medians": "median",
@@ -32,8 +33,8 @@ class Workload:
     """A recorded service of a workload, on a server with `cores` cores.
 
     `recording` is the text of the recording, and `service` the service's name. `workload` is a
-    suite's name or the tree of a workload's file, and `config` sets parameters of the simulated
-    server.
+    suite's name or the content of a workload's file as a dict, and `config` sets parameters of the
+    simulated server by key.
     """
 
     recording: str
@@ -56,12 +57,13 @@ def forecast(
 ) -> Forecast:
     """Forecast the response times of `workload` at `rate_rps` by one of :data:`RUNGS`.
 
-    ``closed_form`` is that of :mod:`accelflow.sizing`, on the recorded means. ``medians`` simulates
-    `requests` with the recorded medians, without the time outside steps, as comparisons do by
-    default. ``simulator`` draws times from the recorded distributions, and uses the time outside
-    steps instead of the simulator's own switches and wake-ups.
+    ``closed_form`` is the closed form of :mod:`accelflow.sizing`, with the recorded means.
+    ``medians`` simulates `requests` requests with the recorded medians, without the time outside
+    steps, as comparisons do by default. ``simulator`` draws times from the recorded distributions,
+    and uses the recorded time outside steps instead of the simulator's own switches and wake-ups.
 
-    Raises AccelflowError for a recording that does not fit, and InputError for invalid values.
+    Raises AccelflowError for a recording that does not fit the workload, InputError for invalid
+    values, and KeyError for an unknown `rung`.
     """
     plan = _plan(workload, rung, rate_rps, requests)
     if rung == "closed_form":

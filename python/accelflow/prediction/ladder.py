@@ -46,11 +46,12 @@ _OF_RECORDING: Final = 0xFFFF
 class Options:
     """The settings of the measurements and of the forecasts.
 
-    `loads` are shares of the server's capacity. Each load runs for `seconds`, `repeats` times, in
-    turn with the others. `recorded_load` is the load of the recording. The capacity is measured for
-    a quarter of `seconds`. `requests` are simulated for each forecast. `workload` is the suite or
-    the tree of a workload's file that has the service, and `config` sets parameters of the
-    simulated server.
+    `loads` are shares of the server's capacity, above 0 and at most 0.95. Each load runs for
+    `seconds`, `repeats` times, in turn with the others. The recording is made at `recorded_load`,
+    also a share of the capacity. The capacity is measured for a quarter of `seconds`. `requests`
+    requests are simulated for each forecast. `workload` is a suite's name, or the content of a
+    workload's file as a dict, and has the service. `config` sets parameters of the simulated server
+    by key.
     """
 
     loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)

@@ -49,18 +49,18 @@ _PATIENCE_S: Final = 20.0
 _START_S: Final = 60.0
 _US_PER_S: Final = 1e6
 
-#: A function that is called with the numbers of finished calls and of all.
+#: A function that is called with the number of finished calls and the total number.
 Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How the measured server executes traces, and how one tenant is limited.
+    """Settings of the measured server: how it executes traces, and the limit of one tenant.
 
-    With `workers` each accelerator has that many threads of its own, and with `rpc` parts of
-    Cerebros's processor are in the place of the RPC accelerator. The server listens on `host`.
-    Clients that connect from ``::1`` are a tenant of their own; it has at most `tenant_rps`
-    requests a second, if that is not None.
+    With `workers`, each accelerator has that many threads of its own. With `rpc`, parts of
+    Cerebros's RPC processor replace the RPC accelerator. The server listens on `host`. With
+    `tenant_rps`, clients that connect from ``::1`` are a tenant with at most that many requests per
+    second.
     """
 
     host: str = "127.0.0.1"
@@ -73,10 +73,11 @@ class ServerOptions:
 class Subject:
     """The server to measure, and the calls to one of its functions.
 
-    `handlers` is ``MODULE:FUNCTION``, which receives an :class:`accelflow.Server` and registers its
-    handlers. `interface` is its ``.thrift`` file, and `certificate` and `key` are PEM files for
-    ``localhost``. `function`, written ``Service.method``, is called with each of `arguments` in
-    turn. `service` is its name in the simulated workload. `options` are the server's.
+    `handlers` names a function as ``MODULE:FUNCTION``, which receives an :class:`accelflow.Server`
+    and registers handlers. `interface` is the server's ``.thrift`` file, and `certificate` and
+    `key` are PEM files for ``localhost``. `function`, written ``Service.method``, is called with
+    each of `arguments` in turn. `service` is the function's name in the simulated workload.
+    `options` are further settings of the server.
     """
 
     handlers: str
@@ -115,7 +116,7 @@ class Driven:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the smallest of `values` which at least the share `share` of them do not exceed."""
+    """Return the quantile `share` (0 to 1) of the nonempty `values`, by nearest rank."""
     ordered = sorted(values)
     rank = max(1, -int(-share * len(ordered) // 1))
     return ordered[rank - 1]
@@ -125,7 +126,10 @@ class Live:
     """A running process of the measured server; use it in a ``with`` statement."""
 
     def __init__(self, subject: Subject, *, core: int | None, record: bool) -> None:
-        """Start the process on `core` and wait until it serves. Raises AccelflowError."""
+        """Start the server's process on `core` (None: any) and wait until it serves.
+
+        With `record`, the server records requests. Raises AccelflowError if it does not start.
+        """
         settings = {
             "handlers": subject.handlers,
             "interface": os.fspath(subject.interface),
@@ -169,13 +173,13 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process."""
+        """End the server's process."""
         self.stop()
 
     def recording(self) -> str:
         """Return the recording of the calls so far, as text.
 
-        Raises AccelflowError if there were none.
+        Raises AccelflowError if there were no calls, and for a server that does not record.
         """
         self._ask("recording")
         text: str = self._answer()["recording"]
@@ -243,8 +247,9 @@ def drive(  # noqa: PLR0913 (by name)
 ) -> Driven:
     """Call the function of `subject` at random times, `rate_rps` a second, for `seconds`.
 
-    The times are a Poisson process with the seed `seed`, after a warm-up. `progress` is called with
-    the number of finished calls and of all. Raises AccelflowError if no call is answered.
+    The times are a Poisson process with the seed `seed`. A warm-up of a quarter of `seconds` comes
+    first and is not counted. `progress` is called with the number of finished calls and the total.
+    Raises AccelflowError if no call is answered.
     """
     whole_s = seconds / (1.0 - _WARM_UP_RATIO)
     stream = random.Random(seed)  # noqa: S311 (arrivals, not secrets)
@@ -255,7 +260,10 @@ def drive(  # noqa: PLR0913 (by name)
 
 
 def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
-    """Measure the most requests per second that closed-loop callers of `subject` reach."""
+    """Return the largest number of requests per second that closed-loop callers reach.
+
+    The measurement takes at least `seconds`. Raises AccelflowError if no call is answered.
+    """
     # Calls that are due at once show how many the server answers in the time.
     count, spent_s = 64, 0.0
     while True:
@@ -272,10 +280,10 @@ def recorded(
 ) -> tuple[str, Driven]:
     """Record `subject` under a Poisson load of `rate_rps`; return the recording and the calls.
 
-    Two values do not come from the server's own recording. Recording itself takes time: the same
+    Two values do not come from the server's own recording. Recording itself takes time, so the same
     calls go to a server without recording, and the difference in processor time is subtracted from
-    the time outside steps. The client's time comes from single calls (:func:`alone`), since under
-    load it includes queueing, which the forecast computes.
+    the time outside steps. The client's time comes from single calls (:func:`alone`), since its
+    time under load includes queueing, which the forecast computes.
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)
@@ -307,8 +315,8 @@ def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
     """Return the times in us that single calls take beyond the server's own time.
 
     The calls are evenly spaced, so far apart that none waits for another. The server process must
-    record. Response times at client and server cannot be matched by call. The longest are matched
-    with the longest, so that the server's variation is not counted as the client's.
+    record. Response times at client and server cannot be matched by call, so the longest are
+    matched with the longest. The server's variation is then not counted as the client's.
     """
     tried = _called(live, subject, [0.0] * _TRIED, 1, None)
     # Each of these was due at once: the last response has the time of all.
@@ -322,7 +330,10 @@ def alone(live: Live, subject: Subject, *, seconds: float) -> list[float]:
 
 
 def server_draws_us(service: Mapping[str, Any], count: int) -> list[float]:
-    """Draw the server's times in us for `count` requests from a recording's tables."""
+    """Return random times in us that a server works on a request, for `count` requests.
+
+    The times are drawn from the quantile tables of `service`, a service of a recording.
+    """
     stream, tables = random.Random(count), _tables(service)  # noqa: S311 (times, not secrets)
     return [sum(_draw(table, stream.random()) for table in tables) * 1e-3 for _ in range(count)]
 
@@ -347,7 +358,10 @@ def _tables(service: Mapping[str, Any]) -> list[Sequence[Sequence[float]]]:
 
 
 def server_us(service: Mapping[str, Any]) -> float:
-    """Return a request's mean time at the server in us, from a recording's tables of it."""
+    """Return the mean time in us that a server works on a request of `service`.
+
+    `service` is a service of a recording; the mean is that of its quantile tables.
+    """
     return sum(map(_mean, _tables(service))) * 1e-3
 
 

@@ -1,8 +1,8 @@
 """The process of the measured server: ``python -m accelflow.prediction.serving SETTINGS``.
 
 SETTINGS is one JSON object. The process binds itself to the core in SETTINGS, serves, and prints
-its port. It answers the input line ``recording`` with a recording, and exits on an empty line or
-the end of the input.
+its port. It answers the input line ``recording`` with a recording, and exits on any other line and
+at the end of the input.
 """
 
 import json
@@ -24,7 +24,7 @@ _ARENA_BYTES: Final = 64 << 20
 
 
 def main(settings: dict[str, Any]) -> int:
-    """Serve according to `settings` until the input ends. Return the exit code."""
+    """Serve according to `settings` until standard input ends; return the process's exit code."""
     if settings["core"] is not None:
         os.sched_setaffinity(0, {settings["core"]})
     try:

@@ -17,7 +17,10 @@ _LATENCIES: Final = ("mean", "p99")
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """Return the table of forecasts for a terminal, with how many are within the goal."""
+    """Return `answer`, a result of :func:`accelflow.prediction.predict`, as a table for a terminal.
+
+    Below the table is how many forecasts are within the goal.
+    """
     head = ["load", "req/s", "", "live us", "spread"]
     for name in _NAMES.values():
         head += [f"{name} us", "off"]
@@ -44,7 +47,10 @@ def text(answer: Mapping[str, Any]) -> str:
 
 
 def markdown(answers: Sequence[Mapping[str, Any]]) -> str:
-    """Return several answers as one Markdown table, with a row for each service and load."""
+    """Return `answers`, results of :func:`accelflow.prediction.predict`, as one Markdown table.
+
+    The table has a row for each service and load.
+    """
     head = ["service", "load", "req/s", "live mean, us", "spread"]
     head += [f"{name}, off" for name in _NAMES.values()]
     head += ["live P99, us", "spread"]
@@ -86,9 +92,9 @@ def _spread(row: Mapping[str, Any], latency: str) -> float:
 
 
 def within(answers: Sequence[Mapping[str, Any]], rung: str, latency: str) -> tuple[int, int]:
-    """Count forecasts by the method `rung`: those within the goal, and all.
+    """Return the number of forecasts by the method `rung` within the goal, and of all by it.
 
-    `latency` is ``mean`` or ``p99``.
+    `answers` are results of :func:`accelflow.prediction.predict`. `latency` is ``mean`` or ``p99``.
     """
     found = [
         (row["rungs"][rung][f"{latency}_error_ratio"], answer["goal"][f"{latency}_ratio"])

@@ -42,9 +42,9 @@ def breakdown(
     Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
     in `functionality` the functions that the innermost dispatcher called. If perf counted cycles
     and instructions, rows also have `instructions`, `instructions_ratio` (the share of all
-    instructions) and `ipc` (None for a category whose instructions were not counted). `details`
-    are :func:`leaves_by_part`, `orchestration` is :func:`orchestration`. Raises InputError unless
-    `acceleration_ratio` is above 0.
+    instructions) and `ipc` (None for a category whose instructions were not counted). `details` is
+    the result of :func:`leaves_by_part`, and `orchestration` that of :func:`orchestration`. Raises
+    InputError unless `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
         raise refused("acceleration_ratio", acceleration_ratio, "must be above 0")
@@ -85,9 +85,9 @@ def breakdown(
 def leaves_by_part(profile: Profile, rules: Rules) -> dict[str, Any]:
     """Divide each category of leaf functions by part and by functionality.
 
-    Parts are those of Figs. 3 and 5 to 7; `copies` are memory copies by functionality (Fig. 4).
-    Shares are of the category. Only categories, parts and functionalities with weight are included,
-    heaviest first.
+    ``parts`` of the result has the parts of Figs. 3 and 5 to 7. ``by_functionality`` also has
+    ``copies``, the memory copies (Fig. 4). Shares are of the category, from 0 to 1. Only
+    categories, parts and functionalities with weight are included, heaviest first.
     """
     parts: dict[str, Counter[str]] = {}
     purposes: dict[str, Counter[str]] = {}
@@ -116,11 +116,12 @@ def _ratios(counts: Counter[str]) -> dict[str, float]:
 
 
 def orchestration(result: Mapping[str, Any]) -> dict[str, float | None]:
-    """Divide a breakdown's functionalities into core work and orchestration (Fig. 1).
+    """Divide the functionalities of a breakdown into core work and orchestration (Fig. 1).
 
-    `core_ratio` is application logic and the work of ML services, `orchestration_ratio` the other
-    categories, and `unknown_ratio` the functions without a category. `core_removed_percent` is the
-    speedup if core work took no time; None if there is nothing else.
+    `result` is the breakdown. `core_ratio` is application logic and the work of ML services,
+    `orchestration_ratio` the other categories, and `unknown_ratio` the functions without a
+    category, all as shares of the cycles. `core_removed_percent` is the speedup if core work took
+    no time; None if there is no other work.
     """
     shares = {row["category"]: row["share_ratio"] for row in result["functionality"]}
     core, unknown = sum(shares[name] for name in CORE), shares[OTHER]

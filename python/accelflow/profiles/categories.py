@@ -34,8 +34,8 @@ class Functionality(StrEnum):
     THREAD_POOL = "thread_pool_management"
 
 
-#: The parts of leaf categories that Figs. 3 and 5 to 7 show, as the paper's text names them. What
-#: no rule claims is `other`.
+#: The parts of leaf categories that Figs. 3 and 5 to 7 show, as the paper's text names them.
+#: Functions that no rule claims are in a further part, `other`.
 PARTS: Final = {
     Leaf.MEMORY: ("copy", "free", "allocation", "move", "set", "compare"),
     Leaf.KERNEL: (
@@ -50,8 +50,8 @@ PARTS: Final = {
     Leaf.C_LIBRARIES: ("vectors", "strings", "hash_tables", "search", "trees"),
 }
 
-#: The service's core work; all other categories are orchestration (Fig. 1). Section 2.4 calls
-#: everything around the inference of ML services orchestration, so also feature extraction.
+#: The categories of a service's core work; all others are orchestration (Fig. 1). In ML services,
+#: section 2.4 calls all but inference orchestration, including feature extraction.
 CORE: Final = (Functionality.APPLICATION, Functionality.PREDICTION)
 
 #: Optimisations that the paper's Table 4 suggests, for the categories that it names.

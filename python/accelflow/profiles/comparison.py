@@ -18,13 +18,13 @@ def compare(
 
     Each category has an entry for each profile. `share_of_first_ratio` is its weight per request as
     a share of the whole first profile, and `change_ratio` its change from the first (-0.73: 73 %
-    less; None if the first has none). `ipc` is added if it was counted. `requests` are the requests
-    served during each profile; without them, all profiles are assumed to have served the same
-    number. `freed_ratio` is the reduction of the whole profile from the first, and `speedup_ratio`
-    the gain in requests for the same cycles.
+    less; None if the first has none). `ipc` has instructions per cycle, None if instructions were
+    not counted. `requests` are the numbers of requests served during each profile; without them,
+    all profiles are assumed to have served the same number. `freed_ratio` is the reduction of the
+    whole profile from the first, and `speedup_ratio` the gain in requests for the same cycles.
 
-    Raises InputError for no profile, for a wrong number of `requests`, and for different weights
-    (such as cycles and samples), which cannot be compared.
+    Raises InputError for no profile, for a wrong number of `requests` or one that is not above 0,
+    and for different weights (such as cycles and samples), which cannot be compared.
     """
     names = list(breakdowns)
     if not names:

@@ -29,10 +29,10 @@ def marked(symbol: str, binary: str) -> str:
 def function_name(frame: str) -> str:
     """Return the function name of `frame`, which is matched with rules.
 
-    For C++ it is the qualified name without return type, argument types and template arguments:
-    ``UserProcessor::process_Login`` takes a ``apache::thrift::protocol::TProtocol*`` and is not a
-    function of Thrift. For Python it is file and function (``thrift/server/TServer.py::handle``).
-    Other names are returned as the profile has them.
+    For C++ it is the qualified name without return type, argument types and template arguments.
+    So an argument of type ``apache::thrift::protocol::TProtocol*`` does not make
+    ``UserProcessor::process_Login`` a function of Thrift. For Python it is file and function
+    (``thrift/server/TServer.py::handle``). Other names are returned as the profile has them.
     """
     for pattern in _PYTHON:
         if found := pattern.match(frame):

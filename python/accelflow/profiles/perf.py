@@ -46,8 +46,9 @@ def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed
 
     Counts of different events cannot be added. `asked` names the event to weigh by, with modifiers
     (``cycles:ppp``), or without for all of ``cycles``. By default a profile of cycles and
-    instructions is weighed by cycles. Raises InputError for a line that is not part of a sample,
-    for an unknown event, and for other combinations of events without a choice.
+    instructions is weighed by cycles. `place`, the file's name, begins error messages. Raises
+    InputError for a line that is not part of a sample, for an unknown event, and for other
+    combinations of events if `asked` is None.
     """
     stacks: dict[str, Counter[Stack]] = {}
     unweighed = set[str]()
@@ -89,8 +90,8 @@ def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[
 def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
     """Return the event that weighs samples, and the events whose counts are added for it.
 
-    `asked` is the user's choice. Raises InputError, beginning with `place`, for an event that is
-    not one of `events`, and for several events without a choice.
+    `asked` is the user's choice. Raises InputError, whose message begins with `place`, for an event
+    that is not one of `events`, and for several events if `asked` is None.
     """
     if asked in events:
         return asked, (asked,)

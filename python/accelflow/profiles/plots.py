@@ -49,7 +49,7 @@ class _Bar:
 class Drawing:
     """A picture that stands alone or is a part of another, with its height in inches.
 
-    `draw` fills a figure or its part, which has the legend, and its axes.
+    `draw` draws into axes, and puts the legend into the figure, or part of a figure, around them.
     """
 
     height_in: float
@@ -77,14 +77,14 @@ def write_plots(
 def figures(
     compared: Mapping[str, Any], breakdowns: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Figure]:
-    """Draw `compared`, the comparison of `breakdowns`, in the forms of the paper; by name.
+    """Draw `compared`, the comparison of `breakdowns`, like the paper's figures; return by name.
 
-    Each has a stacked bar for each profile: `leaf` and `functionality` as shares of the first
-    profile (Figs. 2, 9 and 16 to 18), `orchestration` (Fig. 1), `copies` by functionality (Fig. 4),
-    and a picture for each leaf category that is divided into parts and has weight (Figs. 3 and 5 to
-    7). Bars of the paper are added where its text has the numbers. If instructions were counted,
-    `ipc-leaf` and `ipc-functionality` have the instructions per cycle of each category (Figs. 8 and
-    10).
+    Each figure has a stacked bar for each profile: `leaf` and `functionality` as shares of the
+    first profile (Figs. 2, 9 and 16 to 18), `orchestration` (Fig. 1), `copies` by functionality
+    (Fig. 4), and one for each leaf category that is divided into parts and has weight (Figs. 3 and
+    5 to 7). Bars of the paper are added where its text has the numbers. If instructions were
+    counted, `ipc-leaf` and `ipc-functionality` have the instructions per cycle of each category
+    (Figs. 8 and 10).
     """
     found: dict[str, Drawing] = {}
     for view, title in _TITLES.items():
@@ -100,9 +100,9 @@ def characterised(
 ) -> dict[str, Drawing]:
     """Draw `breakdowns` as the paper's Figs. 1 to 10 do its services; return pictures by name.
 
-    Other than in :func:`figures`, each profile has shares of its own cycles in all pictures, as
-    different services do. Categories whose IPC is below `least_ipc` in each profile are left out,
-    as those whose instructions were not counted.
+    Unlike in :func:`figures`, all shares of a profile are shares of its own cycles, since the
+    profiles may be of different services. The IPC pictures leave out categories whose IPC is below
+    `least_ipc` in every profile, or whose instructions were not counted.
     """
     found: dict[str, Drawing] = {}
     for view, title in _TITLES.items():

@@ -73,15 +73,15 @@ def parse(
     sample_type: str | None = None,
     label: tuple[str, str] | None = None,
 ) -> Weighed:
-    """Read an uncompressed profile, weighed by `sample_type`.
+    """Read `data`, an uncompressed pprof profile, weighed by `sample_type`.
 
     With `label`, a key and its text such as ``("service", "cart")``, only the samples with this
     label are read.
 
     `sample_type` is a type (``cpu``), or a type and its unit (``cpu/nanoseconds``). The default is
-    the profile's own default, or its last type, as in pprof. Raises InputError, also while the
-    stacks are iterated, for malformed bytes, dangling references, negative weights, and a sample
-    type that the profile does not have.
+    the profile's own default, or its last type, as in pprof. `place`, the file's name, begins error
+    messages. Raises InputError, also while the stacks are iterated, for malformed bytes, dangling
+    references, negative weights, and a sample type that the profile does not have.
     """
     message = _Message()
     try:

@@ -1,8 +1,8 @@
 """The shares of categories in the Accelerometer paper, as references for profiles.
 
-Its Figs. 1 to 10 have no numbers, so these are the figures stated in the text. A share is of all
-cycles of a service. A reference for a part of a category, such as copies, is compared with that
-part alone.
+The paper's Figs. 1 to 10 have no numbers, so the references are shares that its text states. A
+share is one of all cycles of a service. A reference for a part of a category, such as copies, is
+compared with that part alone.
 """
 
 import math
@@ -22,11 +22,12 @@ ORCHESTRATION: Final = "orchestration"
 
 @dataclass(frozen=True)
 class Reference:
-    """A share that the Accelerometer paper states for a category, and where it does.
+    """A share of cycles that the Accelerometer paper states for a category, with the section.
 
-    `key` names the number, `subject` whose cycles they are, and `place` the section. `parts` are
-    the parts of the leaf category that it counts, all if empty. With `at_most`, the paper states it
-    as the largest share of several services.
+    `key` is the name of the number among the paper's figures, `subject` the service or services
+    that spend the cycles, and `place` the section. `parts` are the parts of the leaf category that
+    the share counts; empty: all. With `at_most`, the paper states the largest share of several
+    services.
     """
 
     category: str
@@ -44,12 +45,12 @@ class Reference:
 
     @property
     def text(self) -> str:
-        """The share in words, such as for a table."""
+        """The share as text, such as ``up to 37 %`` or ``11 to 20 %``."""
         low, high = (f"{100 * end:.0f}" for end in self.ratio)
         return f"{'up to ' if self.at_most else ''}{low}{'' if low == high else f' to {high}'} %"
 
 
-#: The paper's shares, by how the profile is divided (`leaf`, `functionality` and so on).
+#: The paper's shares by view, the way of dividing a profile: leaf, functionality or orchestration.
 REFERENCES: Final[Mapping[str, tuple[Reference, ...]]] = {
     "leaf": (
         Reference(
@@ -94,7 +95,7 @@ REFERENCES: Final[Mapping[str, tuple[Reference, ...]]] = {
 
 
 def references(view: str, category: str) -> tuple[Reference, ...]:
-    """Return the references of a category in a view, a key of :data:`REFERENCES`."""
+    """Return the references of `category` in `view`, a key of :data:`REFERENCES`."""
     return tuple(each for each in REFERENCES[view] if each.category == category)
 
 
@@ -102,7 +103,7 @@ def peak_ipc() -> float:
     """Return the theoretical peak of instructions per cycle of the paper's processors.
 
     The processors are those of generation C (Intel Skylake; section 2.3.5). The leaf functions in
-    the paper reach less than half of it.
+    the paper reach less than half of this peak.
     """
     return targets()[f"{_SECTION}.peak_ipc"].value
 

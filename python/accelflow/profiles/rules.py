@@ -47,7 +47,7 @@ class Rules:
     leaf: Patterns
     functionality: Patterns
     dispatcher: Patterns
-    #: Of the leaf categories that have parts, by category.
+    #: The patterns for the parts of leaf categories, by category.
     parts: Mapping[str, Patterns] = field(default_factory=dict, hash=False)
 
     @classmethod
@@ -67,11 +67,12 @@ class Rules:
     def parse(cls, text: str, place: str) -> "Rules":
         """Read TOML with the tables [leaf], [functionality] and [dispatcher].
 
-        The tables [memory], [kernel], [synchronization] and [c_libraries] divide these leaves into
-        parts. Each key is a category; [dispatcher] also has ``other`` and ``runtime``. Its value is
-        a list of regular expressions, which are searched in function names (see
-        :func:`accelflow.profiles.frames.function_name`). Raises InputError for text that is not
-        TOML, for unknown tables and categories, and for values of another form.
+        The tables [memory], [kernel], [synchronization] and [c_libraries] divide these leaf
+        categories into parts. Each key of a table is a category or part; [dispatcher] also has
+        ``other`` and ``runtime``. The value of a key is a list of regular expressions, which are
+        searched in function names (see :func:`accelflow.profiles.frames.function_name`). `place`
+        begins error messages. Raises InputError for text that is not TOML, for unknown tables and
+        categories, and for values of another form.
         """
         try:
             tree = parse_toml(text)
@@ -97,10 +98,10 @@ class Rules:
     def functionality_of(self, frames: Sequence[str]) -> Functional:
         """Return the category of functionality of the call stack `frames`, outermost first.
 
-        It is the category of the innermost frame that has one; a memory copy has that of the
-        function that copies. The search ends at a dispatcher, such as a server's loop, since it
-        calls handlers of every category. Its own category counts only if all frames that it called
-        are known as leaves or as `runtime`.
+        This is the category of the innermost frame that has one; a memory copy has that of the
+        function that copies. The search ends at a dispatcher, such as a server's loop, since a
+        dispatcher calls handlers of every category. The dispatcher's own category counts only if
+        all frames that it called are known as leaves or as `runtime`.
         """
         own, called = True, frames[-1]
         for frame in reversed(frames):
@@ -121,7 +122,7 @@ def _category(patterns: Patterns, frame: str) -> str | None:
 
 
 def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
-    """Return the expressions of `table`, a table of lists by category, in its order.
+    """Return the regular expressions of `table`, which has lists of them by category, in order.
 
     Raises InputError for categories that are not `known` and for values of another form.
     """

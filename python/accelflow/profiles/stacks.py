@@ -118,8 +118,8 @@ def _bytes(path: Path) -> bytes:
 def folded(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield the frames and the weight of each line of folded stacks.
 
-    `lines` are pairs of a line's number and its text. Raises InputError for other lines, naming
-    `place`.
+    `lines` are pairs of a line's number and its text. Raises InputError for a line of another form;
+    the message begins with `place`.
     """
     for number, line in lines:
         if not line.strip() or line.startswith("#"):

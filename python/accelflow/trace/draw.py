@@ -1,4 +1,4 @@
-"""Draws a trace in the style of the paper's Figs. 2, 4 and 7."""
+"""Pictures of traces in the style of the paper's Figs. 2, 4 and 7."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,9 +39,9 @@ _HEAD = 0.08
 
 
 def write_picture(pipeline: Sequence[Node], name: str, path: Path) -> None:
-    """Draw a trace to `path`, as PNG or SVG by its suffix.
+    """Draw the trace `pipeline`, titled `name`, to `path`, as PNG or SVG by its suffix.
 
-    Equal traces give equal bytes. Raises OSError if the place cannot be written.
+    Equal traces give equal bytes. Raises OSError if the file cannot be written.
     """
     with mpl.rc_context(_STYLE):
         figure = draw(pipeline, name)
@@ -49,7 +49,7 @@ def write_picture(pipeline: Sequence[Node], name: str, path: Path) -> None:
 
 
 def draw(pipeline: Sequence[Node], name: str) -> Figure:
-    """Return a figure of the trace, as large as its boxes need."""
+    """Return a figure of the trace `pipeline`, titled `name`, as large as its boxes need."""
     layout = lay_out(pipeline)
     left, right = -_MARGIN, layout.width + _MARGIN
     top, bottom = -0.72, (layout.lanes - 1) * LANE + HEIGHT / 2 + _MARGIN

@@ -1,11 +1,11 @@
-"""Runs traces on accelerators, as threads, that pass work to each other: the paper's `Enqueue`.
+"""Runs of traces on software accelerators whose threads pass on work: the paper's `Enqueue`.
 
 >>> from accelflow.trace import demo_request, enqueue_trace
 >>> handle = enqueue_trace("T1", demo_request("Login"))
 >>> handle.wait().arrivals[0].texts["method"]
 'Login'
 
-The connection is the demonstration of :func:`accelflow.trace.run_trace`.
+Messages use the demonstration connection of :func:`accelflow.trace.run_trace`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from accelflow.tenants import Priority
 from accelflow.trace.run import Arrival, Run, memory
 from accelflow.trace.traces import LIBRARY, Library
 
-#: How a thread that waits for a trace learns of its end.
+#: How a thread that waits for a trace learns of its end: by waking, polling, or regular checks.
 Notification: TypeAlias = Literal["wake", "poll", "check"]
 
 #: LdB balances over the 36 cores of the paper's Table III.
@@ -40,42 +40,43 @@ class _Terms:
 
 
 class Handle:
-    """A running trace, to wait for its end. Dropping the handle does not stop the trace."""
+    """A handle of a running trace. Dropping the handle does not stop the trace."""
 
     def __init__(self, handle: _native.TraceHandle) -> None:
-        """Wrap a native handle; :meth:`Ensemble.enqueue` and :func:`enqueue_trace` do so."""
+        """Wrap a native handle, as :meth:`Ensemble.enqueue` and :func:`enqueue_trace` do."""
         self._handle = handle
 
     def done(self) -> bool:
-        """Whether the run has ended."""
+        """Return whether the run has ended."""
         return self._handle.done()
 
     def wait(self, timeout_s: float | None = None) -> Run:
-        """Wait for the end of the run, `timeout_s` at most, and return the record of the run.
+        """Wait for the end of the run, and return the record of the run.
 
-        Raises TraceError if the run failed, and TimeoutError.
+        Raises TraceError if the run failed, and TimeoutError after `timeout_s` seconds (None: no
+        limit).
         """
         return self._handle.wait(timeout_s)
 
     def next_arrival(self, timeout_s: float | None = None) -> Arrival | None:
         """Return the next execution that ends before the run; None after the run has ended.
 
-        For example, it has the data for a core while the write to the cache still runs. Only for
-        traces begun with ``early=True``; the record of the run does not contain executions returned
-        here. Raises TimeoutError after `timeout_s`.
+        For example, one arm of a fork has the data for a core while the other still writes to the
+        cache. Only for traces begun with ``early=True``; the record of the run does not contain
+        executions returned here. Raises TimeoutError after `timeout_s` seconds (None: no limit).
         """
         return self._handle.next_arrival(timeout_s)
 
     def on_done(self, callback: Callable[["Handle"], object]) -> None:
         """Call `callback` with this handle when the run ends, or now if it has ended.
 
-        It runs on the last accelerator's thread, and should be short. An exception in it goes to
-        :func:`sys.unraisablehook` and has no other effect.
+        The callback runs on the last accelerator's thread, and should be short. Its exceptions go
+        to :func:`sys.unraisablehook` and have no other effect.
         """
         self._handle.on_done(lambda: callback(self))
 
     def __await__(self) -> Generator[Any, None, Run]:
-        """Wait for the end of the run without a thread, and give the record of the run.
+        """Wait for the end of the run without a thread, and return the record of the run.
 
         Raises TraceError if the run failed.
         """
@@ -98,20 +99,22 @@ class Handle:
 
 @dataclass(frozen=True, kw_only=True)
 class Ensemble:
-    """Nine accelerators with queues and workers of their own (docs/ensemble.md).
+    """Nine accelerators in software, with queues and threads of their own (docs/ensemble.md).
 
-    There are `instances` of each accelerator, each with `workers` threads, or as many as
-    `workers_of` says for the accelerators that it names, queues of `queue_entries`, and an overflow
-    area of `overflow_entries`. A step that finds all of them full is done by one of `core_workers`
-    threads. At most `most_runs` traces run concurrently, and at most `tenant_runs` of one tenant
-    (0: any number). A trace that waits longer than `response_timeout_s` for a response fails. With
+    Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
+    their number by accelerator), queues of `queue_entries`, and an overflow area of
+    `overflow_entries`; `policy` is the order of the queues. A step that finds all queues full runs
+    on one of `core_workers` threads. At most `most_runs` traces run concurrently, and at most
+    `tenant_runs` of one tenant (0: any number). A trace that waits longer than `response_timeout_s`
+    for a response fails. `notification` is how waiting threads learn of the end of a trace. With
     `pinned`, each worker is bound to a core.
 
-    A trace that begins with fewer than `least_bytes` runs on the calling thread before
-    :meth:`enqueue` returns, since its offload would cost more than it saves (docs/ensemble.md,
-    "Selective offload").
+    A trace that starts with a payload of fewer than `least_bytes` bytes runs on the calling thread
+    before :meth:`enqueue` returns, since its offload would cost more than it saves
+    (docs/ensemble.md, "Selective offload").
 
-    Close it, or use it in a ``with`` statement. Raises TraceError for a setting out of range.
+    Close the ensemble, or use it in a ``with`` statement. Raises TraceError for a setting out of
+    range.
 
     Source: AccelFlow, sections IV.A and V.
     """
@@ -145,16 +148,25 @@ class Ensemble:
         self.close()
 
     def close(self) -> None:
-        """Finish the runs and stop the worker threads. Runs that wait for a response fail."""
+        """Wait for the runs in progress, and stop the worker threads.
+
+        Runs that wait for a response fail.
+        """
         self._engine.close()
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """Return the counters of each accelerator by name, such as the steps `done`."""
+        """Return the counters of each accelerator by name, such as ``done``, its completed steps.
+
+        Raises TraceError once the ensemble is closed.
+        """
         return {name: dict(counted) for name, counted in self._engine.counters}
 
     @property
     def too_small(self) -> int:
-        """Return the number of traces that ran on calling threads because of small payloads."""
+        """The number of traces that ran on calling threads because of small payloads.
+
+        Raises TraceError once the ensemble is closed.
+        """
         return self._engine.too_small
 
     def enqueue(  # noqa: PLR0913
@@ -172,10 +184,11 @@ class Ensemble:
         """Begin the trace called `name` on `payload`, and return at once.
 
         `payload` and `call` are those of :func:`accelflow.trace.run_trace`. `tenant`, `priority`
-        and `due_within_s` are the terms on which queues take its steps.
+        and the deadline, `due_within_s` seconds from now, determine the order of the trace's steps
+        in the queues. `early` allows :meth:`Handle.next_arrival`.
 
-        Raises TraceError if there is no room: its `reason` is ``queue_full``, ``too_many_runs`` or
-        ``tenant_busy``. A later failure is raised by :meth:`Handle.wait`.
+        Raises TraceError if there is no room for the trace: the error's `reason` is ``queue_full``,
+        ``too_many_runs`` or ``tenant_busy``. :meth:`Handle.wait` raises errors of the run.
         """
         terms = _Terms(
             call=call, tenant=tenant, priority=priority, due_within_s=due_within_s, early=early
@@ -188,7 +201,7 @@ _shared: list[Ensemble] = []
 
 
 def ensemble() -> Ensemble:
-    """Return the process's ensemble, with default settings; it starts at the first call."""
+    """Return the process's ensemble, which starts at the first call, with default settings."""
     with _lock:
         if not _shared:
             _shared.append(Ensemble())

@@ -13,9 +13,9 @@ from accelflow.trace.nodes import Node
 Directions: TypeAlias = Literal["both", "receives", "sends"]
 #: The type of a fact, which is a value that branches can test.
 FactType: TypeAlias = Literal["number", "text"]
-#: The facts that the accelerators before a body have found, by name: its second argument.
+#: The second argument of a body: the facts that earlier accelerators have found, by name.
 Facts: TypeAlias = dict[str, "int | str"]
-#: The result of a body: a new payload or None, or a pair of this and the facts that it found.
+#: The result of a body: a new payload or None (unchanged), or a pair of that and the found facts.
 Made: TypeAlias = "bytes | tuple[bytes | None, Mapping[str, int | str]] | None"
 #: The function that does the work of a custom accelerator, given the payload and the facts.
 Body: TypeAlias = Callable[[bytes, Facts], Made]
@@ -30,9 +30,10 @@ def kind(
 ) -> Node:
     """Declare a custom accelerator, and return a call of it.
 
-    `name` has 1 to 16 letters and digits, the first a letter. It processes messages of
+    `name` has 1 to 16 letters and digits, the first a letter. The accelerator processes messages of
     `directions`, and `yields` facts, which later branches of a trace may test. All traces of a
-    library must declare a name alike. The text of traces has ``kind NAME yields FACT TYPE, ...``.
+    library must declare the same name in the same way. In text, a declaration is ``kind NAME yields
+    FACT TYPE, ...``.
 
     Raises TraceError for an invalid name or fact, and for one of the paper's nine names.
 
@@ -45,13 +46,15 @@ def kind(
 def register_body(accelerator: Node, body: Body) -> None:
     """Register the function `body`, which does the work of a custom accelerator.
 
-    `accelerator` is made by :func:`kind`; runs and ensembles call the function. `body` receives the
-    payload and a dict of facts. It returns the new payload, or None to keep it. An accelerator that
-    yields facts returns a pair of the payload and a dict of exactly these facts. The new body
-    replaces an earlier one. If it raises, or returns anything else, the run fails: the message is
-    then unchanged, and `cpu_fallback` receives it. A body cannot run traces, nor wait for one.
+    `accelerator` is a node that :func:`kind` returned. `body` receives the payload and a dict of
+    facts, and returns the new payload, or None to keep the payload. If the accelerator yields
+    facts, `body` returns a pair of the payload and a dict of exactly these facts. The new body
+    replaces an earlier one in all runs and ensembles of the process. If `body` raises an exception,
+    or returns anything else, the run fails: the message is then unchanged, and `cpu_fallback`
+    receives it. A body can neither run traces nor wait for one.
 
-    Raises InputError for a body that cannot be called, TraceError for one of the paper's nine.
+    Raises InputError for a body that cannot be called, and TraceError for a node that calls no
+    custom accelerator.
     """
     if not callable(body):
         raise refused("body", body, "must be a function of the payload and the facts")

@@ -15,7 +15,8 @@ from accelflow.trace.nodes import Node
 
 #: The kind of a box in a trace's picture.
 StepKind: TypeAlias = Literal["accelerator", "trans", "branch", "fork", "tail", "core"]
-#: A point of a picture: x and y, in columns of text.
+#: A point of a picture: x and y, in columns of the layout (:mod:`accelflow.trace.draw` draws a
+#: column 0.92 inches wide). y grows downwards.
 Point: TypeAlias = tuple[float, float]
 
 #: Widths in columns.
@@ -27,9 +28,11 @@ _WIDTHS: Mapping[StepKind, float] = {
     "tail": 0.5,
     "core": 0.62,
 }
-#: Height of a box, distance between lanes, and mean width of a character, also in columns.
+#: The height of a box, in columns.
 HEIGHT = 0.4
+#: The distance between two lanes, in columns.
 LANE = 0.88
+#: The mean width of a character, in columns.
 _CHAR = 0.073
 #: Characters of a condition in one line.
 _LABEL_CHARS = 24
@@ -45,7 +48,7 @@ _CLEAR = 0.15
 class Box:
     """A box on a lane of the picture: an accelerator or another step of the trace.
 
-    `x` and `y` are its centre and `width` its width, in columns of text; `y` grows downwards.
+    `x` and `y` are its centre and `width` its width, in columns; `y` grows downwards.
     """
 
     kind: StepKind
@@ -67,7 +70,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line through `points` with a head at the last one and a `label` at the first."""
+    """A line through `points`, with an arrowhead at the last point and a `label` at the first."""
 
     points: tuple[Point, ...]
     label: str = ""
@@ -87,7 +90,7 @@ class Layout:
 
     @property
     def width(self) -> float:
-        """The right end of the rightmost box, in columns of text."""
+        """The right end of the rightmost box, in columns."""
         return max((box.right[0] for box in self.boxes), default=0.0)
 
     @property

@@ -113,7 +113,7 @@ def tail(name: str) -> Node:
 
 
 def notify() -> Node:
-    """Return an end of a trace that notifies the core. Paths without an explicit end get it."""
+    """Return an end of a trace that notifies the core, the default end of a path."""
     return _native.trace_notify()
 
 

@@ -1,7 +1,7 @@
-"""Runs traces on real bytes: the paper's `run_trace`.
+"""Runs of traces on real bytes: the paper's `run_trace`.
 
 Without your own :class:`Connection`, each run has a new demonstration connection with fixed
-addresses and keys. Peers in this process answer the trace's requests. It is not secure.
+addresses and keys, which is not secure. Peers in this process answer the trace's requests.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,9 +84,10 @@ def run_trace(  # noqa: PLR0913 (settings, by name)
 
 
 def memory(library: Library, name: str) -> _native.TraceImage:
-    """Return the trace memory with the trace `name` and those that it leads to.
+    """Return a trace memory with the trace `name` of `library` and those that its tails lead to.
 
-    Other traces that cannot be linked are ignored.
+    Other traces of the library are included if all of them can be linked. Raises TraceError if
+    `name` is unknown or cannot be linked.
     """
     if library.service_name is not None and name not in library:
         # Says so if the trace is another service's.
@@ -98,7 +99,10 @@ def memory(library: Library, name: str) -> _native.TraceImage:
 
 
 def run_counters() -> tuple[int, dict[str, int]]:
-    """Return the number of completed runs of this process, and of failed runs by reason."""
+    """Return the number of completed runs, and of failed runs by reason, in this process.
+
+    Only runs of :func:`run_trace` without a `connection` are counted.
+    """
     return EXECUTOR.counters
 
 

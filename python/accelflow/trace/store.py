@@ -1,4 +1,4 @@
-"""Reads and writes trace files; `docs/trace-format.md` specifies every byte."""
+"""Reading and writing of trace files; `docs/trace-format.md` specifies every byte."""
 
 from os import PathLike
 from pathlib import Path
@@ -40,7 +40,7 @@ def save(path: str | PathLike[str], traces: Image | Library = LIBRARY) -> None:
     """Write an image, or all traces of a library (default: that of the process), to a trace file.
 
     The file appears whole or not at all. Equal traces give equal bytes. Raises TraceError if the
-    library does not link and OSError if the place cannot be written.
+    library does not link, and OSError if the file cannot be written.
     """
     image = traces.link() if isinstance(traces, _native.TraceLibrary) else traces
     data = image.to_bytes()

@@ -1,4 +1,4 @@
-"""Formats traces for a terminal: source, graph, words nibble by nibble, trace memory."""
+"""Traces as text for a terminal: source, graph, words nibble by nibble, trace memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -29,7 +29,7 @@ LEGEND = (
 
 
 def show(view: View) -> str:
-    """Return all views of a trace as text in sections, ending with a newline."""
+    """Return `view` as text in sections: source, graph, words, memory, predicates and warnings."""
     title = view.name + (f": {view.about}" if view.about else "")
     sections = [
         (title, []),
@@ -159,9 +159,9 @@ def _used(line: Word) -> int:
 
 
 def describe(instruction: _native.TraceInstruction, names: Mapping[int, str]) -> str:
-    """Describe an instruction of a trace word in words.
+    """Return a description of an instruction of a trace word.
 
-    `names` are the names of the traces by address.
+    `names` are the names of the words in trace memory by address.
     """
     if instruction.operation in _IN_WORDS:
         return _IN_WORDS[instruction.operation].format(

@@ -16,7 +16,7 @@ LIBRARY: Final = Library()
 
 
 class TraceWarning(UserWarning):
-    """Warns of a pair of accelerators in a valid trace that the paper's Table I does not list."""
+    """The warning that a valid trace has a pair of accelerators that Table I does not list."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Trace:
         return _native.trace_listing(self._pipeline)
 
     def build(self, pipeline: Steps) -> None:
-        """Make `pipeline` this trace's program, and emit a TraceWarning for each of its warnings.
+        """Make `pipeline` this trace's program, and emit a TraceWarning for each warning about it.
 
         Raises TraceError for an invalid trace, such as an empty one, one with nodes after LdB or
         after a TCP that sends, or one with unreachable nodes. The trace is then unchanged.

@@ -1,4 +1,4 @@
-"""A request's time as a picture: a row for each trace, waits hatched, the critical path bold."""
+"""Waterfalls: a request's time, with a row per trace, waits hatched and the critical path bold."""
 
 from accelflow.waterfall.rows import Piece, WaterfallRow, rows_of, totals
 from accelflow.waterfall.text import ASCII, show

@@ -51,14 +51,17 @@ _MOST_ROWS: Final = 400
 def write_picture(waterfall: Mapping[str, Any], path: Path) -> None:
     """Draw an object of schema ``accelflow.waterfall/1`` to `path`, as SVG or PNG by its suffix.
 
-    Equal requests give equal bytes. Raises OSError if the place cannot be written.
+    Equal requests give equal bytes. Raises OSError if the file cannot be written.
     """
     with mpl.rc_context(_STYLE):
         save(draw(waterfall), path, dpi=150)
 
 
 def draw(waterfall: Mapping[str, Any]) -> Figure:
-    """Return a figure of a request's time, as high as it has rows: the first 400 of them."""
+    """Return a figure of a request's time, an object of schema ``accelflow.waterfall/1``.
+
+    The figure has at most the first 400 rows.
+    """
     rows = rows_of(waterfall)[:_MOST_ROWS]
     figure = Figure(figsize=(_WIDTH, _FRAME + _ROW * max(len(rows), 1)), layout="constrained")
     FigureCanvasAgg(figure)

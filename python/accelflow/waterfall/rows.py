@@ -15,12 +15,13 @@ APPLICATION: Final = "application"
 class Piece:
     """A piece of a request's time, in ns from the request's arrival.
 
-    `waits` is whether the request waits in it, and `critical` whether the response waited for it.
+    `waits` is whether the request waits during the piece, and `critical` whether the response
+    waited for it.
     """
 
     from_ns: float
     until_ns: float
-    #: Its category in results.
+    #: The part of the response time to which the piece counts, such as ``queueing``.
     part: str
     #: Where the request is, or what it waits for.
     at: str
@@ -49,8 +50,8 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
     """Return the rows of an object of schema ``accelflow.waterfall/1``, by ascending start.
 
     A trace that continues after others is one row. Application logic has a row for each phase. The
-    pieces of an execution follow each other without a gap. After a gap, the same job number belongs
-    to another execution.
+    pieces of an execution follow each other without a gap. After a gap, pieces with the same job
+    number belong to another execution.
     """
     rows: list[WaterfallRow] = []
     open_rows: dict[tuple[int | None, str | None], WaterfallRow] = {}
@@ -78,9 +79,9 @@ def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
 
 
 def totals(rows: list[WaterfallRow]) -> list[tuple[str, bool, float]]:
-    """Return the time on the critical path by place: name, whether it is a wait, ns.
+    """Return the time on the critical path by resource: (name, whether it is a wait, time in ns).
 
-    The longest comes first.
+    The longest time comes first.
     """
     spent: defaultdict[tuple[str, bool], float] = defaultdict(float)
     for row in rows:

@@ -25,7 +25,7 @@ Bold = Callable[[str], str]
 
 
 def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: text) -> str:
-    """Show a request's time as lines of at most `width` columns, one for each trace.
+    """Return a request's time as text of at most `width` columns, with a line for each trace.
 
     `waterfall` is an object of schema ``accelflow.waterfall/1``. `bold` marks what is on the
     critical path, for terminals.

@@ -1,4 +1,4 @@
-//! The equations of Accelerometer for many points at once: sweeps, heat maps, random samples.
+//! The equations of Accelerometer for many points at once, such as those of a sweep or a heat map.
 
 use std::ops::Range;
 
@@ -84,18 +84,19 @@ fn above_zero(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// The costs of an offload at the points of a sweep, in mean cycles of the host.
+/// The costs of one offload at the points of a [`Sweep`] or of [`BreakEven`] sizes, in mean cycles
+/// of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// o0: the cycles to prepare one offload, `setup_cycles`.
+    /// o0: the cycles to prepare one offload; `setup_cycles` in files.
     pub setup: Column,
-    /// L: the cycles to move one offload to the accelerator, `transfer_cycles`.
+    /// L: the cycles to move one offload to the accelerator; `transfer_cycles` in files.
     pub transfer: Column,
-    /// Q: the cycles that one offload waits in the accelerator's queue, `queue_cycles`.
+    /// Q: the cycles that one offload waits in the accelerator's queue; `queue_cycles` in files.
     pub queue: Column,
-    /// o1: the cycles of one thread switch, `thread_switch_cycles`.
+    /// o1: the cycles of one thread switch; `thread_switch_cycles` in files.
     pub thread_switch: Column,
-    /// A: how many times as fast as the host the accelerator is, `acceleration_ratio`.
+    /// A: how many times as fast as the host the accelerator is; `acceleration_ratio` in files.
     pub acceleration: Column,
 }
 
@@ -115,27 +116,28 @@ impl Costs {
     }
 }
 
-/// The points at which the equations are evaluated; every column has one value, or one for each
-/// point.
+/// The inputs of the Accelerometer equations at many points. A column has one value for all points,
+/// or one for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// C: the cycles of the host per second, `host_cycles_per_s`.
+    /// C: the cycles of the host per second; `host_cycles_per_s` in files.
     pub host: Column,
-    /// alpha: the kernel's share of the host's cycles, from 0 to 1, `kernel_share_ratio`.
+    /// alpha: the kernel's share of the host's cycles, from 0 to 1; `kernel_share_ratio` in files.
     pub kernel_share: Column,
-    /// n: the offloads per second, `offloads_per_s`.
+    /// n: the offloads per second; `offloads_per_s` in files.
     pub offloads: Column,
-    /// The costs of each offload.
+    /// The costs of one offload: o0, L, Q, o1 and A.
     pub costs: Costs,
 }
 
 impl Sweep {
     /// Fills `speedup` with C / C_S and `latency_reduction` with C / C_L of each point. `first` is
-    /// the number of the first point in error messages, for callers that pass points in pieces.
+    /// the index that error messages give to the first point, for callers that pass a long sweep in
+    /// pieces.
     ///
     /// # Errors
-    /// [`Refusal`] for a value out of range, naming its column and index, and for columns of
-    /// different lengths.
+    /// [`Refusal`] for a value out of range, with its column and its index; and for columns or
+    /// output slices of different lengths.
     pub fn evaluate(
         &self,
         design: Design,
@@ -205,28 +207,30 @@ impl Sweep {
     }
 }
 
-/// The inputs of break-even sizes at many points; every column has one value, or one for each
-/// point.
+/// The inputs of break-even sizes at many points. A column has one value for all points, or one for
+/// each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakEven {
-    /// C_b: the cycles of the host per byte, `cycles_per_byte`.
+    /// C_b: the cycles of the host per byte (to the power of beta); `cycles_per_byte` in files.
     pub cycles_per_byte: Column,
-    /// beta (`complexity_exponent`): the host's cycles grow with this power of the size; 1 means
-    /// linearly.
+    /// beta: the exponent of the size in the host's cycles, 1 for linear work;
+    /// `complexity_exponent` in files.
     pub complexity: Column,
-    /// The part of L that grows with the size, in cycles per byte, `transfer_cycles_per_byte`.
+    /// The part of L that grows with the size, in cycles per byte; `transfer_cycles_per_byte` in files.
     pub transfer_per_byte: Column,
-    /// The costs of each offload.
+    /// The costs of one offload: o0, the part of L that is independent of the size, Q, o1 and A.
     pub costs: Costs,
 }
 
 impl BreakEven {
-    /// Fills `from_bytes` and `to_bytes` with the sizes in bytes between which an offload saves
-    /// cycles, if its costs count by `coefficients`. Both are infinite if no offload does. `first`
-    /// is as in [`Sweep::evaluate`].
+    /// Fills `from_bytes` and `to_bytes` with the range of sizes for which an offload saves cycles
+    /// ([`Lucrative`](super::Lucrative)). `coefficients` states how often each cost counts. Both
+    /// bounds are infinite if no size saves cycles. `first` is the index that error messages give
+    /// to the first point.
     ///
     /// # Errors
-    /// The errors of [`Sweep::evaluate`].
+    /// [`Refusal`] for a value out of range, with its column and its index; and for columns or
+    /// output slices of different lengths.
     pub fn evaluate(
         &self,
         coefficients: Coefficients,

@@ -1,23 +1,21 @@
-//! Threading designs of offloads, and which costs count in each.
+//! Threading designs of offloads, and which costs of an offload count in each design.
 
 use accelflow_parameters::Refusal;
 
 use super::parameters::LATENCY_THREAD_SWITCHES;
 
-/// What the offloading thread does until the accelerator's response arrives (Accelerometer, section
-/// 3).
+/// What the offloading thread does until the accelerator's response arrives (Accelerometer, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// The thread's core waits. There is one thread per core.
+    /// The core waits with the offloading thread. There is one thread per core.
     Sync,
     /// The thread blocks, and its core runs another thread. There are more threads than cores.
     SyncOs,
     /// The thread continues with other work, and picks up the response itself.
     AsyncSameThread,
-    /// The thread continues with other work, and a separate thread picks up responses.
+    /// The thread continues with other work, and a separate thread picks up the response.
     AsyncDistinctThread,
-    /// The thread continues, and the host needs no response since the accelerator passes the result
-    /// on.
+    /// The thread continues, and the host needs no response: the accelerator passes the result on.
     AsyncNoResponse,
 }
 
@@ -31,7 +29,7 @@ impl Threading {
         Threading::AsyncNoResponse,
     ];
 
-    /// The design's name in files and on the command line.
+    /// The name of the threading design in files and on the command line, such as `sync_os`.
     pub fn name(self) -> &'static str {
         match self {
             Threading::Sync => "sync",
@@ -42,7 +40,8 @@ impl Threading {
         }
     }
 
-    /// The numbers of the paper's equations for speedup and for latency reduction, as text.
+    /// The numbers of the Accelerometer paper's equations for speedup and for latency reduction, as
+    /// text such as `(3)`.
     pub fn equations(self, placement: Placement) -> (&'static str, &'static str) {
         match (self, placement) {
             (Threading::Sync, _) => ("(1)", "(1)"),
@@ -70,7 +69,7 @@ impl Placement {
     /// The three placements.
     pub const ALL: [Placement; 3] = [Placement::OnChip, Placement::OffChip, Placement::Remote];
 
-    /// The placement's name in files and on the command line.
+    /// The name of the placement in files and on the command line, such as `off_chip`.
     pub fn name(self) -> &'static str {
         match self {
             Placement::OnChip => "on_chip",
@@ -80,14 +79,15 @@ impl Placement {
     }
 }
 
-/// How often each cost of an offload counts in the cycles after offloading, C_S or C_L.
+/// How often each cost of an offload counts in C_S or C_L: the host's cycles, or those of a
+/// request, after offloading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
     /// The factor of the accelerator's own cycles, alpha C / A: 0 or 1.
     pub accelerator: f64,
-    /// The factor of transfer and queue, L + Q: 0 or 1.
+    /// The factor of transfer and wait in the queue, L + Q: 0 or 1.
     pub interface: f64,
-    /// The number of thread switches, o1, per offload.
+    /// The number of thread switches per offload; each costs o1 cycles.
     pub switches: f64,
 }
 
@@ -102,13 +102,14 @@ pub struct Design {
 
 impl Design {
     /// Creates a design. `driver_waits` states whether the host waits for the accelerator's
-    /// acknowledgement of an offload before it continues, which adds L + Q to its cycles. The
-    /// default is true, except for a remote accelerator (below equation 2 of the paper).
+    /// acknowledgement of an offload before it continues. The wait adds L + Q to the host's cycles.
+    /// With `None` the host waits, except for a remote accelerator without [`Threading::Sync`]
+    /// (below equation 2 of the paper).
     ///
     /// # Errors
-    /// [`Refusal`] for a contradiction: a driver that does not wait in Sync, where the core
-    /// waits for the response itself, or on the chip, where the core moves the data itself; and
-    /// one that waits for a remote accelerator without Sync.
+    /// [`Refusal`] for three contradictions: a host that does not wait in [`Threading::Sync`],
+    /// since its core waits for the response; a host that does not wait on the chip, since its core
+    /// moves the data; and a host that waits for a remote accelerator without [`Threading::Sync`].
     pub fn new(
         threading: Threading,
         placement: Placement,
@@ -138,11 +139,12 @@ impl Design {
         }
     }
 
-    /// Sets the number of thread switches in the latency of a Sync-OS request. Equation (5) has
-    /// one, which is the default. The 1.4 % of Fig. 20 follows from two.
+    /// Sets the number of thread switches in the latency of a [`Threading::SyncOs`] request.
+    /// Equation (5) has one, which is the default. The 1.4 % of the paper's Fig. 20 follows from
+    /// two.
     ///
     /// # Errors
-    /// [`Refusal`] unless it is 1 or 2.
+    /// [`Refusal`] for numbers other than 1 and 2.
     pub fn with_latency_switches(self, switches: u32) -> Result<Design, Refusal> {
         let latency_switches = f64::from(switches);
         LATENCY_THREAD_SWITCHES.check(latency_switches)?;
@@ -152,7 +154,7 @@ impl Design {
         })
     }
 
-    /// What the offloading thread does until the response arrives.
+    /// What the offloading thread does until the accelerator's response arrives.
     pub fn threading(self) -> Threading {
         self.threading
     }
@@ -171,10 +173,10 @@ impl Design {
     /// The coefficients of C_S (speedup) and of C_L (latency reduction), in this order: equations
     /// (1), (3), (5), (6) and (8).
     ///
-    /// If the driver does not wait, L + Q does not count in the host's cycles, but still in the
-    /// latency of a request that needs the response. If no response is needed, a remote
-    /// accelerator's time is outside the service: it counts in the latency of the application, not
-    /// here.
+    /// If the host does not wait for an acknowledgement, L + Q does not count in C_S. L + Q still
+    /// counts in C_L if the request needs the response. If no response is needed, a remote
+    /// accelerator's time is outside the service. It then counts in the latency of the application,
+    /// not in C_L.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

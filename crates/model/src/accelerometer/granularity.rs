@@ -1,4 +1,4 @@
-//! The sizes for which an offload saves cycles: equations (2), (4) and (7).
+//! The sizes for which an offload saves cycles: equations (2), (4) and (7) of Accelerometer.
 
 use super::design::Coefficients;
 use super::quantity::MeanCycles;
@@ -9,10 +9,10 @@ const LARGEST: f64 = (1_u64 << 63) as f64;
 
 /// The costs of one offload of g bytes, on the host and on the accelerator.
 ///
-/// The host would need `cycles_per_byte` g^`complexity` cycles for the work. Moving it takes
+/// The host would need `cycles_per_byte` g^`complexity` cycles for the work. Moving the data takes
 /// `transfer` cycles for any size, and `transfer_per_byte` cycles for each byte. For a pipelined
-/// interface the second is 0. If the accelerator needs the entire block before it begins, the first
-/// is usually 0. The paper uses a mean L ("L is independent of g", section 3).
+/// interface, `transfer_per_byte` is 0. If the accelerator needs the entire block before it begins,
+/// `transfer` is usually 0. The paper uses a mean L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
     /// C_b: the cycles of the host per byte to the power of `complexity`; above 0.
@@ -24,29 +24,30 @@ pub struct Offload {
     pub setup: MeanCycles,
     /// The part of L, the cycles to move one offload, that does not depend on the size.
     pub transfer: MeanCycles,
-    /// The part of L, the cycles to move one offload, for each byte.
+    /// The part of L, the cycles to move one offload, that each byte adds.
     pub transfer_per_byte: MeanCycles,
     /// Q: the cycles that one offload waits in the accelerator's queue.
     pub queue: MeanCycles,
     /// o1: the cycles of one thread switch.
     pub thread_switch: MeanCycles,
-    /// A: how many times as fast as the host the accelerator is.
+    /// A: how many times as fast as the host the accelerator is; infinite for an ideal accelerator.
     pub acceleration: f64,
 }
 
-/// The range of sizes for which an offload saves cycles: above `from_bytes` and below `to_bytes`.
+/// The range of sizes in bytes for which an offload saves cycles: above `from_bytes` and below
+/// `to_bytes`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lucrative {
-    /// The break-even size in bytes: larger offloads save cycles. Infinite if none does.
+    /// The break-even size in bytes: larger offloads save cycles. Infinite if no size saves cycles.
     pub from_bytes: f64,
     /// The size in bytes above which an offload no longer saves cycles; infinite if there is no
-    /// such size. It exists only for a kernel of sub-linear complexity whose transfer grows with
-    /// the size.
+    /// such size. Finite only for a kernel of sub-linear complexity whose transfer grows with the
+    /// size.
     pub to_bytes: f64,
 }
 
 impl Lucrative {
-    /// The range in which no size saves cycles.
+    /// The empty range: no size saves cycles.
     pub const NEVER: Lucrative = Lucrative {
         from_bytes: f64::INFINITY,
         to_bytes: f64::INFINITY,
@@ -59,30 +60,31 @@ impl Lucrative {
         }
     }
 
-    /// Whether no size saves cycles.
+    /// Whether the range is empty, so that no size saves cycles.
     pub fn is_never(self) -> bool {
         self.from_bytes == f64::INFINITY
     }
 
-    /// Whether an offload of `bytes` saves cycles.
+    /// Whether an offload of `bytes` bytes saves cycles.
     pub fn contains(self, bytes: f64) -> bool {
         self.from_bytes < bytes && bytes < self.to_bytes
     }
 }
 
 impl Offload {
-    /// The cycles that an offload of `bytes` saves: the host's cycles for the work minus the
-    /// offload's costs, which count by `c`. Negative if the offload costs more.
+    /// The cycles of the host that an offload of `bytes` bytes saves: those for the work minus the
+    /// offload's costs. `c` states how often each cost counts. Negative if the offload costs more
+    /// than it saves.
     pub fn gain(&self, c: Coefficients, bytes: f64) -> MeanCycles {
         let (saved, fixed, per_byte) = self.terms(c);
         MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)
     }
 
-    /// The range of sizes with a positive [`Offload::gain`].
+    /// The range of sizes with a positive [`Offload::gain`]. `c` states how often each cost counts.
     ///
-    /// Uses a closed form for a transfer that is independent of the size, and for a linear kernel.
-    /// Otherwise the gain has at most one turning point, which brackets the roots, and bisection
-    /// finds them to the last bit. Sizes above 2^63 B are ignored.
+    /// If the transfer is independent of the size or the kernel is linear, the range has a closed
+    /// form. Otherwise the gain has at most one turning point, which brackets the roots, and
+    /// bisection finds them to the last bit. Sizes above 2^63 B are ignored.
     pub fn lucrative(&self, c: Coefficients) -> Lucrative {
         let (saved, fixed, per_byte) = self.terms(c);
         let beta = self.complexity;

@@ -7,18 +7,17 @@
 //! fast as the host. *Speedup* is the ratio of the host's cycles before and after (C / C_S).
 //! *Latency reduction* is the ratio of a request's cycles before and after (C / C_L).
 //!
-//! The threading and the accelerator's place determine which costs count in which ratio.
-//! [`Design::coefficients`] is the table of the paper's eight equations. The other parts build on
-//! it:
+//! The threading design and the accelerator's placement determine which costs count in which ratio.
+//! [`Design::coefficients`] is the table of the paper's eight equations. The other items build on
+//! this table:
 //!
-//! * [`Point`], one evaluation, and [`batch`], millions of them;
-//! * [`Offload::lucrative`], the sizes for which an offload pays (equations 2, 4 and 7);
-//! * [`SizeCdf`], the share of offloads of these sizes; [`Station`], their wait in the queue;
-//! * [`Scenario`], a service with one accelerator or several, with everything above;
-//! * [`simulation`], the same kernel simulated event by event, for effects that the equations leave
-//!   out;
-//! * [`uncertainty`], intervals and sensitivities of its results;
-//! * [`parameters`], the inputs that have a default, with their ranges and sources.
+//! * [`Point`]: one evaluation of the equations; [`batch`]: millions of evaluations;
+//! * [`Offload::lucrative`]: the sizes for which an offload pays (equations 2, 4 and 7);
+//! * [`SizeCdf`]: the distribution of offload sizes; [`Station`]: the wait of offloads in the queue;
+//! * [`Scenario`]: a service with one accelerator or several, with everything above;
+//! * [`simulation`]: a scenario simulated event by event, for effects that the equations leave out;
+//! * [`uncertainty`]: how much the results of a scenario vary with uncertain inputs;
+//! * [`parameters`]: the inputs that have a default, with their ranges and sources.
 //!
 //! ```
 //! use accelflow_model::accelerometer::{

@@ -1,4 +1,4 @@
-//! The inputs of the model and of its simulation that have a default.
+//! The inputs of the Accelerometer model and of its simulation that have a default.
 
 use accelflow_parameters::{Choice, Kind, Parameter, Provenance};
 
@@ -7,8 +7,8 @@ const MOST_CYCLES: f64 = 1e18;
 /// The most requests, hosts, threads of a host and kernels of a request.
 const MOST: f64 = 1e6;
 
-/// All inputs that have a default. Files state the others: C, alpha, n and the threading design,
-/// and A and C_b where they are known.
+/// All inputs of the Accelerometer model and its simulation that have a default. Files state the
+/// others: C, alpha, n and the threading design, and A and C_b where they are known.
 pub const PARAMETERS: &[&Parameter] = &[
     &PLACEMENT,
     &LATENCY_THREAD_SWITCHES,
@@ -33,7 +33,7 @@ pub const PARAMETERS: &[&Parameter] = &[
     &REQUESTS,
 ];
 
-/// The accelerator's place.
+/// Where the accelerator is: on the processor's die, off the chip or on another machine.
 pub const PLACEMENT: Parameter = choice(
     "placement",
     &[
@@ -45,7 +45,7 @@ pub const PLACEMENT: Parameter = choice(
     "The costs of an offload are given apart; the place decides which of them count.",
 );
 
-/// The thread switches in the latency of a Sync-OS request.
+/// The number of thread switches in the latency of a Sync-OS request, 1 or 2.
 pub const LATENCY_THREAD_SWITCHES: Parameter = Parameter {
     key: "latency_thread_switches",
     unit: "switches",
@@ -68,13 +68,13 @@ pub const TRANSFER_CYCLES: Parameter = cost(
     "cycles",
     "L in the paper's Table 5, the part that is independent of the size.",
 );
-/// The part of L for each byte.
+/// The part of L, the cycles to move an offload, that each byte adds.
 pub const TRANSFER_CYCLES_PER_BYTE: Parameter = cost(
     "transfer_cycles_per_byte",
     "cycles/B",
     "L in the paper's Table 5, the part that is proportional to the size.",
 );
-/// Q: the mean wait of an offload in the accelerator's queue.
+/// Q: the mean cycles that an offload waits in the accelerator's queue.
 pub const QUEUE_CYCLES: Parameter = cost(
     "queue_cycles",
     "cycles",
@@ -87,7 +87,7 @@ pub const THREAD_SWITCH_CYCLES: Parameter = cost(
     "o1 in the paper's Table 5. Only designs that switch threads pay it.",
 );
 
-/// beta: the exponent of the size in the host's cycles.
+/// beta: the exponent of an offload's size in the host's cycles for the work.
 pub const COMPLEXITY_EXPONENT: Parameter = Parameter {
     key: "complexity_exponent",
     unit: "",
@@ -98,7 +98,7 @@ pub const COMPLEXITY_EXPONENT: Parameter = Parameter {
     why: "",
 };
 
-/// Which offloads go to the accelerator.
+/// Which offloads of a kernel go to the accelerator: all, or those whose size pays.
 pub const SELECTION: Parameter = choice(
     "selection",
     &[
@@ -109,7 +109,7 @@ pub const SELECTION: Parameter = choice(
     "Selection needs the distribution of sizes.",
 );
 
-/// How alpha is scaled if only some offloads go to the accelerator.
+/// How alpha, the kernel's share of cycles, is scaled if only some offloads go to the accelerator.
 pub const SCALING: Parameter = Parameter {
     provenance: Provenance::Paper,
     source: "Accelerometer, Fig. 20",
@@ -124,10 +124,10 @@ pub const SCALING: Parameter = Parameter {
     )
 };
 
-/// The processing elements behind a queue.
+/// The number of the accelerator's processing elements behind one queue.
 pub const QUEUE_SERVERS: Parameter = whole("queue.servers", "servers", (1.0, 1e5), 1.0, "");
 
-/// The approximation of the wait with several processing elements.
+/// The approximation of the mean wait in the queue of several processing elements.
 pub const QUEUE_APPROXIMATION: Parameter = Parameter {
     provenance: Provenance::Measured,
     source: "within 5 % of simulations with 2 to 8 servers; Allen and Cunneen's up to 58 % off",
@@ -142,7 +142,7 @@ pub const QUEUE_APPROXIMATION: Parameter = Parameter {
     )
 };
 
-/// The sizes between two points of a distribution.
+/// Which sizes occur between two points of a distribution of offload sizes: all, or none.
 pub const SIZES_INTERPOLATION: Parameter = choice(
     "sizes.interpolation",
     &[
@@ -153,7 +153,7 @@ pub const SIZES_INTERPOLATION: Parameter = choice(
     "Measured sizes come as bins of a histogram.",
 );
 
-/// The hosts that share the accelerator in a simulation.
+/// The number of hosts that share the accelerator in a simulation.
 pub const HOSTS: Parameter = whole(
     "simulation.hosts",
     "hosts",
@@ -162,7 +162,7 @@ pub const HOSTS: Parameter = whole(
     "A kernel's queue states the number itself.",
 );
 
-/// The threads of a host in a simulation.
+/// The number of threads of each host in a simulation.
 pub const THREADS: Parameter = whole(
     "simulation.threads",
     "threads",
@@ -171,7 +171,7 @@ pub const THREADS: Parameter = whole(
     "Enough that a core is idle only if all wait for the accelerator.",
 );
 
-/// Whether requests with a response come before new ones.
+/// Whether requests whose response has arrived run before new requests in a simulation.
 pub const RESPONSES_FIRST: Parameter = Parameter {
     key: "simulation.responses_first",
     unit: "",
@@ -182,7 +182,7 @@ pub const RESPONSES_FIRST: Parameter = Parameter {
     why: "Off: requests run in the order in which they become ready.",
 };
 
-/// The kernels of a request in a simulation.
+/// The number of kernel calls in a request of a simulation.
 pub const KERNELS_PER_REQUEST: Parameter = whole(
     "simulation.kernels_per_request",
     "kernels",
@@ -191,13 +191,14 @@ pub const KERNELS_PER_REQUEST: Parameter = whole(
     "",
 );
 
-/// The distribution of a service's own work before a kernel.
+/// How the service's own work before a kernel call varies about its mean in a simulation.
 pub const OWN_WORK: Parameter = spread("simulation.own_work");
 
-/// The distribution of a kernel's work without a distribution of sizes.
+/// How the work of a kernel call varies about its mean in a simulation, if neither the sizes of
+/// offloads nor the variation of service times is given.
 pub const KERNEL_WORK: Parameter = spread("simulation.kernel_work");
 
-/// The rate of arrivals over a host's capacity without offloading.
+/// The arrival rate of a simulation, as a share of a host's maximum throughput without offloading.
 pub const LOAD_RATIO: Parameter = Parameter {
     key: "simulation.load_ratio",
     unit: "",
@@ -208,7 +209,7 @@ pub const LOAD_RATIO: Parameter = Parameter {
     why: "A load at which requests wait, but not for long.",
 };
 
-/// The measured requests of a simulation.
+/// The number of measured requests of a simulation.
 pub const REQUESTS: Parameter = whole(
     "simulation.requests",
     "requests",

@@ -18,31 +18,32 @@ pub struct Point {
     /// o1: the cycles of one thread switch.
     pub thread_switch: MeanCycles,
     /// A: how many times as fast as the host the accelerator is, above 0; infinite for an ideal
-    /// one.
+    /// accelerator.
     pub acceleration: f64,
 }
 
 impl Point {
-    /// The cycles after offloading over those before, C_S / C or C_L / C, if costs count by `c`.
+    /// The cycles after offloading over those before: C_S / C or C_L / C. `c`, the coefficients of
+    /// C_S or C_L, states how often each cost counts.
     #[inline]
     pub fn remaining(&self, c: Coefficients) -> f64 {
         (1.0 - self.kernel_share) + self.added(c)
     }
 
-    /// The cycles that offloads cost over the host's cycles before, if costs count by `c`. The
-    /// remaining part of the host's own cycles is not included.
+    /// The cycles that offloads add, over the host's cycles before offloading. `c` states how often
+    /// each cost counts. The host's remaining own cycles are not included.
     #[inline]
     pub fn added(&self, c: Coefficients) -> f64 {
         let each = self.setup + c.interface * self.interface + c.switches * self.thread_switch;
         c.accelerator * (self.kernel_share / self.acceleration) + self.offload_rate * each
     }
 
-    /// The speedup C / C_S: the factor by which the host's throughput grows.
+    /// The speedup C / C_S: the factor by which the host's throughput grows under `design`.
     pub fn speedup(&self, design: Design) -> f64 {
         1.0 / self.remaining(design.coefficients().0)
     }
 
-    /// The latency reduction C / C_L: the factor by which a request becomes faster.
+    /// The latency reduction C / C_L: the factor by which a request becomes faster under `design`.
     pub fn latency_reduction(&self, design: Design) -> f64 {
         1.0 / self.remaining(design.coefficients().1)
     }

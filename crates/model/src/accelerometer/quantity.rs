@@ -1,21 +1,22 @@
-//! The quantities of the Accelerometer model. Unlike `accelflow_units::Cycles` these are means,
-//! which need not be whole numbers.
+//! The quantities of the Accelerometer model: cycles, offloads and rates. Unlike
+//! `accelflow_units::Cycles`, these quantities are means, so they need not be whole numbers.
 
 use std::ops::{Add, Div, Mul};
 
-/// Cycles of one host in a second: C of Table 5, the host's busy frequency.
+/// The cycles of one host per second: C of Accelerometer's Table 5, the host's busy frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct CyclesPerSecond(pub f64);
 
-/// Offloads of one host in a second: n of Table 5.
+/// The offloads of one host per second: n of Accelerometer's Table 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct OffloadsPerSecond(pub f64);
 
-/// Offloads for each cycle of the host: n / C.
+/// The offloads per cycle of the host: n / C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct OffloadsPerCycle(pub f64);
 
-/// Mean cycles of the host per offload: o0, Q, L or o1 of Table 5.
+/// A mean number of host cycles per offload: o0, Q, L or o1 of Accelerometer's Table 5. Need not be
+/// whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct MeanCycles(pub f64);
 

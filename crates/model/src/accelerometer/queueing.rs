@@ -2,44 +2,46 @@
 
 use super::quantity::{MeanCycles, OffloadsPerCycle};
 
-/// An accelerator as an M/G/k queue, served first come, first served.
+/// An accelerator and its queue as an M/G/k queue, served first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station {
     /// The number of identical processing elements, at least 1.
     pub servers: u32,
     /// The offloads that arrive per cycle of the host, from all hosts that share the accelerator.
     pub arrivals: OffloadsPerCycle,
-    /// The mean time of one offload in a processing element, in cycles of the host.
+    /// The mean time that one offload occupies a processing element, in cycles of the host.
     pub service: MeanCycles,
-    /// The squared coefficient of variation of that time: 0 if constant, 1 if exponential.
+    /// The squared coefficient of variation of the time `service`: 0 if constant, 1 if exponential.
     pub service_scv: f64,
 }
 
 /// An approximation of the mean wait in an M/G/k queue, which has no closed form for k > 1. For one
-/// server both are exact (Pollaczek and Khinchine).
+/// server, both approximations are exact (Pollaczek and Khinchine).
 ///
-/// The errors stated are the worst against simulation of 2 to 8 servers at utilisations from 0.5 to
-/// 0.9, for constant service, Erlang of order 2 (c2 = 0.5) and hyperexponential (c2 = 4).
+/// The stated errors are the largest against simulation of 2 to 8 servers at utilisations from 0.5
+/// to 0.9. The service times are constant, Erlang of order 2 (c2 = 0.5) or hyperexponential (c2 =
+/// 4), where c2 is the squared coefficient of variation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximation {
     /// The approximation of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2
-    /// times the wait of M/M/k, where c2 is the squared coefficient of variation. 23 % low for
-    /// constant service, 11 % low for Erlang, 58 % high for hyperexponential.
+    /// times the wait of M/M/k. Here c2 is the squared coefficient of variation of the service
+    /// times. The result is 23 % too low for constant times, 11 % too low for Erlang, and 58 % too
+    /// high for hyperexponential.
     AllenCunneen,
-    /// The approximation of Kimura (1986), a harmonic interpolation between M/M/k, which is exact,
-    /// and M/D/k by Cosmetatos (1976) with Whitt's limit of the correction at low load (1993).
-    /// Within 5 % for all three.
+    /// The approximation of Kimura (1986): a harmonic interpolation between the exact wait of M/M/k
+    /// and that of M/D/k by Cosmetatos (1976), with Whitt's limit of the correction at low load
+    /// (1993). The error is at most 5 % for constant, Erlang and hyperexponential service times.
     Kimura,
 }
 
 impl Station {
-    /// The share of time in which a processing element works; at 1 or more the queue grows without
-    /// bound.
+    /// The share of time in which each processing element works. At 1 or more, the queue grows
+    /// without bound.
     pub fn utilisation(&self) -> f64 {
         self.arrivals * self.service / f64::from(self.servers)
     }
 
-    /// The mean time that an offload waits before a processing element is free, in cycles of the
+    /// The mean time that an offload waits until a processing element is free, in cycles of the
     /// host; infinite at a utilisation of 1 or more.
     pub fn mean_wait(&self, approximation: Approximation) -> MeanCycles {
         let rho = self.utilisation();
@@ -63,8 +65,8 @@ impl Station {
     }
 }
 
-/// The probability that an arrival at an M/M/k queue waits (Erlang's C), for `offered` erlangs
-/// below `servers`.
+/// The probability that an arrival at an M/M/k queue waits (Erlang's C). k is `servers`, and
+/// `offered`, the load in erlangs, is below k.
 pub fn erlang_c(servers: u32, offered: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| {
         let carried = offered * b;

@@ -1,15 +1,15 @@
-//! Distributions of the sizes of a kernel's offloads, as in Figs. 15, 19, 21 and 22 of the paper.
+//! Distributions of the sizes of a kernel's offloads, as in Accelerometer's Figs. 15, 19, 21, 22.
 
 use accelflow_parameters::Refusal;
 
 use super::granularity::Lucrative;
 
-/// What holds between the points of a [`SizeCdf`].
+/// Which sizes occur between the points of a [`SizeCdf`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interpolation {
-    /// Sizes between two points are equally likely, as in the bins of a histogram.
+    /// All sizes between two points, equally likely, as in the bins of a histogram.
     Linear,
-    /// Only the sizes of the points occur.
+    /// No sizes between two points: only the points' own sizes occur.
     Step,
 }
 
@@ -24,11 +24,11 @@ pub struct SizeCdf {
 
 impl SizeCdf {
     /// Creates a distribution from `points` of (size in bytes, share of offloads up to this size).
-    /// The first point's share belongs to offloads of exactly that size.
+    /// The share of the first point belongs to offloads of exactly that point's size.
     ///
     /// # Errors
-    /// [`Refusal`] for no points, sizes that do not increase, shares that decrease or are outside 0
-    /// to 1, or a last share other than 1.
+    /// [`Refusal`] for no points, sizes that are not above 0 or do not increase, shares that
+    /// decrease or are outside 0 to 1, and a last share other than 1.
     pub fn new(points: Vec<(f64, f64)>, interpolation: Interpolation) -> Result<SizeCdf, Refusal> {
         let Some(&last) = points.last() else {
             return Err(Refusal::new(
@@ -79,8 +79,8 @@ impl SizeCdf {
         self.moment(0.0, range)
     }
 
-    /// The size in bytes that the share `share` (0 to 1) of the offloads does not exceed: the
-    /// quantile.
+    /// The quantile of the size: the size in bytes that the share `share` (0 to 1) of the offloads
+    /// does not exceed.
     pub fn quantile(&self, share: f64) -> f64 {
         let above = self.points.partition_point(|point| point.1 < share);
         let (to, upper) = self.points[above.min(self.points.len() - 1)];
@@ -101,12 +101,13 @@ impl SizeCdf {
         self.moment(1.0, EVERY)
     }
 
-    /// The mean of size^`power` over all offloads, sizes in bytes.
+    /// The mean of size^`power` over all offloads, with sizes in bytes.
     pub fn mean_power(&self, power: f64) -> f64 {
         self.moment(power, EVERY)
     }
 
-    /// The sum of size^`power` over the offloads in `range`, divided by the number of all offloads.
+    /// The sum of size^`power` over the offloads in `range`, divided by the number of all offloads;
+    /// sizes in bytes.
     pub fn moment(&self, power: f64, range: Lucrative) -> f64 {
         let atom = |size: f64, weight: f64| {
             if weight > 0.0 && range.contains(size) {

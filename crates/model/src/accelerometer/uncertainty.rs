@@ -1,4 +1,4 @@
-//! Uncertain inputs: how much the results vary if inputs are not known exactly.
+//! Uncertain inputs: how much the results of a scenario vary if inputs are not known exactly.
 
 use std::fmt;
 
@@ -11,27 +11,27 @@ use super::scenario::{Kernel, Queueing, Scenario, Selection};
 /// The probability distribution of a model input that is not known exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// All values between two bounds are equally likely.
+    /// A uniform distribution: all values between two bounds are equally likely.
     Uniform {
-        /// The smallest value.
+        /// The smallest value of the input.
         min: f64,
-        /// The largest value.
+        /// The largest value of the input.
         max: f64,
     },
-    /// Values between two bounds, of which one is the most probable.
+    /// A triangular distribution: values between two bounds, with one most probable value.
     Triangular {
-        /// The smallest value.
+        /// The smallest value of the input.
         min: f64,
-        /// The most probable value.
+        /// The most probable value of the input.
         mode: f64,
-        /// The largest value.
+        /// The largest value of the input.
         max: f64,
     },
     /// A normal distribution: a measurement with an error.
     Normal {
-        /// The mean.
+        /// The mean of the input.
         mean: f64,
-        /// The standard deviation, above 0.
+        /// The standard deviation of the input, above 0.
         sd: f64,
     },
 }
@@ -50,10 +50,11 @@ impl fmt::Display for Distribution {
 }
 
 impl Distribution {
-    /// Checks the numbers of the distribution. `place` names the input in the error.
+    /// Checks the parameters of the distribution. `place` names the uncertain input in the error.
     ///
     /// # Errors
-    /// [`Refusal`] unless the numbers are finite, in order, and not all the same.
+    /// [`Refusal`] unless all parameters are finite, `min`, `mode` and `max` are in order with
+    /// `min` below `max`, and `sd` is above 0.
     pub fn check(self, place: &str) -> Result<(), Refusal> {
         let (allowed, rule) = match self {
             Distribution::Uniform { min, max } => (
@@ -75,8 +76,8 @@ impl Distribution {
         Err(Refusal::new(place, self, rule))
     }
 
-    /// The single value that stands for the distribution: its mean, or its mode if it is
-    /// triangular.
+    /// The single value that stands for the distribution: the mode of a triangular distribution,
+    /// the mean of others.
     pub fn central(self) -> f64 {
         match self {
             Distribution::Uniform { min, max } => min + (max - min) / 2.0,
@@ -85,8 +86,8 @@ impl Distribution {
         }
     }
 
-    /// A low and a high value of the input: the bounds, or the mean minus and plus two standard
-    /// deviations.
+    /// A low and a high value of the input: the bounds, or for a normal distribution the mean minus
+    /// and plus two standard deviations.
     pub fn ends(self) -> (f64, f64) {
         match self {
             Distribution::Uniform { min, max } | Distribution::Triangular { min, max, .. } => {
@@ -119,7 +120,7 @@ impl Distribution {
 /// An input of a [`Scenario`] that may be uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// C: cycles of the host per second.
+    /// C: the cycles of the host per second.
     HostCycles,
     /// alpha: the kernel's share of the host's cycles.
     KernelShare,
@@ -127,17 +128,17 @@ pub enum Field {
     Offloads,
     /// o0: the cycles to prepare one offload.
     Setup,
-    /// Q: the cycles that an offload waits in the queue, if it is given as a mean.
+    /// Q: the cycles that an offload waits in the accelerator's queue, if Q is given as a mean.
     Queue,
     /// The part of L, the cycles to move one offload, that does not depend on the size.
     Transfer,
-    /// The part of L, the cycles to move one offload, for each byte.
+    /// The part of L, the cycles to move one offload, that each byte adds.
     TransferPerByte,
     /// o1: the cycles of one thread switch.
     ThreadSwitch,
     /// A: how many times as fast as the host the accelerator is.
     Acceleration,
-    /// C_b: the cycles of the host per byte.
+    /// C_b: the cycles of the host per byte (to the power of beta).
     CyclesPerByte,
     /// beta: the exponent of the size in the host's cycles.
     Complexity,
@@ -159,7 +160,7 @@ impl Field {
         Field::Complexity,
     ];
 
-    /// The input's name in files.
+    /// The input's name in files, such as `setup_cycles`.
     pub fn name(self) -> &'static str {
         match self {
             Field::HostCycles => "host_cycles_per_s",
@@ -176,7 +177,8 @@ impl Field {
         }
     }
 
-    /// The input's value in `scenario`, for its kernel number `kernel`; `None` if it is not given.
+    /// The input's value in `scenario`, for the kernel with the index `kernel`; `None` if the value
+    /// is not given or there is no such kernel.
     pub fn get(self, scenario: &Scenario, kernel: usize) -> Option<f64> {
         let k = scenario.kernels.get(kernel)?;
         match self {
@@ -221,12 +223,12 @@ impl Field {
     }
 }
 
-/// An input that is not known exactly, with its distribution.
+/// An input of a [`Scenario`] that is not known exactly, with its distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertain {
-    /// The index of the kernel in the scenario; ignored for [`Field::HostCycles`].
+    /// The index of the kernel in [`Scenario::kernels`]; ignored for [`Field::HostCycles`].
     pub kernel: usize,
-    /// Which input is uncertain.
+    /// The uncertain input.
     pub field: Field,
     /// The probability distribution of the input's value.
     pub distribution: Distribution,
@@ -242,28 +244,30 @@ impl Uncertain {
     }
 }
 
-/// The results of many evaluations with randomly drawn inputs.
+/// The results of many evaluations of a [`Scenario`] with randomly drawn inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
-    /// The speedups C / C_S, in increasing order.
+    /// The speedups C / C_S of all accepted draws, in increasing order.
     pub speedup: Vec<f64>,
-    /// The latency reductions C / C_L, in increasing order; empty if they are unknown.
+    /// The latency reductions C / C_L of all accepted draws, in increasing order; empty if they are
+    /// unknown.
     pub latency_reduction: Vec<f64>,
-    /// The number of draws that the model refused, such as an overloaded accelerator; they do not
-    /// count in the results.
+    /// The number of draws that the model refused, for example because an accelerator is
+    /// overloaded. They do not count in the results.
     pub rejected: usize,
-    /// Why the last refused draw was refused; `None` if none was.
+    /// The reason why the model refused the last rejected draw; `None` if no draw was rejected.
     pub why_rejected: Option<Refusal>,
 }
 
 /// Evaluates `scenario` for `draws` independent random draws of the uncertain inputs. Equal
-/// arguments give bit-identical results; each input has its own stream of random numbers. If alpha,
-/// C, n, C_b and sizes are all given, one input that is not drawn is adjusted, so that alpha C = n
-/// C_b E(g^beta) still holds.
+/// arguments give bit-identical results; each input has its own stream of random numbers.
+///
+/// If alpha, C, n, C_b and sizes are all given, alpha C = n C_b E(g^beta) must hold for every draw.
+/// So alpha is adjusted to the drawn inputs, or C_b if alpha is drawn.
 ///
 /// # Errors
-/// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from
-/// the other, and if every draw is rejected.
+/// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from the
+/// other, for an uncertain beta if C_b is given, and if every draw is rejected.
 pub fn sample(
     scenario: &Scenario,
     uncertain: &[Uncertain],
@@ -385,7 +389,7 @@ fn keep_relation(
 }
 
 /// Returns the quantile `quantile` (clamped to 0 to 1) of the ascending list `sorted`, interpolated
-/// linearly; `None` for an empty list.
+/// linearly between neighbours; `None` for an empty list.
 pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let place = quantile.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
     let (low, part) = (place.floor() as usize, place.fract());
@@ -393,21 +397,22 @@ pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     Some(sorted[low] + part * (sorted[high] - sorted[low]))
 }
 
-/// How the speedup changes when one input alone changes.
+/// The change of the speedup when one input alone changes: a bar of a tornado diagram.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Swing {
-    /// The index of the kernel in the scenario.
+    /// The index of the kernel in [`Scenario::kernels`].
     pub kernel: usize,
-    /// Which input changes.
+    /// The input that changes.
     pub field: Field,
-    /// The input's low value and the speedup with it; `None` if the model refuses the value.
+    /// The input's low value, and the speedup with that value; `None` if the model refuses the value.
     pub low: (f64, Option<f64>),
-    /// The input's high value and the speedup with it; `None` if the model refuses the value.
+    /// The input's high value, and the speedup with that value; `None` if the model refuses the value.
     pub high: (f64, Option<f64>),
 }
 
 impl Swing {
-    /// The difference between the two speedups; infinite if the model refuses one of the values.
+    /// The difference between the speedups of `low` and `high`; infinite if the model refuses
+    /// either value.
     pub fn size(&self) -> f64 {
         match (self.low.1, self.high.1) {
             (Some(low), Some(high)) => (high - low).abs(),
@@ -416,15 +421,14 @@ impl Swing {
     }
 }
 
-/// Evaluates `scenario` for a low and a high value of each input that is not derived and not zero,
-/// one input at a time, and returns the changes of the speedup, largest first: a tornado diagram.
-/// An uncertain input varies between the ends of its distribution, and any other input by the share
-/// `around` in both directions.
+/// Evaluates `scenario` for a low and a high value of one input at a time. Returns the changes of
+/// the speedup, largest first: a tornado diagram. An input in `uncertain` varies between the ends
+/// of its distribution. Any other input varies by the share `around` in both directions.
 ///
-/// Derived values are not inputs. If alpha, C, n, C_b and sizes are all given, alpha is derived
-/// from the others, or C_b if alpha is uncertain. C and beta vary only if they are uncertain. C has
-/// an effect only as n / C, and beta is a property of the algorithm that determines the unit of
-/// C_b.
+/// Inputs that are infinite or derived from others are left out, and so are inputs of 0 that are
+/// not in `uncertain`. If alpha, C, n, C_b and sizes are all given, alpha is derived from the
+/// others, or C_b if alpha is uncertain. C and beta vary only if they are in `uncertain`. C has an
+/// effect only as n / C, and beta determines the unit of C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

@@ -5,9 +5,8 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 use super::own;
 use crate::inputs::AreaInputs;
 
-/// Every input of the area model, with range, default and source: those of the processor, and the
-/// sizes of each accelerator, such as `pes.TCP`, which are -1 if the accelerator has the size of
-/// all.
+/// Every input of the area model, with range, default and source. The size of one kind of
+/// accelerator, such as `pes.TCP`, is -1 if it equals the size for all kinds.
 pub const AREA: Table<AreaInputs> = Table::new(&[
     COMMON,
     own::PES,
@@ -26,10 +25,10 @@ impl Default for AreaInputs {
 }
 
 impl AreaInputs {
-    /// Sets the input with this name, such as `cores` or `pes.TCP`, to `value`.
+    /// Sets the input called `key`, such as `cores` or `pes.TCP`, to `value`.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key and of a value that is not allowed.
+    /// [`Refusal`] for an unknown key, and for a value that is not allowed.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
         AREA.set(self, key, value)
     }

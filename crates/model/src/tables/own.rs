@@ -1,4 +1,4 @@
-//! Sizes of one type of accelerator, which override those of all types.
+//! The inputs that set the size of one kind of accelerator, instead of the size for all kinds.
 
 use accelflow_parameters::{Kind, Parameter, Provenance, Row};
 

@@ -4,7 +4,8 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Refusal, Row, Table};
 
 use crate::inputs::PowerInputs;
 
-/// Every input of the power model, with range, default and source; areas come from [`super::AREA`].
+/// Every input of the power model, with range, default and source. Areas are inputs of
+/// [`AREA`](super::AREA).
 pub const POWER: Table<PowerInputs> = Table::new(&[ROWS]);
 
 impl Default for PowerInputs {
@@ -17,10 +18,10 @@ impl Default for PowerInputs {
 }
 
 impl PowerInputs {
-    /// Sets the input with this name, such as `manager_w`, to `value`.
+    /// Sets the input called `key`, such as `manager_w`, to `value`.
     ///
     /// # Errors
-    /// [`Refusal`] of an unknown key and of a value that is not allowed.
+    /// [`Refusal`] for an unknown key, and for a value that is not allowed.
     pub fn set(&mut self, key: &str, value: f64) -> Result<(), Refusal> {
         POWER.set(self, key, value)
     }

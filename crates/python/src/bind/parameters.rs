@@ -116,7 +116,7 @@ const ENGINES: [Engine; 13] = [
     },
 ];
 
-/// The parameters of the shaper and of the host around it.
+/// Returns the parameters of ARCUS's traffic shaper and of the host around it.
 pub(crate) fn arcus() -> Vec<&'static Parameter> {
     let host = accelflow_arcus::parameters::PARAMETERS;
     let shaper = accelflow_shaping::PARAMETERS;

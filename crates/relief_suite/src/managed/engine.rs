@@ -1,9 +1,10 @@
-//! RELIEF's system-on-chip: one manager that serves interrupts one after another, units that load,
-//! compute and write back, and scratchpads from which results are forwarded while they last.
+//! The simulation of RELIEF's system-on-chip. One manager serves interrupts one after another.
+//! Accelerators (units) load, compute and write back. Scratchpads forward results until the results
+//! are overwritten.
 //!
-//! A unit goes through the phases of a task by itself: it loads one input after another, computes,
-//! and writes its result to memory unless every consumer will read it from the scratchpad. The end
-//! of each phase is an interrupt, and the next begins when the manager has served it.
+//! A unit goes through the phases of a task by itself. It loads one input after another, computes,
+//! and writes the result to memory unless every consumer will read it from the scratchpad. Each
+//! phase ends with an interrupt, and the next phase begins when the manager has served it.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The systems with a manager: RELIEF and its first-come-first-served base.
+//! The simulated systems with a manager: RELIEF, and first come, first served (FCFS).
 
 mod engine;
 mod queue;

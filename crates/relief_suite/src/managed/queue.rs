@@ -1,4 +1,4 @@
-//! The manager's ready tasks for one kind of accelerator.
+//! The queue of ready tasks that the manager keeps for one kind of accelerator.
 
 use std::collections::VecDeque;
 

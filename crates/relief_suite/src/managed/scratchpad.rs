@@ -1,4 +1,4 @@
-//! A unit's scratchpad: results that may be forwarded until their room is needed.
+//! The scratchpad of an accelerator: results may be forwarded until their slots are needed.
 
 use crate::dag::Kind;
 use crate::task_ref::TaskRef;

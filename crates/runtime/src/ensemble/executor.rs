@@ -14,9 +14,9 @@ use crate::outcome::{Conversation, Detail, Message, Outcome};
 use crate::peer::{NoPeer, Peer};
 use crate::run_traces::RunTraces;
 
-/// Runs traces in the ensemble, the accelerators with queues and workers of [`Pools`], and waits
-/// for each. If the ensemble has no room, or the payload is too small to be worth offloading, the
-/// calling thread does the work with its own software accelerators.
+/// An executor that runs traces in the ensemble of [`Pools`], and waits for the end of each run. If
+/// the ensemble refuses a run, for example because it has no room, the calling thread runs the trace
+/// with its own software accelerators.
 #[derive(Debug)]
 pub struct PooledExecutor {
     pools: Arc<Pools>,
@@ -39,29 +39,32 @@ impl PooledExecutor {
         }
     }
 
-    /// Like [`PooledExecutor::new`], with software accelerators from the function that `pools` was
-    /// started with.
+    /// Creates an executor like [`PooledExecutor::new`]. Its software accelerators come from the
+    /// function `make` with which `pools` was started ([`Pools::start`]).
     ///
     /// # Errors
-    /// The errors of that function.
+    /// The errors of `make`.
     pub fn of(pools: Arc<Pools>, image: Arc<Image>) -> Result<PooledExecutor, AccelError> {
         let core = pools.make_bodies()?;
         Ok(PooledExecutor::new(pools, image, core))
     }
 
-    /// Sets how much outcomes contain. Default [`Detail::Steps`].
+    /// Sets how much of a run its [`Outcome`] contains. Default [`Detail::Steps`].
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
         self.core.set_detail(detail);
     }
 
-    /// The numbers of runs so far by how they ended, including runs on the calling thread.
+    /// How many runs have ended so far, by the way they ended, including runs on the calling thread.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
     /// Runs the trace `name` on `payload` until the trace, its tails and all its forks have ended.
-    /// `message` describes the payload; its own bytes are ignored. Waits as
+    /// `message` describes the payload; `message.bytes` is ignored.
+    ///
+    /// If `peer` blocks ([`Peer::waits`]), the calling thread makes the calls of `peer` while it
+    /// waits. Otherwise it waits as
     /// [`PoolSettings::notification`](super::PoolSettings::notification) states.
     ///
     /// # Errors

@@ -16,28 +16,29 @@ use crate::outcome::{Arrival, Conversation, Outcome};
 /// How a core learns that a trace has ended (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notification {
-    /// The core sleeps until it is woken: the paper's MWAIT-like instruction.
+    /// The core sleeps until the end of the trace wakes it: the paper's MWAIT-like instruction.
     #[default]
     Wake,
-    /// The core polls the flag without a pause. That occupies a processor, which the accelerators'
-    /// workers may need.
+    /// The core polls the end of the trace without a pause. This occupies a processor, which the
+    /// accelerators' workers may need.
     Poll,
-    /// The core does other work and checks the flag once per interval. Here the thread sleeps
-    /// between checks.
+    /// The core does other work and checks for the end of the trace once per interval. In this
+    /// implementation the thread sleeps between checks.
     Check(Duration),
 }
 
-/// The result of a run of a trace that has ended, and the connections that it used.
+/// The result of a run of a trace that has ended, and the connections that the run used.
 #[derive(Debug)]
 pub struct Finished {
-    /// The results, or the error that ended the run early.
+    /// The outcome of the run, or the error that ended it early.
     pub result: Result<Outcome, Box<Failure>>,
     /// The connections that the run used.
     pub conversation: Conversation,
 }
 
-/// A run of a trace in the ensemble. Await it or call [`TraceHandle::wait`] for the end of the run.
-/// If the handle is dropped, the run continues, and its results are discarded.
+/// The handle of a run of a trace in the ensemble. Await the handle or call [`TraceHandle::wait`]
+/// to wait for the end of the run. If the handle is dropped, the run continues, and its results are
+/// discarded.
 pub struct TraceHandle {
     shared: Arc<Shared>,
 }
@@ -102,8 +103,8 @@ impl Shared {
 }
 
 impl TraceHandle {
-    /// Creates the handle of a run that has already ended, such as one that the calling core has
-    /// done itself ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)).
+    /// Creates the handle of a run that has already ended, such as a run on the calling core
+    /// ([`TraceRequest::run_inline`](super::TraceRequest::run_inline)).
     pub fn ended(finished: Finished) -> TraceHandle {
         let shared = Arc::<Shared>::default();
         shared.finish(finished);
@@ -119,14 +120,14 @@ impl TraceHandle {
         self.shared.done.load(Ordering::Acquire)
     }
 
-    /// Waits until the run has ended, and returns its result.
+    /// Waits until the run has ended, and returns its result and connections.
     pub fn wait(self) -> Finished {
         self.wait_by(Notification::Wake, None);
         self.take().unwrap_or_else(taken)
     }
 
-    /// Waits until the run has ended, but not beyond the time `until`. `notification` states how.
-    /// Returns whether the run has ended.
+    /// Waits until the run has ended, but not beyond the time `until`; `None` for no limit.
+    /// `notification` states how to wait. Returns whether the run has ended.
     pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
         let late = || until.is_some_and(|until| until <= Instant::now());
         match notification {
@@ -146,24 +147,27 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next result that a fork or arm of the run delivers while others continue. For
-    /// example, the data of a read can arrive while the write to the cache still runs. Returns
-    /// `None` once the run has ended or the time is `until`. A result returned here is not in the
-    /// outcome. Only for requests with [`early`](super::TraceRequest::early) set.
+    /// Waits for the next result that a part of the run delivers while other parts continue, and
+    /// returns it. For example, the data of a read can arrive while the write to the cache still
+    /// runs. Returns `None` once the run has ended or the time `until` has come; an `until` of
+    /// `None` sets no limit.
+    ///
+    /// A returned result is not in the [`Outcome`]. Results arrive early only if the request has
+    /// [`early`](super::TraceRequest::early) set.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()
     }
 
-    /// Takes the result of the run. Returns `None` before the run ends, and if an earlier call has
-    /// taken the result.
+    /// Takes the result of the run. Returns `None` before the run has ended, and if an earlier call
+    /// has taken the result.
     pub fn take(&self) -> Option<Finished> {
         self.shared.lock().finished.take()
     }
 
-    /// Calls `callback` when the run ends, or at once if it has ended. The callback runs on the
-    /// thread that ends the run, usually that of the last accelerator, and should be short. A panic
-    /// in it is caught. A second callback replaces the first.
+    /// Calls `callback` when the run ends, or at once if the run has ended. The callback runs on
+    /// the thread that ends the run, usually that of the last accelerator, so it should be short. A
+    /// panic in the callback is caught. A second callback replaces the first.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();
         if !self.is_done() {

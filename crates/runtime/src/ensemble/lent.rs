@@ -1,7 +1,7 @@
-//! Runs that borrow a peer from the thread that waits for them.
+//! Runs of traces that borrow a peer from the thread that waits for the run.
 //!
-//! The waiting thread makes all calls of the peer for the run. So the peer may block, and need not
-//! outlive the call that runs the trace.
+//! The waiting thread makes all calls of the peer for the run. So the peer may block, and it need
+//! not outlive the call that runs the trace.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -29,11 +29,11 @@ enum Ask {
 struct Lent(Sender<Ask>);
 
 impl Pools {
-    /// Runs a trace of `image` with `peer` instead of the request's peer, and waits for its end.
-    /// The calling thread makes all calls of `peer`, so these may block.
+    /// Runs a trace of `image` with `peer` instead of the request's own peer, and waits for the end
+    /// of the run. The calling thread makes all calls of `peer`, so these calls may block.
     ///
     /// # Errors
-    /// The errors of [`Pools::enqueue`]. The request's own peer is lost.
+    /// The errors of [`Pools::enqueue`]. The returned request no longer has its own peer.
     pub fn run_with(
         &self,
         image: &Arc<Image>,

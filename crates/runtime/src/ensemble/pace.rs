@@ -1,9 +1,9 @@
-//! Deadlines of steps.
+//! Deadlines of the steps of a run.
 //!
 //! Software assigns each step a deadline relative to the start of the execution. A step that ends
 //! early passes its slack to the next (AccelFlow, section IV.C). As in the simulated server, the
-//! time left until the run's deadline is divided over its steps in proportion to their expected
-//! work. The simulator knows that work in advance; here it is learned from earlier runs.
+//! time left until the run's deadline is divided over the run's steps in proportion to their
+//! expected work. The simulator knows the work in advance; the ensemble learns it from earlier runs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The ensemble: start, admission of runs, shutdown.
+//! The ensemble of accelerators: its start, the admission of runs, and its shutdown.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,8 +28,10 @@ use crate::execution::Execution;
 use crate::outcome::Conversation;
 
 /// The ensemble: the nine accelerators with queues, worker threads and output dispatchers. Traces
-/// run through it without the core that began them. Dropping it ends runs that wait for a response,
-/// waits for all others, and stops the workers.
+/// run through the ensemble without the core that began them.
+///
+/// Dropping this value fails the runs that wait for a response, waits for the end of all other
+/// runs, and stops the workers.
 pub struct Pools {
     dispatcher: Arc<Dispatcher>,
     alarm: Arc<Alarm>,
@@ -45,12 +47,12 @@ impl fmt::Debug for Pools {
 }
 
 impl Pools {
-    /// Starts the workers of an ensemble. `make` returns the software or devices (bodies) of all
-    /// accelerators. It is called several times, since each worker has its own body, and again to
-    /// replace a body that panicked.
+    /// Starts the workers of an ensemble. `make` returns the bodies of all accelerators: their
+    /// software or devices. It is called several times, since each worker has its own body, and
+    /// again to replace a body that panicked.
     ///
     /// # Errors
-    /// [`PoolError`] for a size of 0, and if `make` fails or a thread cannot be started.
+    /// [`PoolError`] for a setting out of range, and if `make` fails or a thread cannot be started.
     pub fn start(
         settings: PoolSettings,
         make: impl Fn() -> Result<Ensemble, AccelError> + Send + Sync + 'static,
@@ -58,8 +60,9 @@ impl Pools {
         Pools::launch(settings, Box::new(make), None)
     }
 
-    /// Like [`Pools::start`]. `observe` is called after each accelerator call, with the accelerator,
-    /// its name if it is a custom one, and the time from the call's arrival in the queue to its end.
+    /// Starts an ensemble like [`Pools::start`]. `observe` is called after each accelerator call.
+    /// Its arguments are the accelerator, the name of a custom accelerator or `None`, and the time
+    /// from the call's arrival in the queue to its end.
     ///
     /// # Errors
     /// The errors of [`Pools::start`].
@@ -142,9 +145,9 @@ impl Pools {
         Ok(())
     }
 
-    /// Makes the threads that act as cores create new bodies before their next steps. Call it when
-    /// the function that creates bodies returns different ones than before. Workers of accelerators
-    /// keep their bodies.
+    /// Makes the threads that act as cores create new bodies before their next steps. Call this
+    /// function when the `make` of [`Pools::start`] returns other bodies than before. Workers of
+    /// accelerators keep their bodies.
     pub fn renew_cores(&self) {
         self.dispatcher.hub.renewals.fetch_add(1, Ordering::Release);
     }
@@ -154,7 +157,7 @@ impl Pools {
         (self.dispatcher.hub.make)()
     }
 
-    /// The settings that the ensemble was started with.
+    /// The settings with which the ensemble was started.
     pub fn settings(&self) -> &PoolSettings {
         &self.dispatcher.hub.settings
     }
@@ -164,30 +167,32 @@ impl Pools {
         Accel::ALL.map(|accel| self.dispatcher.hub.counters(accel))
     }
 
-    /// The number of jobs that wait in the queues of each accelerator, in the order of
-    /// [`Accel::ALL`].
+    /// The number of calls that wait in the input queues and overflow areas of each accelerator, in
+    /// the order of [`Accel::ALL`].
     pub fn waiting(&self) -> [usize; Accel::COUNT] {
         let hub = &self.dispatcher.hub;
         let of = |accel: Accel| hub.instances[accel.index()].iter();
         Accel::ALL.map(|accel| of(accel).map(|instance| instance.station.waiting()).sum())
     }
 
-    /// The number of runs that were refused because their payloads were too small to offload.
+    /// The number of runs that the ensemble has refused because their payloads were too small to
+    /// offload.
     pub fn too_small(&self) -> u64 {
         self.dispatcher.hub.too_small.load(Ordering::Relaxed)
     }
 
-    /// The number of runs of traces in progress.
+    /// The number of runs of traces that are in progress.
     pub fn running(&self) -> usize {
         self.dispatcher.hub.runs.running()
     }
 
-    /// Begins a run of a trace of `image` in the ensemble, and returns at once (the paper's
-    /// `Enqueue`). The calling thread does only the work before the first accelerator.
+    /// Begins a run of the requested trace of `image` in the ensemble, and returns at once (the
+    /// paper's `Enqueue`). The calling thread does only the work before the first accelerator.
     ///
     /// # Errors
-    /// [`Refused`], with the request, if the ensemble has no room for it now, or its payload is too
-    /// small to offload. A trace that fails is not an error here: the handle returns the failure.
+    /// [`Refused`], which returns the request, for a reason in [`Busy`]: no room, a limit of runs,
+    /// a payload that is too small to offload, or shutdown. A trace that fails is not an error
+    /// here: the handle returns the failure.
     pub fn enqueue(
         &self,
         image: &Arc<Image>,

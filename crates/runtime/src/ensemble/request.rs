@@ -1,4 +1,4 @@
-//! Requests to run a trace in the ensemble, and their refusals.
+//! Requests to run a trace in the ensemble, and refusals of requests.
 
 use accelflow_accel::{Call, Record};
 use accelflow_trace::{Accel, Format};
@@ -16,27 +16,29 @@ use crate::terms::Terms;
 pub struct TraceRequest {
     /// The name of the trace to run.
     pub name: String,
-    /// The input of the first accelerator.
+    /// The input of the trace's first accelerator.
     pub payload: Vec<u8>,
     /// Whether the payload is already decrypted, so that TCP and Decr do nothing.
     pub opened: bool,
-    /// The format of the payload, if it is application data.
+    /// The data format of the payload, if the payload is application data.
     pub format: Format,
-    /// The kind of the message and its header. Not needed for a received RPC message, whose header
-    /// states it.
+    /// The kind of the message and its header. Not needed for a received RPC message, whose bytes
+    /// contain the header.
     pub call: Call,
-    /// The type of the payload, if it is a record (a checked message in wire form) instead of JSON
-    /// text.
+    /// The type of the payload, if the payload is a record (a checked message in wire form) instead
+    /// of JSON text.
     pub record: Option<Record>,
-    /// The key that an affinity balancer hashes.
+    /// The key by which LdB chooses a core if its policy is affinity: equal keys prefer the same core.
     pub affinity: u64,
     /// The tenant, priority and deadline of the run.
     pub terms: Terms,
-    /// The connections that the run may use. The end of the run returns them.
+    /// The connections that the run may use. They return when the run ends
+    /// ([`Finished::conversation`]).
     pub conversation: Conversation,
-    /// Supplies connections for messages that the trace sends, and the responses to them.
+    /// The other ends of connections: lends connections for messages that the trace sends, and
+    /// supplies the responses.
     pub peer: Box<dyn Peer + Send>,
-    /// How much of the run the outcome contains.
+    /// How much of the run its outcome contains.
     pub detail: Detail,
     /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results of
     /// forks before the whole run ends.
@@ -53,8 +55,8 @@ impl std::fmt::Debug for TraceRequest {
 }
 
 impl TraceRequest {
-    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload; its
-    /// own bytes are ignored.
+    /// Creates a request to run the trace `name` on `payload`. `message` describes the payload;
+    /// `message.bytes` is ignored.
     pub fn new(
         name: &str,
         payload: Vec<u8>,
@@ -78,7 +80,7 @@ impl TraceRequest {
     }
 
     /// Runs the trace on the calling thread with `executor`, for requests that the ensemble has
-    /// refused. Sets the detail of `executor` to the request's.
+    /// refused. Sets the detail of `executor` to that of the request.
     pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
         let message = self.message();
         let TraceRequest {
@@ -109,17 +111,18 @@ impl TraceRequest {
     }
 }
 
-/// Why the ensemble cannot begin a run now.
+/// The reason why the ensemble cannot begin a run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Busy {
-    /// The input queues of all instances of the trace's first accelerator are full.
+    /// The input queues of all instances of the trace's first accelerator are full. Holds the
+    /// accelerator.
     #[error("all input queues of the accelerator {0} are full")]
     Queue(Accel),
-    /// The largest number of runs is in progress.
+    /// As many runs are in progress as the ensemble allows.
     #[error("runs in progress = {most}: the limit (most_runs) is reached")]
     Runs {
-        /// The largest number of runs in progress.
+        /// The largest number of runs that may be in progress.
         most: usize,
     },
     /// The payload is too small to be worth offloading.
@@ -139,7 +142,8 @@ pub enum Busy {
 }
 
 impl Busy {
-    /// A stable machine-readable name of the reason, for counters and tests.
+    /// Returns the stable machine-readable name of the reason, such as `queue_full`, for counters
+    /// and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             Busy::Queue(_) => "queue_full",
@@ -151,13 +155,13 @@ impl Busy {
     }
 }
 
-/// A run that the ensemble has refused. The core may try again later, or do the work itself
-/// ([`TraceRequest::run_inline`]).
+/// The error of a run that the ensemble has refused. The core may try again later, or run the trace
+/// itself ([`TraceRequest::run_inline`]).
 #[derive(Debug, thiserror::Error)]
 #[error("trace {}: {why}", request.name)]
 pub struct Refused {
-    /// The reason of the refusal.
+    /// The reason why the ensemble has refused the run.
     pub why: Busy,
-    /// The refused request, with its payload.
+    /// The refused request, including its payload.
     pub request: Box<TraceRequest>,
 }

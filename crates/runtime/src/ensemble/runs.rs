@@ -1,4 +1,4 @@
-//! The runs in progress, and the admission of new ones.
+//! The runs of traces in progress, and the admission of new runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Sizes, counters and errors of the accelerators' queues and workers.
+//! Sizes, counters and errors of an ensemble: of the accelerators' queues and workers.
 
 use std::io;
 use std::time::Duration;
@@ -10,47 +10,50 @@ use accelflow_trace::Accel;
 
 use super::handle::Notification;
 
-/// The sizes and policies of an ensemble, the accelerators with queues and worker threads.
+/// The sizes and policies of an ensemble: of its accelerators, their queues and worker threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
-    /// Instances per accelerator. Each has its own queues and workers. A step that finds one full
-    /// tries the next. Default 1, as in the paper's evaluation.
+    /// The number of instances of each accelerator. Each instance has its own queues and workers. A
+    /// step that finds an instance full tries the next one. Default 1, as in the paper's
+    /// evaluation.
     pub instances: usize,
-    /// Worker threads per instance. They are the paper's processing elements, of which it has 8
-    /// (Table III). Default 1, since here they share the machine's cores.
+    /// The number of worker threads per instance. Workers correspond to the paper's processing
+    /// elements, of which an accelerator has 8 (Table III). Default 1, since workers share the
+    /// machine's cores.
     pub workers: usize,
-    /// Workers per instance for individual accelerators, in the order of [`Accel::ALL`]. A 0, the
-    /// default, stands for the value of `workers`.
+    /// The number of workers per instance for individual accelerators, in the order of
+    /// [`Accel::ALL`]. 0, the default, stands for the value of `workers`.
     pub workers_of: [usize; Accel::COUNT],
-    /// Threads that act as cores and do the steps of full accelerators. Default 1, an assumption of
-    /// this project.
+    /// The number of threads that act as cores, which do the steps for which the accelerators have
+    /// no room. Default 1, an assumption of this project.
     pub core_workers: usize,
-    /// Entries of each input queue, and of each output queue. Default 64, as in the paper
-    /// (Table III).
+    /// The number of entries of each input queue, and of each output queue. Default 64, as in the
+    /// paper (Table III).
     pub queue_entries: usize,
-    /// Entries of the overflow area behind each input queue. Default 64, an assumption of this
-    /// project.
+    /// The number of entries of the overflow area behind each input queue. Default 64, an
+    /// assumption of this project.
     pub overflow_entries: usize,
     /// The smallest payload that is offloaded, in bytes. A run that begins with fewer bytes is
-    /// refused ([`Busy::Small`](super::Busy::Small)), and the calling core does the work itself.
-    /// This is the break-even size of Accelerometer's equations (2), (4) and (7);
+    /// refused ([`Busy::Small`](super::Busy::Small)), so that the calling core can do the work
+    /// itself. The best value is the break-even size of Accelerometer's equations (2), (4) and (7);
     /// `docs/accelerometer.md` explains how to find it. Default 0: every run is offloaded.
     pub least_bytes: usize,
-    /// The order in which a queue is served. Default first in, first out, as in the paper.
+    /// The order in which the entries of a queue are served. Default first in, first out, as in the
+    /// paper.
     pub policy: DispatchPolicy,
-    /// The largest number of runs of traces in progress. Default 4,096, an assumption of this
-    /// project.
+    /// The largest number of runs of traces in progress. Default 4,096, an assumption of this project.
     pub most_runs: usize,
     /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0, the
-    /// default, for no limit.
+    /// default, means no limit.
     pub tenant_runs: usize,
-    /// The time limit for a response. After it the core is notified of a failure (section IV.B).
-    /// Default 30 s, an assumption of this project.
+    /// The time limit for the response to a message. When it has passed, the run fails and the core
+    /// is notified (section IV.B). Default 30 s, an assumption of this project.
     pub response_timeout: Duration,
-    /// How a waiting thread learns that its run has ended. Default: it is woken.
+    /// How a thread of [`PooledExecutor`](super::PooledExecutor) learns that its run has ended.
+    /// Default: it is woken.
     pub notification: Notification,
-    /// Whether workers are bound to cores, round robin over the cores that the process may use.
-    /// Default false.
+    /// Whether the accelerators' workers are bound to cores, round robin over the cores that the
+    /// process may use. Default false.
     pub pinned: bool,
 }
 
@@ -67,35 +70,37 @@ impl PoolSettings {
 /// The error of an ensemble that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
-    /// A setting is not allowed ([`POOL_PARAMETERS`](super::POOL_PARAMETERS)).
+    /// A setting is out of range ([`POOL_PARAMETERS`](super::POOL_PARAMETERS)).
     #[error(transparent)]
     Setting(#[from] Refusal),
-    /// The software or devices of the accelerators could not be created.
+    /// The bodies of the accelerators, their software or devices, could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// The operating system refused another thread.
+    /// The operating system could not start a thread, or not state the usable cores.
     #[error("cannot start a worker thread: {0}")]
     Thread(#[from] io::Error),
 }
 
-/// Counters of one accelerator of the ensemble, summed over its instances. A step is one call of
-/// the accelerator.
+/// Counters of one accelerator of the ensemble, over all its instances. A step is one call of the
+/// accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounters {
-    /// Steps that the accelerator's workers executed.
+    /// The number of steps that the accelerator's workers executed.
     pub done: u64,
-    /// Steps of `done` that waited in the overflow area first.
+    /// The number of steps that waited in the overflow area before they entered the input queue.
     pub overflowed: u64,
-    /// Attempts that found an instance full and went on to the next one.
+    /// The number of times that a step found an instance full and tried the next one.
     pub retried: u64,
-    /// Steps done by a core because the queue and overflow area of every instance were full.
+    /// The number of steps that a core did because the queues and overflow areas of all instances
+    /// were full.
     pub full: u64,
-    /// Steps in which the accelerator's code panicked. The worker continues with a new copy of it.
+    /// The number of steps in which the accelerator's body panicked. The worker then continues with
+    /// a new body.
     pub panics: u64,
-    /// Steps that swapped places in a queue with an earlier step to meet a deadline.
+    /// The number of steps that swapped places in a queue with an earlier step to meet a deadline.
     pub exchanged: u64,
-    /// Steps that had a deadline.
+    /// The number of steps that had a deadline.
     pub with_deadline: u64,
-    /// Steps that ended after their deadline.
+    /// The number of steps that ended after their deadline.
     pub late: u64,
 }

@@ -1,9 +1,9 @@
 //! The queues of one instance of an accelerator: input queue, overflow area, output queue.
 //!
-//! This protocol keeps the ensemble free of deadlocks. It is independent of traces, bodies and
-//! clocks, so that a model checker can run it unchanged (`docs/ensemble.md`). [`Station::push`]
-//! never waits. [`Station::next`] waits for input only. [`Station::finish`] waits only while
-//! another worker, which waits for nothing, empties the output queue.
+//! The protocol of these queues keeps the ensemble free of deadlocks. It is independent of traces,
+//! bodies and clocks, so a model checker can run it unchanged (`docs/ensemble.md`).
+//! [`Station::push`] never waits. [`Station::next`] waits only for input. [`Station::finish`] waits
+//! only while another worker, which waits for nothing, empties the output queue.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The locks that the protocol of the queues is built on. The model checker's test replaces them
-//! with its own (`tests/ensemble_model.rs`).
+//! The locks on which the protocol of the queues is built. The test with a model checker replaces
+//! these locks by its own (`tests/ensemble_model.rs`).
 
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

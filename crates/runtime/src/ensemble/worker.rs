@@ -1,4 +1,4 @@
-//! The loops of the ensemble's threads: workers, cores, and the clock of parked traces.
+//! The loops of the ensemble's threads: workers, cores, and the watch over parked traces.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! The times of the software bodies by size.
+//! Measures the times of the software accelerators by the size of the message.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,8 +14,8 @@ use crate::connection::connection;
 use crate::processor_time::nanoseconds;
 use crate::record::median::median;
 
-/// The sizes of the text in the messages of [`measure`](super::measure), in bytes. The input of an
-/// accelerator is slightly larger, or smaller if the message is compressed.
+/// The lengths of the text in the messages of [`measure`](super::measure), in bytes. The input of
+/// an accelerator is slightly larger than the text, or smaller if the message is compressed.
 pub const SIZES: [usize; 4] = [256, 1_024, 4_096, 16_384];
 
 /// The method whose arguments have the text.

@@ -1,4 +1,4 @@
-//! Errors of measurements.
+//! The error of a measurement of offloads and software accelerators.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::ensemble::PoolError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// An option is 0 that must be at least 1; its name.
+    /// An option is 0 but must be at least 1. Holds the option's name.
     #[error("{0} = 0: must be at least 1")]
     Zero(&'static str),
     /// The process may use one core only, and two are needed.
@@ -24,10 +24,10 @@ pub enum MeasureError {
     /// The ensemble could not be started.
     #[error(transparent)]
     Pool(#[from] PoolError),
-    /// The accelerators, or their messages, could not be created.
+    /// The accelerators or the messages could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// The traces could not be linked, or a run failed.
+    /// The traces could not be linked, or a run of a trace failed. Holds the error as text.
     #[error("{0}")]
     Trace(String),
 }

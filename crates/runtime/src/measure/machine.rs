@@ -1,4 +1,4 @@
-//! The measurements of this machine, in rounds.
+//! Measurements of software accelerators, offloads and thread switches on this machine, in rounds.
 
 use accelflow_trace::Accel;
 
@@ -7,13 +7,13 @@ use super::error::MeasureError;
 use super::offloads::{NothingEnsemble, switch_ns};
 use crate::affinity::{on_core, usable_cores};
 
-/// Options of [`measure`]: the number of rounds, and of calls in a round.
+/// Options of [`measure`]: the number of rounds, and the number of calls in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
-    /// The number of rounds, at least 1. A round measures everything once.
+    /// The number of rounds, at least 1. Each round measures everything once.
     pub rounds: u32,
-    /// The number of calls of each accelerator, of each offload and of each thread switch in a
-    /// round, at least 1.
+    /// How many times a round calls each accelerator, makes each offload and switches threads; at
+    /// least 1.
     pub calls: u32,
 }
 
@@ -26,42 +26,41 @@ impl Default for MeasureOptions {
     }
 }
 
-/// The times of one software accelerator for messages of one size, in nanoseconds, one for each
-/// round.
+/// The times of one software accelerator for messages of one size: a list with the time of each round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeTimes {
-    /// The number of bytes that the accelerator reads.
+    /// The size of the accelerator's input, in bytes.
     pub input_bytes: usize,
-    /// The time per call on the host's core in each round, in nanoseconds.
+    /// The time of a call on the host's core, in nanoseconds, for each round.
     pub host_ns: Vec<f64>,
-    /// The time per call on the core of the ensemble's workers in each round, in nanoseconds.
+    /// The time of a call on the core of the ensemble's workers, in nanoseconds, for each round.
     pub worker_ns: Vec<f64>,
 }
 
-/// The measurements of one accelerator's software implementation.
+/// The measurements of one software accelerator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBody {
-    /// The accelerator.
+    /// The measured accelerator.
     pub accel: Accel,
-    /// The times per call, for each of [`SIZES`].
+    /// The times of a call, for each text length of [`SIZES`].
     pub sizes: Vec<SizeTimes>,
-    /// Accelerometer's parameter o0 in each round, in nanoseconds: the host's processor time to
-    /// begin an offload and to take its result.
+    /// Accelerometer's parameter o0 in nanoseconds, for each round: the host's processor time to
+    /// begin an offload and to take the result.
     pub setup_ns: Vec<f64>,
-    /// Accelerometer's parameter L in each round, in nanoseconds: the rest of the time of an
-    /// offload to an accelerator that does nothing, while the host spins. In this time the worker
-    /// is woken, and the entry passes there and back.
+    /// Accelerometer's parameter L in nanoseconds, for each round: the time of an offload to an
+    /// accelerator that does nothing, minus o0, while the host spins. In this time the worker is
+    /// woken, and the entry passes there and back.
     pub transfer_ns: Vec<f64>,
 }
 
-/// The result of [`measure`]: the times of the nine accelerators in software, and of a switch
-/// between threads.
+/// The result of [`measure`]: the times of the nine software accelerators, of offloads and of
+/// thread switches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredBodies {
-    /// The nine accelerators, in the order of [`Accel::ALL`].
+    /// The measurements of the nine accelerators, in the order of [`Accel::ALL`].
     pub bodies: Vec<MeasuredBody>,
-    /// Accelerometer's parameter o1 in each round, in nanoseconds: the time of a switch between two
-    /// threads of the host's core.
+    /// Accelerometer's parameter o1 in nanoseconds, for each round: the time of a switch between
+    /// two threads on the host's core.
     pub thread_switch_ns: Vec<f64>,
 }
 
@@ -69,8 +68,8 @@ pub struct MeasuredBodies {
 /// to the ensemble, and the time of a switch between two threads.
 ///
 /// # Errors
-/// [`MeasureError`] for a count of 0, for a process that may use only one core, and if threads, the
-/// ensemble or the messages cannot be created.
+/// [`MeasureError`] for an option of 0, for a process that may use only one core, if a run fails,
+/// and if threads, the ensemble or the messages cannot be created.
 pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError> {
     let (host, workers) = cores(options)?;
     let calls = options.calls as usize;
@@ -99,24 +98,25 @@ pub fn measure(options: &MeasureOptions) -> Result<MeasuredBodies, MeasureError>
     Ok(found)
 }
 
-/// The cost of offloading a chain of accelerators that do nothing, one value for each round.
+/// The costs of offloading a chain of accelerators that do nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChainCosts {
     /// The number of accelerators in the chain.
     pub steps: usize,
-    /// Accelerometer's parameter o0 in each round, in nanoseconds: the host's processor time.
+    /// Accelerometer's parameter o0 in nanoseconds, for each round: the host's processor time to
+    /// begin the offload and to take the result.
     pub setup_ns: Vec<f64>,
-    /// Accelerometer's parameter L in each round, in nanoseconds: the rest of the time, in which
-    /// each accelerator's worker is woken.
+    /// Accelerometer's parameter L in nanoseconds, for each round: the rest of the offload's time.
+    /// In this time the worker of each accelerator is woken.
     pub transfer_ns: Vec<f64>,
 }
 
-/// Measures offloads of chains of 1 to `longest` accelerators that do nothing, from the first
-/// usable core to the second.
+/// Measures offloads of chains of 1 to `longest` accelerators that do nothing. The host is the
+/// first usable core, and the accelerators' workers are on the second.
 ///
 /// # Errors
-/// [`MeasureError`] for a count of 0, for a process that may use only one core, and if threads or
-/// the ensemble cannot be created.
+/// [`MeasureError`] for an option of 0, for a process that may use only one core, if a run fails,
+/// and if threads or the ensemble cannot be created.
 pub fn measure_chains(
     options: &MeasureOptions,
     longest: usize,

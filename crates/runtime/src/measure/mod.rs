@@ -1,10 +1,11 @@
-//! Measures the cost of an offload to the ensemble and the times of the software bodies on this
-//! machine: the inputs A, o0, L and o1 of Accelerometer's equations (Sriraman and Dhanotia, ASPLOS
-//! 2020, Table 5).
+//! Measures the cost of an offload to the ensemble and the times of the software accelerators on
+//! this machine: the inputs A, o0, L and o1 of Accelerometer's equations (Sriraman and Dhanotia,
+//! ASPLOS 2020, Table 5).
 //!
-//! The host is one core and the ensemble's workers are on another. Each round measures everything
-//! once: the bodies on both cores, offloads to accelerators that do nothing, and thread switches. A
-//! value of a round is the median of many calls, so that interruptions of a few calls do not count.
+//! The host is one core, and the ensemble's workers are on another. Each round measures everything
+//! once: the software accelerators on both cores, offloads to accelerators that do nothing, and
+//! thread switches. The result of a round is the median of many calls, so that interruptions of a
+//! few calls do not count.
 
 mod bodies;
 mod error;

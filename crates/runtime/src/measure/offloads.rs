@@ -1,4 +1,4 @@
-//! o0 and L of offloads to an accelerator that does nothing, and o1.
+//! Measures Accelerometer's o0 and L of offloads to accelerators that do nothing, and o1.
 
 use std::hint::black_box;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -41,7 +41,7 @@ fn nothing() -> Result<Ensemble, AccelError> {
     Ok(ensemble)
 }
 
-/// An ensemble on one core whose accelerators do nothing, so that the time of an offload is its
+/// An ensemble on one core whose accelerators do nothing, so that the time of an offload is pure
 /// overhead.
 #[derive(Debug)]
 pub struct NothingEnsemble {
@@ -49,13 +49,13 @@ pub struct NothingEnsemble {
     image: Arc<Image>,
 }
 
-/// The cost of an offload that does nothing, in nanoseconds.
+/// The cost of an offload whose accelerators do nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OffloadCost {
     /// Accelerometer's parameter o0, in nanoseconds: the host's processor time to begin the offload
-    /// and to take its result.
+    /// and to take the result.
     pub setup_ns: f64,
-    /// Accelerometer's parameter L, in nanoseconds: the rest of the time until the response.
+    /// Accelerometer's parameter L, in nanoseconds: the rest of the time until the result is there.
     pub transfer_ns: f64,
 }
 
@@ -64,8 +64,8 @@ fn name(chain: usize) -> String {
 }
 
 impl NothingEnsemble {
-    /// Starts the ensemble's workers on `core`. Each of `chains` becomes a trace that calls its
-    /// accelerators one after another.
+    /// Starts the ensemble's workers on the core that the operating system numbers `core`. Each
+    /// chain in `chains` becomes a trace that calls its accelerators one after another.
     ///
     /// # Errors
     /// [`MeasureError`] if threads cannot be started, or a chain is not a valid trace.
@@ -83,11 +83,12 @@ impl NothingEnsemble {
         })
     }
 
-    /// Measures offloads by this thread of the chain with the index `chain` in `start`'s argument.
-    /// Returns medians over `calls` offloads.
+    /// Measures `calls` offloads by this thread of the chain with the index `chain`, and returns
+    /// the medians. The index is that in the argument of [`NothingEnsemble::start`].
     ///
     /// # Errors
-    /// [`MeasureError`] for an index without a chain, and for a run that the ensemble refuses.
+    /// [`MeasureError`] for an index without a chain, and for a run that the ensemble refuses or
+    /// that fails.
     pub fn cost(&self, chain: usize, calls: usize) -> Result<OffloadCost, MeasureError> {
         let make = || {
             let message = Message::json(&[], Call::None);
@@ -176,9 +177,9 @@ fn round_trip_ns(
     Ok(median(&mut samples))
 }
 
-/// Returns Accelerometer's parameter o1 in nanoseconds: the median time over `switches` of a switch
-/// between this thread and a thread that it starts, which wake each other. They share a core if
-/// this thread is bound to one.
+/// Returns Accelerometer's parameter o1 in nanoseconds: the time of a switch between two threads.
+/// This thread and a thread that it starts wake each other, and the result is the median of
+/// `switches` switches. Both share a core if this thread is bound to one.
 pub fn switch_ns(switches: usize) -> f64 {
     let turn = (Mutex::new(false), Condvar::new());
     let play = |mine: bool| {

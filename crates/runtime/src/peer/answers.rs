@@ -1,4 +1,4 @@
-//! The answers of a [`LoopbackPeer`](super::LoopbackPeer).
+//! The answers that a [`LoopbackPeer`](super::LoopbackPeer) gives to the requests of traces.
 
 use accelflow_accel::Codec;
 use accelflow_workload::services::Chain;
@@ -7,23 +7,23 @@ use accelflow_workload::services::Chain;
 /// branches of traces test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answers {
-    /// The seed of the contents of messages ([`accelflow_accel::messages`]).
+    /// The seed from which the contents of messages are generated ([`accelflow_accel::messages`]).
     pub seed: u64,
-    /// The number of the messages among those of the seed.
+    /// The index of the contents among those that follow from `seed`.
     pub index: u64,
-    /// The JSON document that reads return for every key. If this is empty, they return `{}`.
+    /// The JSON document that reads return for every key. If empty, they return `{}`.
     pub document: Vec<u8>,
-    /// The answer to reads of the cache.
+    /// The cache's answer to every read.
     pub cache: CacheAnswer,
-    /// The answer to reads of the database.
+    /// The database's answer to every read.
     pub database: DatabaseAnswer,
-    /// The exception with which writes fail; `None` if they succeed.
+    /// The text of the exception with which all writes fail; `None` if writes succeed.
     pub write_exception: Option<String>,
-    /// The answer to remote procedure calls.
+    /// The services' answer to every remote procedure call.
     pub rpc: RpcAnswer,
-    /// The answer to HTTP requests.
+    /// The HTTP servers' answer to every request.
     pub http: HttpAnswer,
-    /// The codec of compressed data.
+    /// The compression codec of data that are compressed.
     pub codec: Codec,
 }
 
@@ -32,7 +32,7 @@ pub struct Answers {
 pub struct CacheAnswer {
     /// Whether the cache has the key.
     pub hit: bool,
-    /// Whether the data are compressed.
+    /// Whether the cached data are compressed.
     pub compressed: bool,
 }
 
@@ -51,9 +51,9 @@ impl Default for CacheAnswer {
 pub struct DatabaseAnswer {
     /// Whether the database has the document.
     pub found: bool,
-    /// Whether the data are compressed.
+    /// Whether the document is compressed.
     pub compressed: bool,
-    /// Whether the cache keeps this collection compressed.
+    /// Whether the cache keeps the document's collection compressed (the fact `c_compressed`).
     pub cache_compressed: bool,
 }
 
@@ -73,16 +73,16 @@ impl Default for DatabaseAnswer {
 pub struct RpcAnswer {
     /// Whether the reply is compressed.
     pub compressed: bool,
-    /// The message of the `ServiceException` that the services throw; `None` if they succeed.
+    /// The message of the `ServiceException` that the services throw; `None` if calls succeed.
     pub exception: Option<String>,
 }
 
 /// The HTTP servers' answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
-    /// The HTTP status code.
+    /// The HTTP status code of the response.
     pub status: u16,
-    /// Whether the body is compressed.
+    /// Whether the body of the response is compressed.
     pub compressed: bool,
 }
 
@@ -97,8 +97,8 @@ impl Default for HttpAnswer {
 }
 
 impl Answers {
-    /// Creates answers that produce the facts which `chain`, a chain of the paper's templates,
-    /// states. Other facts have their defaults.
+    /// Creates answers with the facts that `chain`, a chain of the paper's templates, states. Facts
+    /// that it does not state have their defaults.
     pub fn for_chain(chain: &Chain) -> Answers {
         let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
         let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());

@@ -1,4 +1,4 @@
-//! Failures of a peer.
+//! Failures of a peer to provide a connection or a response.
 
 use accelflow_accel::AccelError;
 
@@ -6,16 +6,16 @@ use accelflow_accel::AccelError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// There is no peer for such messages.
+    /// The run has no peer for messages of this kind. Holds the party to which they would go.
     #[error("no connection to {0}: this run has no peer for such messages")]
     NoPeer(String),
-    /// The only connection to the peer is in use.
+    /// The only connection to the peer is in use. Holds the name of the peer.
     #[error("the only connection to {0} is in use")]
     Busy(String),
-    /// No response arrived in time.
+    /// No response arrived in time. Holds the name of the peer.
     #[error("no response from {0} in time")]
     Timeout(String),
-    /// The peer's [`Reply`](super::Reply) was dropped, so no response will arrive.
+    /// The peer's [`Reply`](super::Reply) was dropped without a response.
     #[error("the peer dropped the request without a response")]
     Dropped,
     /// The peer could not read the message, or could not write its response.
@@ -29,7 +29,8 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// A stable machine-readable name of the failure, for counters and tests.
+    /// Returns the stable machine-readable name of the failure, such as `peer_timeout`, for
+    /// counters and tests.
     pub fn reason(&self) -> &'static str {
         match self {
             PeerError::NoPeer(_) => "no_peer",

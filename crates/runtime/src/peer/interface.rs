@@ -1,4 +1,4 @@
-//! The trait `Peer`: what a run of traces needs from the other ends of its connections.
+//! The trait `Peer`: the interface of a run of traces to the other ends of its connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use super::error::PeerError;
 use super::parties::Party;
 use super::reply::Reply;
 
-/// The other ends of connections: lends connections to runs of traces, and supplies the responses
-/// that arrive over them.
+/// The other ends of a run's connections: lends connections to runs of traces, and supplies the
+/// responses that arrive over them.
 ///
 /// [`Peer::lend`] returns this end's session of a connection for messages of one kind. A run uses
-/// it until [`Peer::take_back`]. A `call` must stand for the same connection before and after the
-/// message is sent.
+/// the session until [`Peer::take_back`]. A `call` must select the same connection before and after
+/// its message is sent.
 pub trait Peer {
     /// Lends this end of a connection over which messages of kind `call` are sent.
     ///
@@ -22,7 +22,7 @@ pub trait Peer {
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError>;
 
     /// Takes back the connection that was lent for messages of kind `call`. `session` is `None` if
-    /// an error made it unusable.
+    /// an error has made the connection unusable.
     fn take_back(&mut self, call: &Call, session: Option<Session>);
 
     /// Sends the packets of a message of kind `call`, waits, and returns the packets of the
@@ -32,9 +32,9 @@ pub trait Peer {
     /// [`PeerError`] if no response arrives.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
-    /// Whether [`Peer::exchange`] blocks on another party. If true, the ensemble calls it on the
-    /// thread that began the run, if that thread waits for the run, instead of an accelerator's
-    /// thread. Default true.
+    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. If true and the
+    /// thread that began the run waits for the run, the ensemble calls [`Peer::exchange`] on that
+    /// thread instead of an accelerator's thread. Default true.
     fn waits(&self) -> bool {
         true
     }
@@ -42,7 +42,7 @@ pub trait Peer {
     /// Sends the packets of a message of kind `call`, and passes the packets of the response to
     /// `reply` later. The trace waits without blocking a thread. The default implementation calls
     /// [`Peer::exchange`], which blocks the output dispatcher of TCP. Peers that wait for others
-    /// should override it and return at once.
+    /// should override this method and return at once.
     fn begin_exchange(&mut self, call: &Call, packets: &[u8], reply: Reply) {
         reply.give(self.exchange(call, packets));
     }

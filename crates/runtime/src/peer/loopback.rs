@@ -1,4 +1,4 @@
-//! A stand-in for all peers of a service, in this process and on real bytes.
+//! A replacement for all peers of a service, in this process and on real bytes.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use super::interface::Peer;
 use super::parties::Party;
 use crate::connection::connection;
 
-/// A peer in this process that plays cache, database, services and HTTP servers. It decrypts and
-/// decodes requests, and encodes, encrypts and frames the [`Answers`].
+/// A peer in this process that acts as cache, database, services and HTTP servers. It decrypts and
+/// decodes requests, and encodes, encrypts and frames its [`Answers`].
 #[derive(Debug)]
 pub struct LoopbackPeer {
-    /// The responses that the peer gives.
+    /// The responses that the peer gives. They may be changed between runs.
     pub answers: Answers,
     ensemble: Ensemble,
     limits: Limits,
@@ -37,7 +37,7 @@ struct Connection {
 }
 
 impl LoopbackPeer {
-    /// Creates a peer with default settings.
+    /// Creates a peer with default settings that gives `answers`.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`], which do not occur in practice.
@@ -53,7 +53,7 @@ impl LoopbackPeer {
     }
 
     /// Returns the requests to the cache and the database since the last call of this function, in
-    /// order.
+    /// order of arrival.
     pub fn take_storage_requests(&mut self) -> Vec<StorageRequest> {
         std::mem::take(&mut self.requests)
     }

@@ -1,4 +1,4 @@
-//! Peers: the other ends of the connections, which answer the requests of a trace.
+//! Peers: the other ends of a trace's connections, which answer the requests of the trace.
 
 mod answers;
 mod error;

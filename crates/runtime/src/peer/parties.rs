@@ -6,18 +6,18 @@ use std::sync::Arc;
 use accelflow_accel::Call;
 use accelflow_accel::storage::Operation;
 
-/// The other end of a connection, by name. Each has one connection.
+/// A party at the other end of a connection, by name. A service has one connection to each party.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
     /// The database cache.
     Cache,
     /// The database.
     Database,
-    /// The Thrift service of this name.
+    /// The Thrift or gRPC service of this name.
     Service(Arc<str>),
     /// The HTTP server of this name.
     Host(Arc<str>),
-    /// Unknown, since the message has no kind.
+    /// An unknown party, since the message has no kind.
     Unknown,
 }
 

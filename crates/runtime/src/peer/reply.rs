@@ -1,4 +1,4 @@
-//! Replies, with which a peer returns a response later.
+//! Replies, through which a peer returns a response at a later time.
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use super::error::PeerError;
 /// The function that is called with a response.
 type Resume = Box<dyn FnOnce(Result<Vec<u8>, PeerError>) + Send>;
 
-/// Resumes the trace that waits for a response, from any thread and at any time. Dropping it
-/// without a response ends the wait with [`PeerError::Dropped`].
+/// The handle with which a peer resumes the trace that waits for the peer's response, from any
+/// thread and at any time. Dropping the handle without a response ends the wait with
+/// [`PeerError::Dropped`].
 pub struct Reply(Option<Resume>);
 
 impl fmt::Debug for Reply {
@@ -18,12 +19,12 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Creates a reply that calls `resume` with the packets of the response.
+    /// Creates a reply that calls `resume` with the packets of the response, or with the error.
     pub fn new(resume: impl FnOnce(Result<Vec<u8>, PeerError>) + Send + 'static) -> Reply {
         Reply(Some(Box::new(resume)))
     }
 
-    /// Passes the packets of the response, or the error, to the trace.
+    /// Passes the packets of the response, or the error, to the waiting trace.
     pub fn give(mut self, response: Result<Vec<u8>, PeerError>) {
         if let Some(resume) = self.0.take() {
             resume(response);

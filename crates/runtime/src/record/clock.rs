@@ -1,4 +1,4 @@
-//! A check that the measuring thread was never preempted.
+//! The share of time in which the measuring thread did not run, because it had no core.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Medians.
+//! Medians of measured times and sizes.
 
 /// The median. For an even number of samples, the mean of the two in the middle; for none, 0.
 pub(crate) fn median(samples: &mut [f64]) -> f64 {

@@ -1,4 +1,4 @@
-//! The recorder: rounds, samples, medians.
+//! The recorder of services: runs them in rounds, and takes medians of the measured costs.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -18,29 +18,29 @@ use crate::executor::Executor;
 use crate::outcome::Step;
 use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
 
-/// Uncounted runs of each service in each round, which warm up caches and allocators.
+/// The number of uncounted runs of each service in each round. They warm up caches and allocators.
 pub const WARM_UP_RUNS: u32 = 3;
 
 /// Options of [`record`], a recording of services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOptions {
-    /// The seed of the message contents.
+    /// The seed from which the contents of messages are generated.
     pub seed: u64,
-    /// The number of different messages for each service; at least 1.
+    /// The number of different messages (samples) for each service; at least 1.
     pub samples: u32,
-    /// The number of runs per message and round; at least 1.
+    /// The number of runs for each message in each round; at least 1.
     pub repetitions: u32,
-    /// The number of rounds, each of which measures all services; at least 1.
+    /// The number of rounds; at least 1. Each round measures all services.
     pub rounds: u32,
-    /// A description of the machine, such as that of [`machine`].
+    /// A description of the machine, such as the text of [`machine`].
     pub machine: String,
-    /// The date, as `YYYY-MM-DD`.
+    /// The date of the recording, as `YYYY-MM-DD`.
     pub date: String,
 }
 
 impl RecordOptions {
-    /// Creates options with the defaults: 10 rounds, 32 samples and 8 repetitions, so 2,560 calls
-    /// of every step. Such a recording takes some seconds.
+    /// Creates options with the defaults: 10 rounds, 32 samples and 8 repetitions, which make 2,560
+    /// calls of every step. Such a recording takes some seconds.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
@@ -53,24 +53,24 @@ impl RecordOptions {
     }
 }
 
-/// The progress of a recording.
+/// The progress of a recording, as [`record`] reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// The service that is running.
+    /// The name of the service whose runs have just been measured.
     pub service: &'a str,
-    /// The number of finished invocations, over all services.
+    /// The number of counted runs so far, over all services and rounds.
     pub done: u64,
-    /// The total number of invocations.
+    /// The number of counted runs of the whole recording.
     pub total: u64,
 }
 
 /// The error of a recording of services.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// An option is 0 that must be at least 1; its name.
+    /// An option is 0 but must be at least 1. Holds the option's name.
     #[error("{0} = 0: must be at least 1")]
     Zero(&'static str),
-    /// The callback ended the recording.
+    /// The callback `progress` of [`record`] ended the recording.
     #[error("interrupted")]
     Interrupted,
     /// The loopback sockets failed.
@@ -79,7 +79,7 @@ pub enum RecordError {
     /// The software accelerators could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A service could not be run.
+    /// A service could not be run on its messages.
     #[error(transparent)]
     Service(#[from] ServiceRunError),
     /// Two runs of a service visited different accelerators.
@@ -87,20 +87,20 @@ pub enum RecordError {
         "service {service}, message sample {sample}: its steps differ from those of its first run"
     )]
     Unstable {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The message sample, counted from 0.
+        /// The index of the message sample, counted from 0.
         sample: u32,
     },
 }
 
-/// Records `services`: runs them with the traces of `image` and measures the cost of every step.
-/// `progress` is called after each message sample and ends the recording by returning
+/// Runs `services` with the traces of `image`, and records the measured cost of every step.
+/// `progress` is called after each message sample. It ends the recording by returning
 /// [`ControlFlow::Break`].
 ///
 /// # Errors
-/// [`RecordError`] for a count of 0, if `progress` ends the recording, if a service fails or its
-/// steps vary, and if sockets or bodies cannot be created.
+/// [`RecordError`] for an option of 0, if `progress` ends the recording, if a service fails or its
+/// steps vary, and if sockets or software accelerators cannot be created.
 pub fn record(
     image: &Image,
     services: &[Service],
@@ -147,7 +147,8 @@ pub fn record(
 /// The number of cores that LdB chooses from, as in the paper's server (Table III).
 const CORES: usize = 36;
 
-/// Describes this machine's processor and operating system, for [`RecordOptions::machine`].
+/// Returns a description of this machine's processor and operating system, for
+/// [`RecordOptions::machine`].
 pub fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info

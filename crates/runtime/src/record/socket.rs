@@ -1,4 +1,4 @@
-//! Costs of a real TCP socket.
+//! Measures the costs of sending and receiving over a real TCP socket.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! Accelerator bodies with a clock around them.
+//! Software accelerators that measure the cost of each call.
 
 use std::hint::black_box;
 use std::io;

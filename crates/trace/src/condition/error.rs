@@ -1,12 +1,14 @@
-//! Errors in a condition's text.
+//! The error of an invalid branch condition.
 
-/// The error of an invalid branch condition: the condition's text, the place in it, and the reason.
+/// The error of an invalid branch condition: the condition's text, the invalid position, and the
+/// reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("condition error at character {}: {message}\n    {text}\n    {}^", .at + 1, " ".repeat(*.at))]
 pub struct ConditionError {
-    /// The condition as given.
+    /// The condition's text. Of a text that is too long, the first 40 characters.
     pub text: String,
-    /// The index of the invalid character in `text`, counted from 0.
+    /// The index of the invalid character in `text`, counted from 0; 0 if the whole condition is
+    /// refused.
     pub at: usize,
     /// The reason why the condition is invalid, and what is allowed.
     pub message: String,

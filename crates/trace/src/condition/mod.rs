@@ -1,19 +1,20 @@
 //! Branch conditions: "simple logic operations on bits within the payload" (AccelFlow, section IV.A).
 //!
 //! A [`Condition`] is parsed from text such as `out['compressed'] == 1` or `field1 & field2`,
-//! type-checked, and compiled to a [`Predicate`]: a short postfix program over integers. Predicates
-//! are in a table of the trace memory, and words refer to them by one nibble.
+//! type-checked, and compiled to a [`Predicate`]: a short postfix program over integers. The trace
+//! memory has a table of predicates, and a word refers to a predicate by one nibble.
 //!
-//! A condition reads [`Operand`]s of the output of the previous accelerator: fields that its body
-//! has extracted (`out['hit']`), bytes at an offset (`out[4:6]`), bits of either (`out[4][7]`), and
-//! whether a text equals another (`out['method'] == 'Login'`). The text of an operand is the name
-//! of a fact. A workload without real bytes states the fact's value, or its probability, under that
-//! name.
+//! A condition reads [`Operand`]s from the output of the previous accelerator: fields that the
+//! accelerator has extracted (`out['hit']`), bytes at an offset (`out[4:6]`), bits of either
+//! (`out[4][7]`), and comparisons of texts (`out['method'] == 'Login'`). The text of an operand is
+//! the name of a payload value, a *fact*. A workload without real bytes states the fact's value, or
+//! the probability of it, under this name.
 //!
-//! There are two types. Operands and literals are 64-bit integers that wrap around. Comparisons and
-//! `and`, `or`, `not` yield truth values. Where a truth value is expected, an integer means "not
-//! zero". Both operands of `and` and `or` are always evaluated, as in the hardware. A field that
-//! the payload lacks is a fault even if the other operand decides the result.
+//! Conditions have two types. Operands and literals are 64-bit integers that wrap around.
+//! Comparisons and `and`, `or`, `not` yield truth values. Where a truth value is expected, an
+//! integer other than zero is true. Both operands of `and` and `or` are always evaluated, as in the
+//! hardware. So a field that the payload does not have is a fault even if the other operand decides
+//! the result.
 
 mod error;
 mod field;

@@ -1,28 +1,29 @@
-//! Operands of conditions in an accelerator's output: fields, bytes at an offset, texts.
+//! The values that conditions read from an accelerator's output: fields, bytes, bits and texts.
 
 use std::fmt;
 
-/// The largest offset of a payload byte that a condition can read.
+/// The largest byte offset in a payload that a condition can read.
 pub const MAX_OFFSET: u16 = u16::MAX - 1;
-/// The largest number of bytes that a condition reads as one integer.
+/// The largest number of bytes that a condition can read as one integer.
 pub const MAX_INTEGER_BYTES: u16 = 8;
-/// The largest number of bytes in a text that a condition compares.
+/// The largest length in bytes of a text that a condition can compare.
 pub const MAX_TEXT_BYTES: usize = 64;
 
-/// A value that a condition reads from an accelerator's output. Its text, such as `hit` or
-/// `out[4:6]`, is the name of the value (the fact).
+/// A value that a condition reads from an accelerator's output. Displayed, such as `hit` or
+/// `out[4:6]`, it is the name of the value (the fact).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand<'a> {
     /// An integer field that the accelerator has extracted from the message, such as `hit`.
     Field(&'a str),
-    /// Bytes of the payload, read as an unsigned big-endian integer, such as `out[4:6]`.
+    /// Up to eight bytes of the payload, read as a big-endian integer as by [`Span::integer`], such
+    /// as `out[4:6]`.
     Bytes(Span),
     /// One bit, 0 or 1, of a field or of bytes, such as `flags[3]` or `out[4][7]`. Bit 0 is the
-    /// lowest.
+    /// least significant.
     Bit {
         /// The field or bytes that have the bit.
         of: Source<'a>,
-        /// The number of the bit, counted from the lowest, 0.
+        /// The index of the bit, counted from the least significant, 0.
         bit: u8,
     },
     /// Whether a text in the payload equals a given text: 1 if so, else 0. Examples: `method ==
@@ -30,7 +31,7 @@ pub enum Operand<'a> {
     Text {
         /// The field or bytes that have the text.
         of: Source<'a>,
-        /// The given text to compare it with.
+        /// The given text, with which the text in the payload is compared.
         is: &'a str,
     },
 }
@@ -52,8 +53,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// Creates the range of bytes from `start` up to but not including `end`. `None` if `end` is
-    /// not above `start`.
+    /// Creates the range of byte offsets from `start` up to but not including `end`. `None` if
+    /// `end` is not above `start`.
     pub fn new(start: u16, end: u16) -> Option<Span> {
         // The largest end is one past the last offset.
         const { assert!(MAX_OFFSET == u16::MAX - 1) };
@@ -70,8 +71,9 @@ impl Span {
         payload.get(usize::from(self.start)..usize::from(self.end))
     }
 
-    /// Reads the bytes of `payload` in this range as a big-endian integer: unsigned, but eight
-    /// bytes are a signed number in two's complement. `None` if the payload is too short.
+    /// Reads the bytes of `payload` in this range as a big-endian integer. Eight bytes are a signed
+    /// integer in two's complement, fewer bytes an unsigned one. Of more than eight, only the last
+    /// eight count. `None` if the payload is too short.
     pub fn integer(self, payload: &[u8]) -> Option<i64> {
         let bytes = self.of(payload)?;
         Some(bytes.iter().fold(0, |value: i64, byte| {
@@ -81,8 +83,8 @@ impl Span {
 }
 
 impl<'a> Operand<'a> {
-    /// Parses the name of a payload value, such as `hit` or `out[4:6]`, as an operand of a
-    /// condition. `None` for a text that is not exactly as [`Operand`] is displayed.
+    /// Parses the name of a payload value (a fact), such as `hit` or `out[4:6]`, as an operand of a
+    /// condition. `None` for a text that no displayed [`Operand`] has.
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));
@@ -104,15 +106,15 @@ impl<'a> Operand<'a> {
         (operand.to_string() == name).then_some(operand)
     }
 
-    /// Creates the operand for bit number `bit` of `of`, counted from the lowest; `None` if `of`
-    /// has no such bit.
+    /// Creates the operand for the bit with the index `bit` of `of`, counted from the least
+    /// significant, 0. `None` if `of` has no such bit.
     pub fn bit(of: Source<'a>, bit: u8) -> Option<Operand<'a>> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// Creates the operand that compares the text in `of` with `is`. `None` if `is` is longer than
-    /// [`MAX_TEXT_BYTES`], does not have the length of the bytes `of`, or has control characters or
-    /// both kinds of quotes.
+    /// Creates the operand that compares the text in `of` with the text `is`. `None` if `is` is
+    /// longer than [`MAX_TEXT_BYTES`], if its length differs from that of the bytes `of`, or if it
+    /// contains control characters or both kinds of quotes.
     pub fn text(of: Source<'a>, is: &'a str) -> Option<Operand<'a>> {
         let fits = match of {
             Source::Field(_) => is.len() <= MAX_TEXT_BYTES,
@@ -132,8 +134,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the width in bits of the field or bytes as an integer; 0 if there are too many bytes
-    /// for an integer.
+    /// Returns the width in bits of the field or bytes as an integer. 0 for more than
+    /// [`MAX_INTEGER_BYTES`] bytes.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,

@@ -1,4 +1,4 @@
-//! Parsed, type-checked conditions.
+//! Branch conditions that have been parsed and type-checked.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::parser;
 use super::tree::Expr;
 use crate::limits::MAX_CONDITION_CHARS;
 
-/// A branch condition that was parsed and type-checked.
+/// A branch condition that has been parsed and type-checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition(Expr);
 
@@ -17,7 +17,8 @@ impl Condition {
     /// Parses and type-checks the text of a condition, such as `out['hit'] == 1`.
     ///
     /// # Errors
-    /// [`ConditionError`] at the first invalid character.
+    /// [`ConditionError`] for the first invalid character, for a text longer than
+    /// [`MAX_CONDITION_CHARS`], and for a condition that needs too many operations.
     pub fn parse(text: &str) -> Result<Condition, ConditionError> {
         let length = text.chars().count();
         if length > MAX_CONDITION_CHARS {
@@ -33,11 +34,11 @@ impl Condition {
         parser::parse(text).map(Condition)
     }
 
-    /// Creates a condition from a tree of operators, under the same rules of types and size as for
-    /// text.
+    /// Creates a condition from a tree of operators. The rules for types and the number of
+    /// operations are those of [`Condition::parse`].
     ///
     /// # Errors
-    /// [`ConditionError`] with the offending sub-expression as its text.
+    /// [`ConditionError`] with the whole tree as text, and the index of the first invalid character.
     pub fn from_expr(expr: Expr) -> Result<Condition, ConditionError> {
         parser::parse(&Condition(expr).to_string()).map(Condition)
     }
@@ -47,8 +48,8 @@ impl Condition {
         &self.0
     }
 
-    /// Returns the names of the payload values that the condition reads, in order of first use,
-    /// without repetition.
+    /// Returns the names of the payload values (facts) that the condition reads, in order of first
+    /// use, without repetition.
     pub fn fields(&self) -> Vec<&str> {
         fn collect<'e>(expr: &'e Expr, into: &mut Vec<&'e str>) {
             match expr {
@@ -66,12 +67,12 @@ impl Condition {
         names
     }
 
-    /// Evaluates the condition with the payload values `facts`, directly on the tree. Tests compare
-    /// compiled predicates with this.
+    /// Returns whether the condition holds for the payload values `facts`. The tree is evaluated
+    /// directly; tests compare compiled predicates with the result.
     ///
     /// # Errors
     ///
-    /// The name of the first payload value, from left to right, that `facts` lacks.
+    /// The name of the first payload value, from left to right, that `facts` does not have.
     pub fn holds<F: Facts + ?Sized>(&self, facts: &F) -> Result<bool, String> {
         fn value<F: Facts + ?Sized>(expr: &Expr, names: &[&str], facts: &F) -> Result<i64, String> {
             match expr {

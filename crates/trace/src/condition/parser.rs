@@ -1,4 +1,4 @@
-//! The parser, which turns tokens into a type-checked tree by precedence climbing.
+//! The parser of conditions, which turns tokens into a type-checked tree by precedence climbing.
 //!
 //! Operators from loosest to tightest, as in Python: `or`, `and`, `not`, comparisons (which do not
 //! chain), `|`, `^`, `&`, shifts, `+` and `-`, `[ ]`.

@@ -1,37 +1,37 @@
-//! Conditions in hardware form: postfix programs over a field table.
+//! Branch conditions in hardware form: postfix programs over a table of field names.
 
 use super::field::{Facts, Field};
 use super::tree::{Binary, Expr};
 use crate::limits::{MAX_FIELDS, MAX_OPS, MAX_PREDICATES, MAX_STACK};
 
-/// One operation of a compiled condition, which computes on a stack of integers.
+/// One operation of a compiled condition. Operations work on a stack of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Push the payload value with this index in the field table.
+    /// Push the payload value with this index in the table of field names.
     Field(u8),
     /// Push this integer.
     Const(i64),
-    /// Replace the top value by its logical negation.
+    /// Replace the top value by its logical negation, 0 or 1.
     Not,
-    /// Replace the two top values by the operator's result.
+    /// Replace the two top values by the result of this operator.
     Binary(Binary),
 }
 
-/// A compiled branch condition: a postfix program on a stack of integers, as the hardware evaluates
-/// it.
+/// A compiled branch condition: a postfix program on a stack of integers, as the hardware evaluates it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Predicate {
     ops: Vec<Op>,
 }
 
-/// The error of a condition that is too large for a trace memory, or of operations that are not a
+/// The error of a condition that is too large for a trace memory, or of operations that are no
 /// valid predicate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredicateError {
-    /// The condition has more than [`MAX_OPS`] operations. Holds their number.
+    /// The condition has more than [`MAX_OPS`] operations. Holds the number of operations.
     #[error("operations of the condition = {0}: must be at most {MAX_OPS}")]
     TooManyOps(usize),
-    /// The condition needs more than [`MAX_STACK`] values on the stack at once. Holds their number.
+    /// The condition needs more than [`MAX_STACK`] values on the stack at once. Holds the first
+    /// excessive number.
     #[error("stack depth of the condition = {0}: must be at most {MAX_STACK}")]
     TooDeep(usize),
     /// The traces of one memory have more than [`MAX_PREDICATES`] distinct conditions.
@@ -40,7 +40,7 @@ pub enum PredicateError {
     /// The conditions of one memory read more than [`MAX_FIELDS`] distinct payload values.
     #[error("distinct fields in the conditions of one trace memory: must be at most {MAX_FIELDS}")]
     TooManyFields,
-    /// The list of operations is not one to which any condition compiles. Holds the reason.
+    /// The operations are not the compiled form of any condition. Holds the reason.
     #[error("malformed predicate: {0}")]
     Malformed(&'static str),
 }
@@ -60,11 +60,13 @@ impl Predicate {
         Predicate::from_ops(ops, fields.len())
     }
 
-    /// Creates a predicate from its operations, which may refer to a table of `fields` payload
-    /// values.
+    /// Creates a predicate from its operations. `fields` is the number of payload values in the
+    /// table to which the operations may refer.
     ///
     /// # Errors
-    /// [`PredicateError`] if the list does not leave exactly one value, or needs too deep a stack.
+    /// [`PredicateError`] for too many operations or too many values on the stack. Also for
+    /// operations that lack an operand, refer to a field outside the table, or do not leave exactly
+    /// one value.
     pub fn from_ops(ops: Vec<Op>, fields: usize) -> Result<Predicate, PredicateError> {
         if ops.len() > MAX_OPS {
             return Err(PredicateError::TooManyOps(ops.len()));
@@ -100,17 +102,17 @@ impl Predicate {
         }
     }
 
-    /// Returns the operations, in order of execution.
+    /// Returns the operations of the predicate, in order of execution.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
-    /// Evaluates the predicate with the payload values `facts`. `fields` is the field table: the
-    /// names of the values.
+    /// Returns whether the predicate holds for the payload values `facts`. `fields` is the table of
+    /// field names: the name of each value by index.
     ///
     /// # Errors
     ///
-    /// The index in `fields` of the first value that `facts` lacks.
+    /// The index in `fields` of the first payload value that `facts` does not have.
     pub fn holds<F: Facts + ?Sized>(&self, fields: &[String], facts: &F) -> Result<bool, usize> {
         let mut stack = [0_i64; MAX_STACK];
         let mut depth = 0;

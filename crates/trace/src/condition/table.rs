@@ -1,11 +1,11 @@
-//! The table of the predicates of a trace memory.
+//! The table of predicates (compiled branch conditions) of a trace memory.
 
 use super::parsed::Condition;
 use super::predicate::{Predicate, PredicateError};
 use crate::limits::{MAX_FIELDS, MAX_PREDICATES};
 
-/// The compiled branch conditions of one trace memory, and the names of the payload values that
-/// they read.
+/// The compiled branch conditions of one trace memory, and the names of the payload values (facts)
+/// that they read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PredicateTable {
     fields: Vec<String>,
@@ -13,10 +13,10 @@ pub struct PredicateTable {
 }
 
 impl PredicateTable {
-    /// Creates a table from the names of payload values and the predicates that a trace file has.
+    /// Creates a table from the names of payload values and the predicates in a trace file.
     ///
     /// # Errors
-    /// [`PredicateError`] for too many fields or predicates.
+    /// [`PredicateError`] for more than [`MAX_FIELDS`] names or [`MAX_PREDICATES`] predicates.
     pub fn from_parts(
         fields: Vec<String>,
         predicates: Vec<Predicate>,
@@ -30,11 +30,12 @@ impl PredicateTable {
         Ok(PredicateTable { fields, predicates })
     }
 
-    /// Returns the number of `condition` in the table, 0 to 15, by which a trace word refers to it.
-    /// Adds the condition if it is new.
+    /// Returns the index of `condition` in the table, 0 to 15, by which a trace word refers to the
+    /// condition. Adds the condition to the table if it is new.
     ///
     /// # Errors
-    /// [`PredicateError`] when the table is full.
+    /// [`PredicateError`] for a condition that is too large, and if the table has no room for the
+    /// condition or its fields.
     pub fn intern(&mut self, condition: &Condition) -> Result<u8, PredicateError> {
         let mut fields = self.fields.clone();
         let predicate = Predicate::compile_with(condition.expr(), &mut fields)?;
@@ -53,24 +54,25 @@ impl PredicateTable {
         u8::try_from(index).map_err(|_| PredicateError::TooManyPredicates)
     }
 
-    /// Returns the predicate with this number; `None` if the table does not have it.
+    /// Returns the predicate with the index `nibble`; `None` if there is no such predicate.
     pub fn get(&self, nibble: u8) -> Option<&Predicate> {
         self.predicates.get(usize::from(nibble))
     }
 
-    /// Returns, in source form, the condition of the predicate with this number; `None` if there is
-    /// none.
+    /// Returns the condition of the predicate with the index `nibble`, as a tree of operators.
+    /// `None` if there is no such predicate, or if the predicate is not the compiled form of a
+    /// condition.
     pub fn condition(&self, nibble: u8) -> Option<Condition> {
         let expr = self.get(nibble)?.to_expr(&self.fields)?;
         Condition::from_expr(expr).ok()
     }
 
-    /// Returns the names of the payload values that the predicates read, by index.
+    /// Returns the names of the payload values (facts) that the predicates read, by index.
     pub fn fields(&self) -> &[String] {
         &self.fields
     }
 
-    /// Returns the predicates. The index of each is the number by which trace words refer to it.
+    /// Returns the predicates by index. Trace words refer to a predicate by its index.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates
     }

@@ -1,6 +1,6 @@
-//! Conditions as trees of operators.
+//! Branch conditions as trees of operators.
 
-/// An operator of a branch condition that takes two operands.
+/// A binary operator of a branch condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Binary {
     /// Bitwise and, `&`.
@@ -109,12 +109,12 @@ impl Binary {
 /// A branch condition as a tree of operators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
-    /// The value of a payload field, or of another [`Operand`](super::Operand), by its text.
+    /// The value of a payload field, or of another [`Operand`](super::Operand), by its name.
     Field(String),
     /// An integer literal.
     Const(i64),
     /// The logical negation of the operand.
     Not(Box<Expr>),
-    /// An operator with its left and its right operand.
+    /// A binary operator with its left and its right operand.
     Binary(Binary, Box<Expr>, Box<Expr>),
 }

@@ -1,4 +1,4 @@
-//! Where the wait in a queue and the selection of offloads, which depend on each other, meet.
+//! Solves for the wait in a queue and the selection of offloads, which depend on each other.
 
 use accelflow_parameters::Refusal;
 
@@ -18,7 +18,7 @@ pub(super) struct Crossing {
     pub queue: MeanCycles,
     /// The largest number below `queue`.
     pub below: MeanCycles,
-    /// Of the offloads that pay at `below` and no longer at `queue`, the part that goes.
+    /// The part that goes to the accelerator, of the offloads that pay at `below` but not at `queue`.
     pub part: f64,
 }
 

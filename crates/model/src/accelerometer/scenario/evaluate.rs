@@ -1,4 +1,4 @@
-//! The evaluation of a scenario.
+//! The evaluation of an Accelerometer scenario: speedup, latency reduction and losses.
 
 use accelflow_parameters::Refusal;
 
@@ -11,17 +11,24 @@ use crate::accelerometer::point::Point;
 use crate::accelerometer::quantity::CyclesPerSecond;
 
 impl Scenario {
-    /// Evaluates the model: speedup, latency reduction and losses of the service and of each
-    /// kernel.
+    /// Evaluates the Accelerometer model: speedup, latency reduction and losses of the service and
+    /// of each kernel.
     ///
-    /// Waits in the queue decide which offloads pay, and these offloads decide the waits; where
-    /// both depend on each other, the result is their unique common solution. If one size then
-    /// saves exactly 0, a part of the offloads of this size goes to the accelerator.
+    /// The wait in a queue decides which offloads pay, and these offloads decide the wait. Where
+    /// both depend on each other, the result is their unique common solution. If offloads of one
+    /// size then save exactly 0 cycles, a part of them goes to the accelerator.
     ///
     /// # Errors
-    /// [`Refusal`] for a value outside its range, shares that add up to more than 1, an accelerator
-    /// that cannot keep up, a missing value, and a share that differs by more than
-    /// [`super::RELATION_TOLERANCE`] from the cost of the offloads, where that is given.
+    /// [`Refusal`] for
+    ///
+    /// * a value outside its range, a missing value, or no kernels;
+    /// * shares of the kernels that add up to more than 1;
+    /// * a share that differs from the cost of the kernel's offloads by more than the factor
+    ///   [`RELATION_TOLERANCE`](super::RELATION_TOLERANCE), where that cost is given;
+    /// * an accelerator that cannot keep up with its offloads;
+    /// * kernels that describe a shared accelerator differently;
+    /// * a [`Kernel::rides_on`] that does not name another kernel, or that is combined with
+    ///   [`Selection::Lucrative`].
     pub fn evaluate(&self) -> Result<ScenarioResult, Refusal> {
         outcome_of(self)
     }

@@ -3,83 +3,86 @@
 use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 
-/// What keeps a kernel from its ideal speedup, by cause: time that stays on the host, or that
+/// The causes that keep a kernel from its ideal speedup, as times that stay on the host or that
 /// offloads add. Each is a share of the host's time before offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
-    /// The part of the kernel that stays on the host because offloading it would not pay.
+    /// The kernel's work that stays on the host since its offloads are not selected, as a share of
+    /// the host's time.
     pub not_offloaded: f64,
-    /// The time that the host waits for the accelerator's own work.
+    /// The host's wait for the accelerator's own work, as a share of the host's time.
     pub accelerator: f64,
-    /// The time that the host takes to prepare offloads, o0.
+    /// The preparation of offloads (o0), as a share of the host's time.
     pub setup: f64,
-    /// The time that the host takes to move data to the accelerator, L.
+    /// The transfer of data to the accelerator (L), as a share of the host's time.
     pub transfer: f64,
-    /// The time that the host waits in the accelerator's queue, Q.
+    /// The host's wait in the accelerator's queue (Q), as a share of the host's time.
     pub queue: f64,
-    /// The time of the host's thread switches, o1.
+    /// The host's thread switches (o1), as a share of the host's time.
     pub thread_switches: f64,
 }
 
-/// The largest of the causes that limit a kernel's speedup.
+/// The cause that limits a kernel's speedup most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The rest of the service, which is not offloaded (Amdahl's law). Over nine tenths of the
-    /// ideal gain is reached.
+    /// The rest of the service, which is not offloaded (Amdahl's law). The speedup reaches at least
+    /// nine tenths of the ideal gain.
     RestOfService,
-    /// The part of the kernel that stays on the host because offloading it would not pay.
+    /// The part of the kernel that stays on the host since its offloads are not selected.
     NotOffloaded,
     /// The accelerator's own speed.
     Accelerator,
-    /// The preparation of offloads, o0.
+    /// The time to prepare offloads, o0.
     Setup,
-    /// The transfer of data to the accelerator, L.
+    /// The time to move data to the accelerator, L.
     Transfer,
     /// The wait in the accelerator's queue, Q.
     Queue,
-    /// The thread switches, o1.
+    /// The time of thread switches, o1.
     ThreadSwitches,
 }
 
 /// The results of offloading one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelResult {
-    /// alpha after the choice of offloads: the share of the host's cycles that goes to the
-    /// accelerator.
+    /// The share of the host's cycles that goes to the accelerator: alpha of the selected offloads.
     pub offloaded_share: f64,
     /// The share of the host's cycles that goes to the accelerator, with alpha scaled by the cycles
-    /// of the chosen offloads and not by their number; `None` unless sizes are known.
+    /// of the selected offloads instead of their number; `None` unless sizes are known.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n: the offloads per second that go to the accelerator.
     pub offloads: OffloadsPerSecond,
-    /// The share of the possible offloads that go to the accelerator, from 0 to 1.
+    /// The share of the kernel's possible offloads that go to the accelerator, from 0 to 1.
     pub lucrative_share: f64,
-    /// C_b: the cycles of the host per byte, as given or derived; `None` if unknown.
+    /// C_b: the cycles of the host per byte (to the power of beta), as given or derived; `None` if
+    /// unknown.
     pub cycles_per_byte: Option<f64>,
     /// L: the mean cycles to move one offload to the accelerator.
     pub transfer: MeanCycles,
     /// Q: the mean cycles that one offload waits in the accelerator's queue.
     pub queue: MeanCycles,
-    /// The accelerator's utilisation, from 0 to 1; `None` unless Q is computed from a queue.
+    /// The accelerator's utilisation, from 0 to 1; `None` unless Q is computed from an M/G/k queue.
     pub utilisation: Option<f64>,
-    /// The sizes whose offload raises the host's throughput: equation (2), (4) or (7). `None` if
-    /// the break-even size is unknown.
+    /// The sizes for which an offload raises the host's throughput: equation (2), (4) or (7).
+    /// `None` if C_b is unknown.
     pub pays_in_speedup: Option<Lucrative>,
-    /// The sizes whose offload lowers a request's latency; `None` if unknown.
+    /// The sizes for which an offload lowers a request's latency. `None` if C_b is unknown, or if
+    /// the latency depends on an unknown acceleration A.
     pub pays_in_latency: Option<Lucrative>,
     /// The speedup C / C_S with this kernel offloaded alone.
     pub speedup: f64,
     /// The latency reduction C / C_L with this kernel offloaded alone; `None` if it depends on an
     /// unknown acceleration A.
     pub latency_reduction: Option<f64>,
-    /// The time that this kernel's offloads spend outside the service, as a share of C. Only for a
-    /// remote accelerator whose response the host does not need and whose acceleration A is known.
+    /// The time that this kernel's offloads spend outside the service, as a share of C. `None`
+    /// unless the accelerator is remote, the host needs no response, and the acceleration A is
+    /// known.
     pub outside_service: Option<f64>,
-    /// The speedup 1 / (1 - alpha) of an infinitely fast accelerator without any cost.
+    /// The speedup 1 / (1 - alpha) with an infinitely fast accelerator whose offloads cost nothing.
     pub ideal_speedup: f64,
-    /// What keeps the kernel from this ideal speedup, by cause.
+    /// The causes that keep the kernel from `ideal_speedup`.
     pub losses: Losses,
-    /// The largest of these causes.
+    /// The cause that limits the kernel's speedup most.
     pub limit: Limit,
 }
 
@@ -91,9 +94,9 @@ pub struct ScenarioResult {
     /// The latency reduction C / C_L: the factor by which a request becomes faster; `None` if it
     /// depends on an unknown acceleration A.
     pub latency_reduction: Option<f64>,
-    /// The speedup if all kernels had infinitely fast accelerators without any cost: 1 / (1 - the
-    /// sum of all alphas).
+    /// The speedup with infinitely fast accelerators whose offloads cost nothing: 1 / (1 - the sum
+    /// of all alphas).
     pub ideal_speedup: f64,
-    /// The results of each kernel, in the order of the scenario.
+    /// The results of each kernel, in the order of [`Scenario::kernels`](super::Scenario::kernels).
     pub kernels: Vec<KernelResult>,
 }

@@ -6,10 +6,11 @@ use accelflow_parameters::Refusal;
 use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
-/// The largest factor between a kernel's given share of the host's cycles (alpha) and the share that
-/// follows from its offloads, sizes and cycles per byte, if all of these are given. The two are
-/// measured separately: for the paper's Feed1, the sizes in its text and 5.62 cycles per byte give 12.5 % of
-/// the host, but its profile has 15 %, a factor of 1.2.
+/// The largest factor by which two shares of a kernel in the host's cycles may differ: the given
+/// share (alpha), and the share that follows from given offloads, sizes and cycles per byte.
+///
+/// The two shares are measured separately. For the paper's Feed1, the sizes in the text and 5.62
+/// cycles per byte give 12.5 % of the host, but the profile has 15 %: a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;
 
 impl Kernel {

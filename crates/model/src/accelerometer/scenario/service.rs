@@ -5,26 +5,26 @@ use crate::accelerometer::quantity::{CyclesPerSecond, MeanCycles, OffloadsPerSec
 use crate::accelerometer::queueing::Approximation;
 use crate::accelerometer::sizes::SizeCdf;
 
-/// A service on one host, and the kernels that are offloaded from it to accelerators.
+/// A service on one host, and its kernels, which are offloaded to accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// C: the cycles of the host per second, of all its cores.
+    /// C: the cycles of the host per second, all its cores together.
     pub host: CyclesPerSecond,
-    /// The kernels, each with its accelerator. All their shares refer to the same host.
+    /// The kernels, each with its accelerator. Each kernel's share refers to the same host.
     pub kernels: Vec<Kernel>,
 }
 
-/// A function of the service, and the accelerator that could do it.
+/// A kernel, which is a function of the service, and the accelerator that could do it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// The kernel's name in messages and tables.
+    /// The kernel's name in error messages and result tables.
     pub name: String,
     /// The threading design of the offloads, and the placement of the accelerator.
     pub design: Design,
     /// alpha: the kernel's share of the host's cycles before offloading, from 0 to 1.
     pub share: f64,
-    /// n: the offloads per second. If [`Selection::Lucrative`] chooses among them, all possible
-    /// ones.
+    /// n: the offloads per second that go to the accelerator. With [`Selection::Lucrative`]: all
+    /// offloads per second, from which those that pay are selected.
     pub offloads: OffloadsPerSecond,
     /// o0: the cycles to prepare one offload.
     pub setup: MeanCycles,
@@ -33,20 +33,20 @@ pub struct Kernel {
     /// o1: the cycles of one thread switch.
     pub thread_switch: MeanCycles,
     /// A: how many times as fast as the host the accelerator is. `None` if unknown; results that
-    /// depend on it are then also unknown.
+    /// depend on A are then unknown as well.
     pub acceleration: Option<f64>,
-    /// Q: the wait of one offload in the accelerator's queue.
+    /// Q: the cycles that one offload waits in the accelerator's queue.
     pub queue: Queueing,
-    /// The host's own cycles for the work of one offload. Without cycles per byte and without
-    /// sizes, the break-even size is unknown.
+    /// The host's own cycles for the work of one offload. If neither the cycles per byte nor the
+    /// sizes are given, the break-even size is unknown.
     pub host_cost: HostCost,
     /// The distribution of the sizes of offloads; `None` if unknown.
     pub sizes: Option<SizeCdf>,
     /// Which offloads go to the accelerator; the others stay on the host.
     pub selection: Selection,
     /// The name of another kernel whose offloads also carry this kernel's work. The accelerator
-    /// does both in one offload, which waits in the other kernel's queue. The costs of this kernel
-    /// should be 0.
+    /// does the work of both kernels in one offload, which waits in the other kernel's queue. The
+    /// offload costs of this kernel should be 0.
     pub rides_on: Option<String>,
 }
 
@@ -58,49 +58,49 @@ impl Scenario {
     }
 }
 
-/// L: the cycles to move one offload to the accelerator, a fixed part and a part per byte.
+/// L: the cycles to move one offload to the accelerator: a fixed part, and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// The cycles of one offload of any size: of a pipelined interface, or a mean.
+    /// The cycles that one offload of any size takes: those of a pipelined interface, or a mean.
     pub fixed: MeanCycles,
-    /// The cycles for each byte of an offload, of an interface that is not pipelined.
+    /// The cycles that each byte of an offload adds, on an interface that is not pipelined.
     pub per_byte: MeanCycles,
 }
 
 /// C_b g^beta: the cycles that the host itself needs for the work of one offload of g bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// C_b: the cycles per byte to the power of `complexity`. If `None`, it is derived from the
+    /// C_b: the cycles per byte to the power of `complexity`. If `None`, C_b is derived from the
     /// kernel's share of cycles, its offloads and their sizes.
     pub cycles_per_byte: Option<f64>,
-    /// beta: the exponent of the size; 1 for work that is linear in the size.
+    /// beta: the exponent of the offload's size; 1 for work that is linear in the size.
     pub complexity: f64,
 }
 
-/// How Q, the wait of an offload in the accelerator's queue, is given.
+/// The source of Q, the cycles that an offload waits in the accelerator's queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queueing {
-    /// As a mean wait.
+    /// The given mean wait.
     Mean(MeanCycles),
-    /// As the waits of a sample of offloads, in cycles; Q is their mean.
+    /// The given waits of a sample of offloads, in cycles; Q is their mean.
     List(Vec<f64>),
-    /// By the formula of an M/G/k queue in front of the accelerator.
+    /// The formula of an M/G/k queue in front of the accelerator.
     Station {
         /// The number of processing elements, from 1 to 100,000.
         servers: u32,
         /// The number of hosts with the same load that share the accelerator.
         hosts: f64,
-        /// The mean time of an offload in a processing element. If not given, the host's time for
-        /// its work over A, including the kernels whose work the offload carries
+        /// The mean time that an offload occupies a processing element. If `None`, the host's time
+        /// for the offload's work over A, including the work of kernels that ride on this one
         /// ([`Kernel::rides_on`]).
         service: Option<MeanCycles>,
-        /// The squared coefficient of variation of that time; if not given, that of the host's
-        /// time for the offloaded sizes, or 1 without sizes.
+        /// The squared coefficient of variation of the time `service`. If `None`, that of the
+        /// host's time for the offloaded sizes, or 1 without sizes.
         service_scv: Option<f64>,
         /// The approximation for more than one processing element.
         approximation: Approximation,
-        /// The accelerator's name, if several kernels of the service share its queue: kernels with
-        /// the same name do.
+        /// The accelerator's name; kernels that state the same name share one queue. `None` for a
+        /// queue of this kernel alone.
         shared: Option<String>,
     },
 }
@@ -111,17 +111,17 @@ pub enum Selection {
     /// All offloads.
     All,
     /// The kernel's `offloads` per second, out of this total per second. alpha is multiplied by the
-    /// ratio of the two (Accelerometer, Fig. 20).
+    /// ratio of the two rates (Accelerometer, Fig. 20).
     OutOf(OffloadsPerSecond),
-    /// The offloads whose size makes them raise the host's throughput.
+    /// The offloads of those sizes that raise the host's throughput.
     Lucrative(Scaling),
 }
 
 /// How alpha, the kernel's share of cycles, is scaled if only some offloads go to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
-    /// In proportion to the number of offloads, as in the paper's Fig. 20.
+    /// In proportion to the number of selected offloads, as in Accelerometer's Fig. 20.
     Offloads,
-    /// In proportion to the host's cycles for the work of the offloads, C_b g^beta.
+    /// In proportion to the host's cycles for the selected offloads, C_b g^beta.
     Cycles,
 }

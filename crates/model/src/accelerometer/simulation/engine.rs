@@ -1,4 +1,4 @@
-//! The event loop.
+//! The event loop of the simulation of offloads.
 
 use std::collections::VecDeque;
 

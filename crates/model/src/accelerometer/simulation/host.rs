@@ -1,4 +1,4 @@
-//! Cores with the threads that wait for them, and requests.
+//! Simulated hosts: cores, the threads that wait for a core, and requests.
 
 use std::collections::VecDeque;
 

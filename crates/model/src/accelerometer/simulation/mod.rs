@@ -1,12 +1,12 @@
-//! The simulation of offloads, event by event: threads on cores, an interface, an accelerator and
-//! its queue.
+//! The simulation of offloads, event by event: threads on cores, an interface, accelerators and
+//! their queues.
 //!
-//! The equations of the parent module add up means. Here the same kernels are simulated: a request
-//! alternates between the service's own work and a kernel, on a core of a host; each accelerator
-//! takes the kernels from the hosts first come, first served; waiting threads are switched as the
+//! The equations of Accelerometer add up means. Here the same kernels are simulated. A request
+//! alternates between the service's own work and a kernel, on a core of a host. Each accelerator
+//! takes the kernels from the hosts first come, first served. Waiting threads are switched as the
 //! [`Design`](super::Design) states. The simulation includes effects that the equations leave out:
 //! cores idle when all threads wait, responses wait for a busy core, and a faster host sends more
-//! to the same accelerator.
+//! offloads to the same accelerator.
 
 mod engine;
 mod host;
@@ -19,13 +19,21 @@ use accelflow_parameters::Refusal;
 
 use super::scenario::Scenario;
 
-/// Simulates requests of `scenario` on hosts that each have its cycles per second. A request calls
-/// kernels of all kinds, drawn at random in proportion to their offloads.
+/// Simulates requests of `scenario` on several hosts, each with the cycles per second of the
+/// scenario's host. A request calls kernels of all kinds, drawn at random in proportion to their
+/// offloads per second.
 ///
 /// # Errors
-/// The errors of [`Scenario::evaluate`], except for an accelerator that is overloaded; and
-/// [`Refusal`] for a run with no or too many requests, hosts, threads or kernels, and for queues
-/// with different numbers of hosts.
+/// [`Refusal`] for
+///
+/// * a value that [`Scenario::evaluate`] refuses as out of range or contradictory, and a kernel
+///   without offloads;
+/// * with [`Selection::Lucrative`](super::Selection::Lucrative), every error of
+///   [`Scenario::evaluate`], also an overloaded accelerator;
+/// * no or too many requests, hosts, threads or kernel calls, and a load out of range;
+/// * queues with different or fractional numbers of hosts, or a `service_scv` other than 0 and 1;
+/// * a kernel with [`Kernel::rides_on`](super::Kernel::rides_on);
+/// * a run that is longer than the simulated clock can count.
 pub fn simulate(scenario: &Scenario, run: &Run) -> Result<Measured, Refusal> {
     let setup = setup::Setup::new(scenario, run)?;
     Ok(engine::Engine::new(&setup, run).run())

@@ -1,69 +1,71 @@
 //! The settings and the measurements of a simulation of offloads.
 
-/// How times vary about their mean.
+/// How the times of a simulation vary about their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Not at all: all times are the mean.
+    /// All times equal the mean.
     Constant,
-    /// By an exponential distribution.
+    /// The times have an exponential distribution.
     Exponential,
 }
 
 /// How requests arrive at the hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Offered {
-    /// Each thread begins its next request when it has finished one, which gives the host's maximum
-    /// throughput.
+    /// Each thread begins its next request as soon as it has finished one. This gives a host's
+    /// maximum throughput.
     Saturated,
-    /// Poisson arrivals at each host, at this share of its maximum throughput without offloading.
+    /// Poisson arrivals at each host, at this share of the host's maximum throughput without
+    /// offloading.
     Load(f64),
 }
 
 /// The settings of one simulation of offloads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
-    /// The number of hosts, of one core each, that share the accelerator; the number of hosts of a
+    /// The number of hosts, of one core each, that share the accelerator. The `hosts` of a
     /// [`Queueing::Station`](crate::accelerometer::Queueing::Station) takes precedence.
     pub hosts: u32,
-    /// The number of threads of a host, and so of its requests in progress. Ignored for Sync, which
-    /// has one.
+    /// The number of threads of a host; each works on one request at a time. Ignored if all kernels
+    /// have the design Sync, which has one thread.
     pub threads: u32,
     /// The number of kernel calls in a request.
     pub kernels_per_request: u32,
     /// Whether requests whose response has arrived have precedence over new requests. Otherwise a
     /// core takes requests in the order in which they became ready.
     pub responses_first: bool,
-    /// How the service's own work before each kernel call varies.
+    /// How the service's own work before each kernel call varies about its mean.
     pub own_work: Spread,
-    /// How the work of a kernel call varies, if sizes of offloads are not given.
+    /// How the work of a kernel call varies about its mean, if neither the sizes of offloads nor
+    /// the `service_scv` of the queue is given.
     pub kernel_work: Spread,
-    /// How requests arrive.
+    /// How requests arrive at the hosts.
     pub offered: Offered,
-    /// Whether kernels are offloaded at all; otherwise all run on the host.
+    /// Whether kernels are offloaded; if not, all kernels run on the host.
     pub offloading: bool,
-    /// The number of measured requests. Before them, a tenth of this number is a warm-up; for
-    /// saturated hosts, plus twice the number of requests in progress.
+    /// The number of measured requests. A tenth of this number of requests warms up first. For
+    /// saturated hosts, twice the number of requests in progress is added to the warm-up.
     pub requests: u32,
-    /// The seed of random times and sizes.
+    /// The seed of the random times, sizes and kernel choices.
     pub seed: u64,
 }
 
-/// What a simulation of offloads measured, in cycles of the host.
+/// The measurements of a simulation of offloads. Times are in cycles of the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The throughput of one host, in requests per cycle.
     pub requests_per_cycle: f64,
-    /// The mean latency of a request from arrival to end.
+    /// The mean latency of a request from arrival to end, in cycles.
     pub mean_latency_cycles: f64,
-    /// The latency that 99 % of the requests do not exceed.
+    /// The latency in cycles that 99 % of the requests do not exceed.
     pub p99_latency_cycles: f64,
-    /// The mean time that an offload waits in the accelerator's queue.
+    /// The mean time that an offload waits in the accelerator's queue, in cycles.
     pub mean_queue_cycles: f64,
-    /// The share of time in which a processing element of the accelerator works; 0 without
-    /// offloading. `None` if the number of elements is unknown. With several accelerators, that of
-    /// the busiest one.
+    /// The share of time in which each processing element of the accelerator works, on average; 0
+    /// without offloading. `None` if no queue states the number of elements. With several
+    /// accelerators, the value of the busiest one.
     pub utilisation: Option<f64>,
-    /// The share of time in which a core is busy, including waits for the accelerator during which
-    /// a thread keeps the core.
+    /// The share of time in which a core is busy. Waits for the accelerator count if the thread
+    /// keeps the core.
     pub core_busy: f64,
 }

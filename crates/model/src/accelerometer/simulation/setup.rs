@@ -1,4 +1,4 @@
-//! Prepares a kernel and a run for the engine.
+//! Prepares a scenario and the settings of a run for the event loop.
 
 use accelflow_kernel::Stream;
 use accelflow_parameters::{Refusal, quoted};
@@ -14,7 +14,7 @@ use crate::accelerometer::sizes::SizeCdf;
 /// The largest number of requests, of hosts, and of threads of a host.
 const MOST: u32 = 1_000_000;
 
-/// The cycles after which the clock ends, which counts thousandths of them.
+/// The number of cycles after which the simulated clock ends. The clock counts thousandths of cycles.
 const MOST_CYCLES: f64 = Time::MAX.as_ps() as f64 / 1_000.0;
 
 /// The inputs of the engine.

@@ -57,7 +57,7 @@ pub(crate) fn erlang_c(servers: u32, offered: f64) -> f64 {
     accelflow_model::accelerometer::erlang_c(servers, offered)
 }
 
-/// One float for all points, or a buffer of one for each.
+/// One float for all points, or a buffer with one float for each point.
 #[derive(FromPyObject)]
 pub(crate) enum Values {
     Each(PyBuffer<f64>),

@@ -91,8 +91,9 @@ pub(crate) fn power_model(area_changes: &str, power_changes: &str) -> PyResult<S
 
 /// Returns the energy that a system uses in a time window, in joules, as JSON.
 ///
-/// `request` (JSON) has the system, the length of the window and what was active for how long.
-/// Raises AccelflowError for an unknown system or accelerator and for impossible amounts.
+/// `request` (JSON) has the system, the length of the window, and the activity in it: busy times,
+/// instructions and moved bytes. Raises AccelflowError for an unknown system or accelerator and for
+/// impossible amounts.
 #[pyfunction]
 pub(crate) fn energy_model(request: &str) -> PyResult<String> {
     let request: EnergyArguments = parse(request)?;
@@ -133,7 +134,8 @@ fn energy_json(energy: &Energy) -> Value {
     })
 }
 
-/// An RPC accelerator at each place: its `key`, and how many times that of one for all cores.
+/// The figure `key` of an RPC accelerator at each place in the server, and its ratio to that of one
+/// accelerator shared by all cores.
 fn rpc_places(key: &str, of: impl Fn(Place) -> f64) -> Value {
     let shared = of(Place::Shared);
     let row = |place: Place| {

@@ -47,9 +47,9 @@ enum OrderArguments {
 
 /// Simulates RELIEF's applications and returns their maximum throughput as JSON.
 ///
-/// They run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the numbers of task
-/// graphs and the platform's options. Raises AccelflowError for an unknown application and if the
-/// simulation fails.
+/// The applications run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the
+/// numbers of task graphs, the seed and the platform's options. Raises AccelflowError for an
+/// unknown application, for a value that is not allowed and if the simulation fails.
 #[pyfunction]
 pub(crate) fn relief_suite(py: Python<'_>, request: &str) -> PyResult<String> {
     let request: Arguments = serde_json::from_str(request).map_err(failure)?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use crate::convert;
 use crate::errors::DeclaredError;
 
-/// Encodes a handler's value with `returns`.
+/// Encodes the value that a handler returned with `returns`.
 pub(crate) fn returned(
     value: &Bound<'_, PyAny>,
     returns: impl FnOnce(&convert::Value<'_, '_>) -> Returned,

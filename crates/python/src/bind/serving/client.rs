@@ -108,7 +108,7 @@ struct PyClientTls {
 }
 
 impl PyClientTls {
-    /// The trust of a client in the service at `address`.
+    /// The certificates by which a client trusts the service at `address`.
     fn trust(&self, address: &Address) -> PyResult<TlsTrust> {
         let name = self.server_name.as_deref().unwrap_or(address.host());
         let trust = match self.certificate.as_ref().zip(self.key.as_ref()) {
@@ -119,7 +119,7 @@ impl PyClientTls {
     }
 }
 
-/// The address of a service, and the trust in it if calls use TLS.
+/// The address of a service, and the certificates by which the client trusts it if calls use TLS.
 fn peer(address: &str, tls: Option<PyClientTls>) -> PyResult<(Address, Option<TlsTrust>)> {
     let address: Address = address.parse().map_err(refused)?;
     let trust = tls.map(|tls| tls.trust(&address)).transpose()?;

@@ -12,23 +12,23 @@ use std::time::{Duration, Instant};
 use accelflow_serve::{CallOptions, Client};
 use rustix::thread::set_current_timer_slack;
 
-/// The longest load.
+/// The longest load, in seconds.
 const LONGEST_S: f64 = 1e6;
-/// Time until the first due time, in which the threads start.
+/// The time from the start of the load's threads to its beginning.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(100);
 /// The longest sleep of a thread, so that it sees the end of the load.
 const NAP: Duration = Duration::from_millis(100);
 
-/// Calls of one function.
+/// A load: calls of one function at given times.
 pub(super) struct Load {
     pub(super) method: String,
     /// The arguments as JSON, taken in turn.
     pub(super) arguments: Vec<Vec<u8>>,
     /// When calls are due, in seconds after the start.
     pub(super) due_s: Vec<f64>,
-    /// The most calls at a time.
+    /// The largest number of calls at a time.
     pub(super) callers: usize,
     /// When the load ends, in seconds after the start: calls that have not begun are not made.
     pub(super) until_s: Option<f64>,
@@ -46,9 +46,9 @@ pub(super) struct Driven {
 }
 
 impl Load {
-    /// Calls `client`. `report` is called with the number of finished calls and the total number,
-    /// and ends the load by returning false. The calls are in the order of their due times, without
-    /// those that were not made.
+    /// Makes the calls with `client`, and returns them in the order of their due times, without
+    /// those that were not made. `report` is called with the number of finished calls and the total
+    /// number, and ends the load by returning false.
     ///
     /// # Errors
     /// A message for an empty load, for an invalid due time or end, and for threads that cannot

@@ -106,7 +106,7 @@ impl PyRequest {
             .collect()
     }
 
-    /// Returns the first metadata value with this name; None if there is none.
+    /// Returns the first value of the metadata called `name`; None if the request has none.
     fn get(&self, name: &str) -> Option<Value> {
         self.metadata.get_all(name).next().map(Value::from)
     }
@@ -118,7 +118,9 @@ impl PyRequest {
     }
 }
 
-/// The deadline and trace context of a request, for other threads that work on it.
+/// The context of a request, for other threads that work on the request.
+///
+/// The context holds the deadline, distributed trace, tenant and priority of the request.
 #[pyclass(frozen, name = "Scope", module = "accelflow._native")]
 pub(crate) struct PyScope {
     inner: Scope,
@@ -138,9 +140,9 @@ impl PyScope {
     }
 }
 
-/// Returns the deadline and trace context of the request that this thread serves.
+/// Returns the context of the request that this thread serves, such as its deadline.
 ///
-/// None if it serves none, or one with neither.
+/// None if the thread serves no request, or a request without such a context.
 #[pyfunction]
 pub(crate) fn current_scope() -> Option<PyScope> {
     Scope::current().map(|inner| PyScope { inner })

@@ -258,9 +258,9 @@ impl PyServer {
     /// Sets the handler of the function `name` (`Service.method`).
     ///
     /// The handler is called with the dict of arguments and, if `takes_request`, with the request.
-    /// It returns the value or a coroutine; `begin` is called with each coroutine and the promise
-    /// of its value. Raises AccelflowError for a function that the interface lacks, and once the
-    /// server was started.
+    /// The handler returns the value or a coroutine; `begin` is called with each coroutine and the
+    /// promise of its value. Raises AccelflowError for a function that the interface lacks, and
+    /// once the server was started.
     fn handle(
         &self,
         py: Python<'_>,
@@ -372,7 +372,7 @@ impl PyServer {
         }
     }
 
-    /// Replaces the limits on a tenant's traffic (`accelflow.server.Shaping`).
+    /// Replaces the limits on a tenant's traffic by `shaping`, an `accelflow.tenants.Shaping`.
     ///
     /// Raises AccelflowError for an unknown tenant or a value that is not allowed, and unless the
     /// server is running.
@@ -421,7 +421,8 @@ impl PyServer {
     /// Returns a recording (JSON): operations of the latest requests, their sizes and costs.
     ///
     /// `services` maps `Service.method` to the service's name in the recording; `date` is written
-    /// into it. Raises AccelflowError if there were no requests.
+    /// into the recording. Raises AccelflowError for a function without successful requests, and
+    /// unless the server is running and records.
     fn recording(
         &self,
         py: Python<'_>,

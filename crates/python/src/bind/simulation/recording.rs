@@ -21,9 +21,9 @@ pub(crate) fn check_recording(text: &str) -> PyResult<()> {
     recording.check().map_err(failure)
 }
 
-/// Returns what a recording lacks to simulate its distributions of times, a sentence each.
+/// Returns what `text`, a recording, lacks to simulate distributions of times, a sentence each.
 ///
-/// Raises AccelflowError if `text` is not a recording.
+/// Empty if it lacks nothing. Raises AccelflowError if `text` is not a recording.
 #[pyfunction]
 pub(crate) fn recording_lacks(text: &str) -> PyResult<Vec<String>> {
     let recording = Recording::from_json(text).map_err(failure)?;
@@ -84,12 +84,12 @@ pub(crate) fn record_services(
     recorded.map_err(failure)?.to_json().map_err(failure)
 }
 
-/// (phase, chain, trace, arm, accelerator) of a step.
+/// A step: (index of the phase, index of the chain, trace, index of the execution, accelerator).
 type ExecutedOperation = (usize, usize, String, usize, &'static str);
 
 /// Executes one request on real bytes, and returns its operations in order.
 ///
-/// Each is (index of the phase, index of the chain, trace, number of the execution, accelerator).
+/// Each is (index of the phase, index of the chain, trace, index of the execution, accelerator).
 /// Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
 #[pyfunction]
 pub(crate) fn executed_operations(name: &str, seed: u64) -> PyResult<Vec<ExecutedOperation>> {

@@ -8,8 +8,8 @@ use pyo3::types::PyBytes;
 /// A column: its name, and its values in the machine's byte order.
 type Column<'py> = (String, Bound<'py, PyBytes>);
 
-/// The samples of a service under a system: the system's place in the results, the service, and
-/// columns of 8-byte values. `request` has unsigned integers, the others floats of microseconds.
+/// The samples of a service under a system: the system's index in the results, the service, and
+/// columns of 8-byte values. The column `request` has unsigned integers, the others floats in us.
 pub(crate) type Samples<'py> = (usize, String, Vec<Column<'py>>);
 
 /// The samples of `outcome`, at most `most` of each service; nothing if it is 0.

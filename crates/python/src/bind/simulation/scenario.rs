@@ -57,7 +57,7 @@ pub(crate) fn scenario_check(document: &str, recording: Option<String>) -> PyRes
 /// Checks that `runs` simulations of a scenario may keep `samples` requests in memory.
 ///
 /// Each simulation, with its own seed, keeps up to `samples` requests of each service and system.
-/// Raises AccelflowError if these are too many.
+/// Raises AccelflowError if all simulations together would keep too many requests.
 #[pyfunction]
 pub(crate) fn scenario_check_samples(
     document: &str,
@@ -132,7 +132,7 @@ pub(crate) fn scenario_run<'py>(
 
 /// Returns the core time and accelerator time of one request to each service, as JSON.
 ///
-/// They are computed without a simulation. Use `accelflow.simulation.demands`. Raises
+/// Both are computed without a simulation. Use `accelflow.simulation.demands`. Raises
 /// AccelflowError as `scenario_check` does.
 #[pyfunction]
 #[pyo3(signature = (document, recording=None))]
@@ -167,8 +167,8 @@ pub(crate) fn scenario_schema() -> String {
     json_schema()
 }
 
-/// The fields of a scenario that are chosen by name, each with its names in the order in which
-/// commands list them.
+/// Returns the fields of a scenario that are chosen by name, each with the allowed names in the
+/// order in which commands list them.
 #[pyfunction]
 pub(crate) fn scenario_choices() -> Vec<(&'static str, Vec<&'static str>)> {
     accelflow_scenario::choices()
@@ -249,9 +249,9 @@ pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     Ok(Value::Array(rows.collect()).to_string())
 }
 
-/// Returns the mean and the half width of its 95 % confidence interval.
+/// Returns the mean of `observations` and half the width of its 95 % confidence interval.
 ///
-/// `observations` must be independent. None for fewer than two.
+/// The observations must be independent. None for fewer than two.
 #[pyfunction]
 pub(crate) fn confidence_interval(observations: Vec<f64>) -> Option<(f64, f64)> {
     ConfidenceInterval::of(&observations).map(|interval| (interval.mean, interval.half_width))

@@ -20,8 +20,8 @@ pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<Strin
 
 /// Returns the suites: (name, fraction of sequences that branch, the paper's fraction).
 ///
-/// Sequences are those of accelerators, as in section III, Q2; the paper's fraction is None if it
-/// prints none.
+/// Sequences are sequences of accelerators, as in section III, Q2. The paper's fraction is None if
+/// the paper prints none.
 #[pyfunction]
 pub(crate) fn workload_names() -> PyResult<Vec<WorkloadRow>> {
     accelflow_scenario::workloads().map_err(refused)
@@ -38,7 +38,7 @@ pub(crate) fn service_names(workload: &str) -> PyResult<Vec<String>> {
 
 /// Returns how many messages of a request time out, on average, by service.
 ///
-/// These are the messages that wait longer than `timeout_us` for a remote side. `remote` names the
+/// A message times out if it waits longer than `timeout_us` for a remote side. `remote` names the
 /// distribution of waits, as the field `remote` of a scenario does. Raises AccelflowError for an
 /// unknown workload or remote.
 #[pyfunction]

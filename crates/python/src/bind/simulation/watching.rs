@@ -14,7 +14,7 @@ use crate::bind::simulation::scenario::checked;
 use crate::errors::failure;
 use crate::refused::refused;
 
-/// The contents of a timeline: start and length of its window in us, names of services, numbers of
+/// The contents of a timeline: start and length of its window in us, names of services, indices of
 /// requests, and the number of slowest requests.
 type Shown = (f64, Option<f64>, Vec<String>, Vec<u64>, Option<u64>);
 
@@ -25,7 +25,7 @@ fn time_us(us: f64) -> Time {
 /// Simulates a scenario (JSON) and writes a timeline of it to `path`, in Perfetto's format.
 ///
 /// Returns (number of systems, number of requests). `shown` are (start of the time window in us,
-/// its length in us, names of services, numbers of requests, how many of the slowest requests);
+/// its length in us, names of services, indices of requests, how many of the slowest requests);
 /// None or an empty list means all. Use `accelflow.watching.write_timeline`. Raises AccelflowError
 /// for what is not allowed, cannot be simulated or cannot be written.
 #[pyfunction]
@@ -86,8 +86,8 @@ pub(crate) fn spans_timeline(
 
 /// Simulates a scenario (JSON) and returns where the time of one request went, as JSON.
 ///
-/// `request` is the request's number in `service`; if it is None, the request is the one whose
-/// response time is at `percentile` (0 to 100) of the service's. Use `accelflow.watching.watch`.
+/// `request` is the index of the request in `service`, from 0. If it is None, the request is the
+/// one at `percentile` (0 to 100) of the service's response times. Use `accelflow.watching.watch`.
 /// Raises AccelflowError for what is not allowed or cannot be simulated.
 #[pyfunction]
 #[pyo3(signature = (document, recording, service, request, percentile, progress=None))]
@@ -132,7 +132,7 @@ pub(crate) fn scenario_why(
     })
 }
 
-/// Called with the number of requests that have ended and of all. Returns whether to continue.
+/// Called with the number of requests that have ended, and the total. Returns whether to continue.
 type Report<'r> = dyn Fn(u64, u64) -> bool + Sync + 'r;
 
 /// The result of `simulate`, which runs without the interpreter.

@@ -50,9 +50,9 @@ pub(crate) fn workload_load(
 
 /// Returns the line and column of a value in the text of a workload's file, counted from 1.
 ///
-/// `path` is such as `services[1].rate_rps`; `name` is the file's name in messages. Without a
-/// position of its own, it is that of the nearest value that contains it. Raises AccelflowError as
-/// `workload_read` does.
+/// `path` leads to the value, such as `services[1].rate_rps`; `name` is the file's name in
+/// messages. A value without a position of its own has that of the nearest value that contains it.
+/// Raises AccelflowError as `workload_read` does.
 #[pyfunction]
 pub(crate) fn workload_place(
     text: &str,

@@ -49,7 +49,7 @@ pub(crate) fn add(kind: Arc<Kind>, function: Py<PyAny>) {
     drop(replaced);
 }
 
-/// The number of times that bodies were added.
+/// How often bodies have been added so far.
 pub(crate) fn changes() -> u64 {
     known().changes
 }

@@ -27,7 +27,7 @@ const SUITES: [(&str, CipherSuite); 2] = [
 
 /// One end of a network connection: its interface, TLS keys, and TLS and TCP sequence numbers.
 ///
-/// Each run of a trace continues it where the last one ended.
+/// Each run of a trace continues the connection where the last run ended.
 #[pyclass(frozen, name = "TraceConnection", module = "accelflow._native")]
 pub(crate) struct PyConnection {
     schema: Arc<Schema>,
@@ -50,10 +50,11 @@ impl PyConnection {
     /// Creates a connection for messages that a Thrift file (`.thrift`) declares.
     ///
     /// `read_secret` and `write_secret`, the application traffic secrets as SSLKEYLOGFILE has them,
-    /// make it use TLS 1.3 with the cipher suite `suite`; `read_record` and `write_record` are then
-    /// the numbers of the next records. With the addresses `local` and `peer`, payloads are IPv4
-    /// packets; without, the bytes that a socket gives. LdB balances over `cores` cores. Raises
-    /// TraceError for an interface, secret or address that cannot be used.
+    /// make the connection use TLS 1.3 with the cipher suite `suite`. `read_record` and
+    /// `write_record` are then the sequence numbers of the next TLS records to read and to write.
+    /// With the addresses `local` and `peer`, payloads are IPv4 packets; otherwise they are the
+    /// bytes that a socket gives. LdB balances over `cores` cores. Raises TraceError for an
+    /// interface, secret or address that cannot be used.
     #[new]
     #[pyo3(signature = (
         interface, *, include_dirs=Vec::new(), read_secret=None, write_secret=None,
@@ -133,7 +134,7 @@ impl PyConnection {
         finished(done, image.inner().kinds().to_vec())
     }
 
-    /// The numbers of the next TLS records to read and to write; None without TLS.
+    /// The sequence numbers of the next TLS records to read and to write; None without TLS.
     #[getter]
     fn records(&self) -> Option<(u64, u64)> {
         let state = self.lock();

@@ -49,17 +49,17 @@ pub(crate) struct PyTerms {
     early: bool,
 }
 
-/// The accelerators in software: queues and worker threads that run traces.
+/// An ensemble of accelerators in software: queues and worker threads that run traces.
 #[pyclass(frozen, name = "TraceEnsemble", module = "accelflow._native")]
 pub(crate) struct PyEnsemble {
     pools: Mutex<Option<Arc<Pools>>>,
     /// The trace memory of the latest run.
     image: Mutex<Arc<Image>>,
     notification: Notification,
-    /// The number of times that bodies had been added when its cores last took them.
+    /// How often bodies had been added when the ensemble's cores last took them.
     changes: AtomicU64,
-    /// What the calling threads do themselves, they do with these: how often bodies had been added
-    /// when each was made. None is here while a thread uses it.
+    /// Idle executors for runs on calling threads, each with how often bodies had been added when
+    /// the executor was made.
     inline: Mutex<Vec<(u64, Executor)>>,
     cores: usize,
 }
@@ -189,8 +189,9 @@ impl PyEnsemble {
 
     /// Starts the trace `name` of `image` on `payload`, and returns a handle of the run at once.
     ///
-    /// `terms` has the run's tenant, priority and deadline, and what the payload is. Raises
-    /// TraceError if the queues or the tenant's limit leave no room for it.
+    /// `terms` has the run's tenant, priority and deadline, the kind of the payload, and whether
+    /// `next_arrival` will be called. Raises TraceError if the queues are full, or the tenant has
+    /// too many runs in progress.
     fn enqueue(
         &self,
         py: Python<'_>,
@@ -364,10 +365,10 @@ impl PyHandle {
         self.result(py)
     }
 
-    /// Waits for the next execution, such as an arm of a fork, that ends before the run does.
+    /// Waits for the end of another execution, such as an arm of a fork, before the run ends.
     ///
-    /// Returns None once the run has ended. Raises TimeoutError if none ends within `timeout_s`
-    /// seconds.
+    /// Returns None once the run has ended. Raises TimeoutError if no execution ends within
+    /// `timeout_s` seconds.
     #[pyo3(signature = (timeout_s=None))]
     fn next_arrival(&self, py: Python<'_>, timeout_s: Option<f64>) -> PyResult<Option<PyArrival>> {
         let until = until(timeout_s)?;
@@ -386,7 +387,7 @@ impl PyHandle {
 
     /// Calls `callback()` when the run ends, or at once if it has ended.
     ///
-    /// Its exceptions are reported as those of a destructor are, and have no other effect.
+    /// Exceptions of `callback` are reported like those of a destructor, and have no other effect.
     fn on_done(&self, callback: Py<PyAny>) {
         self.handle.on_done(move || {
             Python::attach(|py| {

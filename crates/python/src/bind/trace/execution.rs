@@ -38,7 +38,7 @@ struct Inner {
 /// An executor between two runs.
 struct Free {
     executor: Executor,
-    /// The number of times that bodies had been added when the executor got them.
+    /// How often bodies had been added when the executor got them.
     changes: u64,
 }
 
@@ -91,9 +91,9 @@ impl PyExecutor {
     /// Runs the trace `name` of `image` on `payload`, to its end.
     ///
     /// Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
-    /// `call`, the kind of message to send, it is the JSON to send or, for a cache's response, the
-    /// packets received. Raises TraceError, with the number of the step, for the first step that
-    /// fails.
+    /// `call`, the kind of message as for `accelflow.trace.run_trace`, `payload` is the JSON to
+    /// send or, for a cache's response, the packets received. Raises TraceError, with the index of
+    /// the step, for the first step that fails.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -125,11 +125,11 @@ impl PyExecutor {
 
     /// Sets the software of the custom accelerator that the node `kind` calls.
     ///
-    /// It holds for all executors and ensembles of the process. `body` is a function of the payload
-    /// and a dict of the facts. It returns the new payload or None to keep it, or a pair of that
-    /// and a dict of the facts that `kind` yields. If it raises an exception, the run fails.
-    /// Replaces earlier software of that accelerator. Raises TraceError for a node that calls no
-    /// custom accelerator.
+    /// The software serves all executors and ensembles of the process, and replaces earlier
+    /// software of that accelerator. `body` is a function of the payload and a dict of the facts.
+    /// `body` returns the new payload (None: unchanged), or a pair of the new payload and a dict of
+    /// the facts that `kind` yields. If `body` raises an exception, the run fails. Raises
+    /// TraceError for a node that calls no custom accelerator.
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
@@ -260,7 +260,7 @@ impl PyRun {
         visits.map(|visit| describe(visit, &self.kinds)).collect()
     }
 
-    /// The calls: (trace, execution number, accelerator, bytes read, bytes written).
+    /// The calls: (trace, index of the execution, accelerator, bytes read, bytes written).
     #[getter]
     fn steps(&self) -> Vec<(String, usize, String, usize, usize)> {
         let steps = self.outcome.steps.iter();
@@ -297,7 +297,7 @@ impl PyRun {
 pub(crate) struct PyArrival {
     /// The name of the trace that ended.
     trace: String,
-    /// The number of the execution: 0 for the trace itself, 1 and up for those of forks.
+    /// The index of the execution: 0 for the trace itself, 1 and up for those of forks.
     arm: usize,
     /// The payload: application data, or the packets if the execution ended with sending.
     data: Vec<u8>,
@@ -325,7 +325,7 @@ pub(crate) fn demo_request(
     Ok(demo::request(method, seed, index, compressed).map_err(refused)?)
 }
 
-/// Returns the TLS traffic secrets of demo connection `number`: (client's, server's).
+/// Returns the TLS traffic secrets of the demo connection `number`: (client's, server's).
 #[pyfunction]
 #[pyo3(signature = (number=0))]
 pub(crate) fn demo_secrets(number: u64) -> (Cow<'static, [u8]>, Cow<'static, [u8]>) {

@@ -51,7 +51,7 @@ impl PyImage {
         Ok(PyImage::new(image))
     }
 
-    /// The image as the bytes of a trace file.
+    /// Returns the image as the bytes of a trace file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.inner.to_bytes())
     }
@@ -64,7 +64,7 @@ impl PyImage {
 
     /// The name of each word, in the order of addresses.
     ///
-    /// It is that of a trace, or NAME.1, NAME.2 and so on for the later words of a long trace.
+    /// A name is that of a trace, or NAME.1, NAME.2 and so on for later words of a long trace.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.inner.names().to_vec()
@@ -86,7 +86,7 @@ impl PyImage {
             .collect()
     }
 
-    /// The declarations of the custom accelerators that words call, by number.
+    /// The declarations of the custom accelerators that words call, by index.
     #[getter]
     fn kinds(&self) -> Vec<String> {
         let kinds = self.inner.kinds().iter();
@@ -101,8 +101,8 @@ impl PyImage {
         self.inner.predicates().fields().to_vec()
     }
 
-    /// The address of the first word of the trace called `name`. Raises TraceError, with the known
-    /// names, for an unknown name.
+    /// Returns the address of the first word of the trace called `name`. Raises TraceError, with
+    /// the known names, for an unknown name.
     fn entry(&self, name: &str) -> PyResult<usize> {
         match self.inner.entry(name) {
             Some(address) => Ok(address.index()),
@@ -139,7 +139,7 @@ impl PyImage {
         Ok(found)
     }
 
-    /// Returns the name and the source of each word; linking these gives the same image.
+    /// Returns the name and the source of each word; linking all sources gives the same image.
     fn disassemble(&self) -> PyResult<Vec<(String, Vec<PyNode>)>> {
         let found = self.inner.disassemble();
         Ok(parts(&found.map_err(Failure::from)?))
@@ -150,7 +150,7 @@ impl PyImage {
     /// `facts` are integers by name. Steps are pairs such as ('enter', 'T1'), ('receive', 'TCP'),
     /// ('call', 'Decr'), ('trans', 'JSON>str'), ('fork', ''), ('notify', ''). A join is ('scatter',
     /// ''), then ('wait', '') where an arm reaches it and ('join', '') for the last arm. The arms
-    /// of a fork or join follow one another. Raises TraceError, with the number of the step, for a
+    /// of a fork or join follow one another. Raises TraceError, with the index of the step, for a
     /// fact that is missing, and after `max_visits` steps: each fork doubles the work after it, so
     /// a trace may be very long.
     #[pyo3(signature = (name, facts, *, max_visits=100_000))]

@@ -109,8 +109,8 @@ impl PyLibrary {
         self.service()
     }
 
-    /// The service that owns a trace; None if all services may use it. Raises TraceError for an
-    /// unknown trace.
+    /// Returns the service that owns the trace `name`; None if all services may use it. Raises
+    /// TraceError for an unknown trace.
     fn owner(&self, name: &str) -> PyResult<Option<String>> {
         let state = self.lock();
         match state.library.get(name) {
@@ -157,8 +157,8 @@ impl PyLibrary {
 
     /// Removes the trace called `name`, and returns whether it was registered.
     ///
-    /// Trace memories that are already linked keep it. Raises TraceError for a trace that the
-    /// service does not own.
+    /// Trace memories that are already linked keep the trace. Raises TraceError for a trace that
+    /// the service does not own.
     fn remove(&self, name: &str) -> PyResult<bool> {
         let mut state = self.lock();
         let removed = state.library.remove_for(self.service(), name);
@@ -167,13 +167,13 @@ impl PyLibrary {
         Ok(removed)
     }
 
-    /// The names of all traces, in the order of registration.
+    /// Returns the names of all traces, in the order of registration.
     fn names(&self) -> Vec<String> {
         let state = self.lock();
         self.visible(&state).map(|t| t.name.clone()).collect()
     }
 
-    /// The trace called `name`. Raises TraceError, with the known names, for an unknown name.
+    /// Returns the trace `name`. Raises TraceError, with the known names, for an unknown name.
     fn get(&self, name: &str) -> PyResult<PyRegistered> {
         let state = self.lock();
         match state.library.get(name) {

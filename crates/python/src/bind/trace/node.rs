@@ -1,4 +1,4 @@
-//! Sources: `TraceNode` and the functions that make one.
+//! Sources of traces: `TraceNode`, and the functions that make nodes.
 
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ impl PyNode {
     }
 }
 
-/// A call of one of the nine accelerators. Raises TraceError for any other name.
+/// Returns a call of the accelerator `name`. Raises TraceError if it is not one of the nine.
 #[pyfunction]
 pub(crate) fn trace_accel(name: &str) -> PyResult<PyNode> {
     let node = source::accel(name).map_err(Failure::from)?;
@@ -307,7 +307,7 @@ pub(crate) fn trace_listing(nodes: Vec<PyRef<'_, PyNode>>) -> PyResult<String> {
     Ok(source::listing(&unwrap(&nodes)?))
 }
 
-/// Names and nodes of parts.
+/// The name and the nodes of each part of a trace.
 pub(crate) fn parts(parts: &[Part]) -> Vec<(String, Vec<PyNode>)> {
     let pair = |part: &Part| (part.name.clone(), wrap(&part.nodes));
     parts.iter().map(pair).collect()

@@ -106,7 +106,8 @@ struct UncertainArguments {
     sd: Option<f64>,
 }
 
-/// Returns the one of `values`, in the order of the parameter's choices, that `name` stands for.
+/// Returns the element of `values` for the choice `name` of `parameter`. `values` are in the order
+/// of the parameter's choices.
 ///
 /// # Errors
 /// [`Refusal`] for a name that is not one of the choices.
@@ -132,8 +133,10 @@ pub(super) fn named<T: Copy>(
 }
 
 impl KernelArguments {
+    /// Converts the arguments to a kernel of the model.
+    ///
     /// # Errors
-    /// [`Refusal`] for a name that is not known, with the kernel's name in its place.
+    /// [`Refusal`] for a value that is not allowed; its place begins with the kernel's name.
     pub(super) fn kernel(&self) -> Result<Kernel, Refusal> {
         self.made().map_err(|error| error.within(&self.name))
     }
@@ -262,6 +265,8 @@ impl UncertainArguments {
     }
 }
 
+/// Evaluates the service in `request` (JSON), and returns the outcome as JSON.
+///
 /// # Errors
 /// The message for a value that cannot be used.
 pub(super) fn evaluate(request: &str) -> Result<String, String> {
@@ -354,7 +359,8 @@ fn limit_name(limit: Limit) -> &'static str {
     }
 }
 
-/// Infinite bounds are null: no size, or no upper bound.
+/// The range of sizes that pay off, as JSON. An infinite bound is null: no size pays off, or there
+/// is no upper bound.
 fn range_json(range: Lucrative) -> Value {
     json!({
         "pays": !range.is_never(),

@@ -25,7 +25,7 @@ struct RunArguments {
     responses_first: bool,
     own_work: String,
     kernel_work: String,
-    /// Absent: saturated.
+    /// The arrival rate over the host's capacity; absent for a saturated host.
     load_ratio: Option<f64>,
     offloading: bool,
     requests: u32,
@@ -50,6 +50,8 @@ impl RunArguments {
     }
 }
 
+/// Simulates the service in `request` (JSON), and returns the measurements as JSON.
+///
 /// # Errors
 /// The message for a value that cannot be used.
 pub(super) fn simulate(request: &str) -> Result<String, String> {

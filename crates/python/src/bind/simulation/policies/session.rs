@@ -65,7 +65,7 @@ impl PythonSession {
         })
     }
 
-    /// Asks `answer` in Python, unless the run is being stopped.
+    /// Calls `answer`, which asks a policy in Python, unless the simulation is being stopped.
     fn ask<T>(
         &self,
         place: &str,
@@ -129,7 +129,7 @@ impl Session for PythonSession {
     }
 }
 
-/// The place that `choose` returned. Raises AccelflowError for any other answer.
+/// The index of an entry that `choose` returned. Raises AccelflowError for any other answer.
 fn place(answer: &Bound<'_, PyAny>, queue: &QueueName, length: usize) -> PyResult<usize> {
     let number = match answer.is_instance_of::<PyBool>() {
         true => None,

@@ -35,7 +35,7 @@ impl PythonSystem {
         })
     }
 
-    /// Ends its simulations soon, also one that runs in Python now.
+    /// Ends the system's simulations soon, also one that runs Python code now.
     pub(crate) fn interrupt(&self) {
         if !self.stopped.swap(true, Ordering::Relaxed) {
             // If this fails, the simulation still ends after the present call into Python.

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyString};
 
-/// Without a deadline it is later than any.
+/// A deadline in ns from the simulation's start; infinity if there is none.
 pub(super) fn ns_or_infinity(due: Time) -> f64 {
     match due {
         Time::MAX => f64::INFINITY,
@@ -126,7 +126,7 @@ impl PyWaitingEntry {
         self.inner.priority
     }
 
-    /// The number of the request's tenant.
+    /// The number that identifies the request's tenant; 0 by default.
     #[getter]
     fn tenant(&self) -> u16 {
         self.inner.tenant
