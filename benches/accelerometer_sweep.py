@@ -5,9 +5,9 @@ Run with a Python that has accelflow::
     .venv/bin/python benches/accelerometer_sweep.py
 
 Each engine computes speedup and latency reduction of Sync-OS (equations 3 and 5) for points whose
-eight parameters all differ, alternately, for several rounds, on one thread; a rate is the median.
-The loop gets fewer points. All results must agree to twelve digits. accelflow checks every input
-value; numpy checks none.
+eight parameters all differ. The engines take turns for several rounds, on one thread; a rate is the
+median over the rounds. The loop gets fewer points. All results must agree to twelve digits.
+accelflow checks every input value; numpy checks none.
 """
 
 import argparse

@@ -1,18 +1,18 @@
-"""Derives call graphs from Alibaba's table MSCallGraph (2021): who calls what, in which order.
+"""Derives call graphs from Alibaba's table MSCallGraph (2021): the calls of functions, in order.
 
 Usage: .venv/bin/python benches/alibaba_graphs.py Callgraph.csv > benches/alibaba_graphs.json
 
-Callgraph.csv are rows of MSCallGraph_0.csv of alibaba/clusterdata, folder
+Callgraph.csv has rows of MSCallGraph_0.csv of alibaba/clusterdata, folder
 cluster-trace-microservices-v2021 (Luo et al., "Characterizing Microservice Dependency and
-Performance: Alibaba Trace Analysis", SoCC 2021). Names,
-interfaces and times are left out; microservices are numbered.
+Performance: Alibaba Trace Analysis", SoCC 2021). The output has no names, interfaces and times;
+microservices are numbered.
 
-A function is what one microservice does in one invocation, as a text of steps in the order of the
-table: `m` reads a cache, `d` a database, `q` sends a message for which nobody waits, and a number
-calls the function with this number; `&` joins calls that overlap by over 1 ms. `3m` is three reads
-one after another. Invocations of a microservice with the same steps are one function. A call whose
-caller is missing in the table belongs to the next caller above that is there; where there is none,
-a front is added that makes the call. Calls of the type userDefined are left out.
+A function is the work of one microservice in one invocation, as a text of steps in the order of the
+table: `m` reads a cache, `d` reads a database, `q` sends a message for which nobody waits, and a
+number calls the function with this index; `&` joins calls that overlap by over 1 ms. `3m` is three
+reads one after another. Invocations of a microservice with the same steps are one function. A call
+whose caller is missing in the table belongs to the nearest caller above that is present. If there
+is none, a front is added that makes the call. Calls of the type userDefined are left out.
 """
 
 import csv
@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 
 CALLS = ("rpc", "http")
 LETTERS = {"mc": "m", "db": "d", "mq": "q"}
-#: In place of a name that is lost.
+#: The text in place of a lost name.
 LOST = "(?)"
 
 
 class Row(NamedTuple):
-    """A call: its place in the graph, when it began, and how long it took, both in ms."""
+    """A call: its place in the graph, its kind, its callee, and its begin and duration in ms."""
 
     rpcid: tuple[int, ...]
     kind: str
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 class Functions:
-    """Functions by what they do, each once; a function's calls come before it."""
+    """The different functions, in an order in which every function follows those it calls."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], int] = {}
@@ -49,13 +49,13 @@ class Functions:
         return self.found.setdefault((callee, steps), len(self.found))
 
     def to_list(self) -> list[list[Any]]:
-        """The number of the microservice, and the steps, of each function."""
+        """Return the number of the microservice and the steps of each function."""
         numbers: dict[str, int] = {}
         return [[numbers.setdefault(callee, len(numbers)), steps] for callee, steps in self.found]
 
 
 def graphs(file: Path) -> dict[str, list[Row]]:
-    """The calls of each trace, each once, in the order of their rpcids."""
+    """Return the calls of each trace, without duplicates, in the order of their rpcids."""
     rows: dict[str, list[Mapping[str, str]]] = {}
     with file.open(newline="", encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
@@ -65,7 +65,7 @@ def graphs(file: Path) -> dict[str, list[Row]]:
 
 
 def calls(rows: Iterable[Mapping[str, str]]) -> list[Row]:
-    """The calls of one trace: of the caller's row and the callee's, what took longer."""
+    """Return the calls of one trace; of a call's two rows, the longer duration counts."""
     rows = list(rows)
     # A microservice whose name is lost in one row may have it in the call's other row, or in the
     # rows of its own calls.
@@ -84,12 +84,12 @@ def calls(rows: Iterable[Mapping[str, str]]) -> list[Row]:
 
 
 def place(row: Mapping[str, str]) -> tuple[str, ...]:
-    """What both rows of a call have in common."""
+    """Return the fields that are equal in both rows of a call."""
     return row["rpcid"], row["rpctype"], row["interface"]
 
 
 def front(trace: str, found: list[Row], functions: Functions) -> int:
-    """The function that begins the graph."""
+    """Return the index of the function that begins the graph of `trace`."""
     by_place = {call.rpcid: call for call in reversed(found) if call.kind in CALLS}
     below: dict[Row | None, list[Row]] = {}
     for call in found:
@@ -108,7 +108,7 @@ def front(trace: str, found: list[Row], functions: Functions) -> int:
 
 
 def steps(made: Iterable[Row], function: Any) -> str:
-    """The calls of one invocation as text."""
+    """Return the calls of one invocation as a text of steps."""
     found: list[str] = []
     ends = 0
     for call in made:

@@ -1,13 +1,14 @@
-"""What a simulation costs the command and Dask's scheduler, and what follows for large clusters.
+"""Benchmark of the cost of a simulation for the command and Dask's scheduler, for large clusters.
 
 Usage: .venv/bin/python benches/cluster_overhead.py [--tasks 300]
 
 Short simulations run on a thread of this process, and on local clusters of one and two workers.
-Scheduler and client are in this process, so its processor time over the number of simulations is
-what one costs them: planning, sending, and writing rows. Workers are processes of their own. One
-process can start 1 / cost simulations a second, so workers are busy if a simulation takes at least
-workers * cost. Prints the times, that least length for 1,000 workers, and how long 10,000,000
-simulations take: the longer of what the workers and of what this process needs.
+Scheduler and client are in this process, and workers are processes of their own. So this process's
+processor time over the number of simulations is the cost of planning, sending and writing the rows
+of a simulation. The process can start 1 / cost simulations a second, so that the workers are busy
+if a simulation takes at least workers * cost. Prints the times, this shortest simulation for 1,000
+workers, and the time of 10,000,000 simulations: that of the workers or of this process, whichever
+is longer.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ WORKERS, SIMULATIONS = 1_000, 10_000_000
 
 
 def study(tasks: int) -> studies.Study:
-    """A study of short simulations."""
+    """Return a study of `tasks` short simulations."""
     return studies.Study(
         scenario={
             "services": ["UniqId"],
@@ -38,7 +39,7 @@ def study(tasks: int) -> studies.Study:
 
 
 def measured(tasks: int, runner: Runner | None) -> tuple[float, float]:
-    """The time that has passed, and this process's processor time, per simulation in ms."""
+    """Return the wall time and this process's processor time, in ms per simulation."""
     with tempfile.TemporaryDirectory() as folder:
         began, cpu = time.perf_counter(), time.process_time()
         studies.sweep(study(tasks), Path(folder) / "out", workers=1, runner=runner)

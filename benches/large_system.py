@@ -1,25 +1,26 @@
-"""Hundreds of services that call each other over tens of servers, in one simulation.
+"""Benchmark of one simulation of hundreds of services that call each other over tens of servers.
 
 Usage: .venv/bin/python benches/large_system.py [--graph drawn|alibaba] [--services 200]
        [--copies 2] [--servers 20] [--requests 1000]
 
 Every call is simulated on the server of its service, with the network between servers.
 
-drawn: a request to the front calls services, which call others, four tiers deep. The graph is drawn
-(assumed: one to three calls at once, more where a service had no caller; 1, 8, 48 and the remaining
-services in the tiers). Services are placed in two ways: round robin over the servers, or those of
-the last tier with a service of the third that calls them.
+drawn: a request to the front (the service that clients call) calls services, which call others,
+four tiers deep. The graph is drawn (assumed: one to three calls at once, more where a service had
+no caller; 1, 8, 48 and the remaining services in the tiers). Services are placed in two ways: round
+robin over the servers, or those of the last tier on the server of a service of the third tier that
+calls them.
 
-alibaba: the 21 call graphs in benches/alibaba_graphs.json, up to 11 calls deep, so many copies of
-them, each copy with microservices of its own. Calls that overlapped by over 1 ms are parallel, all
-others one after another; reads of caches and databases are simulated up to the storage, whose waits
+alibaba: the 21 call graphs in benches/alibaba_graphs.json, up to 11 calls deep, in `--copies`
+copies, each with microservices of its own. Calls that overlapped by over 1 ms are parallel, all
+others one after another. Reads of caches and databases are simulated up to the storage, whose waits
 are the default. Microservices are placed round robin, or on the server of the front that calls them
 most.
 
 Application times are drawn (assumed, log-normal), and the network takes 12 us (assumed). Prints by
-system and placement the front's P99 (of the front with the most calls, if there are several) and
-the mean of all fronts' P99s, what the simulation costs, and the memory of a request in flight: that
-of requests which all wait for a remote side.
+system and placement the P99 of the front with the most calls, the mean of all fronts' P99s, the
+cost of the simulation, and the memory of a request in flight. The latter is measured with requests
+that all wait for a remote side.
 """
 
 import argparse
@@ -45,13 +46,13 @@ SYSTEMS = ("non_acc", "relief", "accelflow")
 TIERS = (1, 8, 48)
 CACHE = {"T5": {"hit": 1, "compressed": 0}}
 STORAGE = {"T7": {"exception": 0}}
-#: The rate of each front, so that a server has some 40,000 calls a second.
+#: The rate of each front in requests per second, so that a server has about 40,000 calls a second.
 RATES_RPS = {"drawn": 4_000.0, "alibaba": 1_000.0}
 PLACEMENTS = {"drawn": ("round_robin", "with_caller"), "alibaba": ("round_robin", "with_front")}
 
 
 def graph(services: int, seed: int) -> tuple[list[list[int]], list[int]]:
-    """The services that each service calls, and for each that of the third tier above it."""
+    """Return the services that each service calls, and each service's caller in the third tier."""
     draw = random.Random(seed)
     sizes = [*TIERS, services - sum(TIERS)]
     first = [sum(sizes[:tier]) for tier in range(len(sizes) + 1)]
@@ -74,7 +75,7 @@ def graph(services: int, seed: int) -> tuple[list[list[int]], list[int]]:
 
 
 def drawn(services: int, servers: int, placement: str, seed: int = 1) -> list[accelflow.Service]:
-    """The services of a drawn graph; the front is the first."""
+    """Return the services of a drawn graph; the first is the front."""
     calls, above = graph(services, seed)
     made = []
     for service in range(services):
@@ -86,7 +87,7 @@ def drawn(services: int, servers: int, placement: str, seed: int = 1) -> list[ac
 
 
 def alibaba(copies: int, servers: int, placement: str) -> list[accelflow.Service]:
-    """A service for each function of Alibaba's graphs; the front with the most calls is first."""
+    """Return a service for each function of Alibaba's graphs, the front with most calls first."""
     document = json.loads(Path(__file__).with_name("alibaba_graphs.json").read_text())
     functions, fronts = document["functions"], sorted(set(document["fronts"]))
     reached = {front: Counter(called_by(front, functions)) for front in fronts}
@@ -108,7 +109,10 @@ def alibaba(copies: int, servers: int, placement: str) -> list[accelflow.Service
 
 
 def called_by(function: int, functions: list[list[Any]]) -> Iterator[int]:
-    """The microservice of each invocation that one of `function` causes, itself included."""
+    """Yield the microservice of each invocation that an invocation of `function` causes.
+
+    The invocation of `function` itself is included.
+    """
     microservice, text = functions[function]
     yield microservice
     for number in re.findall(r"\d+(?![\dmdq])", text):
@@ -116,7 +120,7 @@ def called_by(function: int, functions: list[list[Any]]) -> Iterator[int]:
 
 
 def phases_of(step: str, copy: int) -> list[Any]:
-    """A step of benches/alibaba_graphs.json as phases one after another."""
+    """Return a step of benches/alibaba_graphs.json as phases of a service, in order."""
     access = re.fullmatch(r"(\d*)([mdq])", step)
     if access is None:
         times = Counter(step.split("&"))
@@ -134,7 +138,7 @@ def phases_of(step: str, copy: int) -> list[Any]:
 
 
 def one_service(name: str, server: int, steps: list[Any], *, front: bool) -> accelflow.Service:
-    """A service that computes, and then does `steps`."""
+    """Return a service that computes, and then does `steps`."""
     work = cpu({"log_normal": {"median_us": 20.0, "sigma": 0.6}})
     return accelflow.Service(
         name=name,
@@ -145,7 +149,7 @@ def one_service(name: str, server: int, steps: list[Any], *, front: bool) -> acc
 
 
 def workload(options: argparse.Namespace, placement: str) -> accelflow.Workload:
-    """The system as a workload."""
+    """Return the benchmark's services as a workload."""
     if options.graph == "alibaba":
         made = alibaba(options.copies, options.servers, placement)
     else:
@@ -155,7 +159,7 @@ def workload(options: argparse.Namespace, placement: str) -> accelflow.Workload:
 
 
 def measured(options: argparse.Namespace, placement: str, system: str) -> Mapping[str, float]:
-    """One simulation in a process of its own, whose memory is then known."""
+    """Return the results of a simulation in a process of its own, with its peak memory."""
     command = [sys.executable, __file__, "--one", placement, system]
     for name in ("graph", "services", "copies", "servers", "requests"):
         command += [f"--{name}", str(getattr(options, name))]
@@ -165,7 +169,7 @@ def measured(options: argparse.Namespace, placement: str, system: str) -> Mappin
 
 
 def one(options: argparse.Namespace, placement: str, system: str) -> None:
-    """Simulate, and print what it found and cost as JSON."""
+    """Simulate, and print the results and the cost of the simulation as JSON."""
     if placement == "waiting":
         made, rate_rps = waiting(), 1e6
     else:
@@ -187,7 +191,7 @@ def one(options: argparse.Namespace, placement: str, system: str) -> None:
 
 
 def waiting() -> accelflow.Workload:
-    """A service whose requests wait for a second for an answer, so that all are in flight."""
+    """Return a service whose requests wait a second for an answer, so that all are in flight."""
     wait = chain("T9", facts=ANSWER, waits={"T10": {"constant_us": 1e6}})
     path = [chain("T1", facts=REQUEST), cpu(0.001), wait, chain("T2")]
     service = accelflow.Service(name="Waits", rate_rps=1e6, path=path)

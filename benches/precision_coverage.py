@@ -3,12 +3,12 @@
 Usage: .venv/bin/python benches/precision_coverage.py [TRIALS [mser5]]
 
 A trial asks for a precision, simulates ten replications longer and longer as the rule says, and
-looks whether the true P99 of the response time is in the interval. A sound 95 % interval has it in
-95 % of the trials. The P99 of M/M/1 is exact; that of M/G/4 (log-normal service whose squared
-coefficient of variation is 4) is of all its simulations together. With mser5 the warm-up is not a
-tenth of each run, but what MSER-5 finds in a pilot (accelflow.warmup): the first round's requests
-of five of the replications. Runs end at 200,000 requests, and trials that would need more are
-counted apart. 100 trials take about five minutes and 1 GB.
+checks whether the true P99 of the response time is in the interval. A sound 95 % interval contains
+the P99 in 95 % of the trials. The P99 of M/M/1 is exact; that of M/G/4 (log-normal service times
+whose squared coefficient of variation is 4) is that of all its simulations together. With mser5 the
+warm-up is not a tenth of each run, but the length that MSER-5 finds in a pilot (accelflow.warmup):
+the first round's requests of five replications. Runs end at 200,000 requests, and trials that would
+need more are counted separately. 100 trials take about five minutes and 1 GB.
 """
 
 import math
@@ -37,7 +37,7 @@ def log_normal(draw: np.random.Generator, lanes: int) -> np.ndarray:
 
 
 def responses(seed: int, lanes: int, servers: int, service: Service) -> np.ndarray:
-    """Response times of independent queues, a row for each request, a column for each queue."""
+    """Return response times of independent queues: a row for each request, a column per queue."""
     draw = np.random.default_rng(seed)
     left = np.zeros((lanes, servers), np.float32)  # Kiefer and Wolfowitz: work ahead, sorted
     found = np.empty((LONGEST, lanes), np.float32)
@@ -64,7 +64,7 @@ def interval(kept: np.ndarray) -> tuple[float, float]:
 
 
 def pilot(lanes: np.ndarray, requests: int) -> int:
-    """The warm-up that MSER-5 finds in a trial."""
+    """Return the number of warm-up requests that MSER-5 finds in a trial."""
     early = lanes[:requests, :PILOTS]
     scaled = (early / early.mean(axis=0)).mean(axis=1)
     cut = mser5(scaled.reshape(1_000, -1).mean(axis=1))
@@ -73,7 +73,11 @@ def pilot(lanes: np.ndarray, requests: int) -> int:
 
 
 def outcome(lanes: np.ndarray, ratio: float, truth: float, *, piloted: bool) -> tuple[str, int]:
-    """Whether the interval of a trial has the truth, and the length of its last run."""
+    """Return the outcome of a trial and the number of requests of its last run.
+
+    The outcome is ``hit`` if the interval contains `truth`, ``miss`` if not, and ``longer`` if the
+    trial needs longer runs.
+    """
     precision = Precision(measure="p99", ratio=ratio)
     warmup = pilot(lanes, first_requests(precision)) if piloted else None
     last = (0.0, 0.0)

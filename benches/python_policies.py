@@ -1,7 +1,7 @@
-"""What a policy in Python costs: ns a decision, and how much longer a simulation takes.
+"""Benchmark of policies in Python: ns per decision, and how much longer a simulation takes.
 
-Each policy in Python does what a native one does, so that both simulate the same events, on one
-thread, in turns. The decisions are counted in a run of their own.
+Each policy in Python decides as a native one does, so that both simulate the same events. They take
+turns on one thread. The decisions are counted in a separate run.
 """
 
 import argparse
@@ -46,7 +46,8 @@ class Constant(Orchestrator):
         return self.decision
 
 
-#: Name, native system, native policy, and the argument of `compare` that adds the policy in Python.
+#: Each benchmark's name, native system, native policy, and the argument of `compare` that adds the
+#: policy in Python.
 CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("`choose`: `return 0`", "accelflow", "fifo", {"policies": {"accelflow": Fifo}}),
     ("`choose`: earliest deadline", "accelflow", "edf", {"policies": {"accelflow": Edf}}),
@@ -86,14 +87,14 @@ def main() -> None:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """The processor time of `run`: the machine may have other work."""
+    """Return the processor time of `run` in seconds, since the machine may have other work."""
     start = time.process_time()
     run()
     return time.process_time() - start
 
 
 def count(experiment: simulation.Scenario, python: dict[str, Any]) -> int:
-    """The number of times that the policy in `python` is asked."""
+    """Return how often the policy in `python` decides in a simulation of `experiment`."""
     source = (python.get("policies") or {}).get("accelflow") or python["orchestrators"][0]
     asked = 0
 

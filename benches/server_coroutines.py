@@ -1,4 +1,4 @@
-"""Benchmark of coroutine handlers beside grpc.aio's: many that only wait, all at once.
+"""Benchmark of coroutine handlers beside grpc.aio's: many handlers that only wait, all at once.
 
     .venv/bin/python benches/server_coroutines.py [--coroutines 500] [--seconds 0.2] [--rounds 9]
 
@@ -24,7 +24,7 @@ MESSAGE = b"\x0a\x05hello"
 
 
 class Running:
-    """A server process, and the channels to it, which stay open from round to round."""
+    """A server process, and the channels to the server, which stay open between rounds."""
 
     def __init__(self, kind: str, seconds: float, connections: int) -> None:
         command = [sys.executable, str(SERVERS / "coroutines.py"), kind, str(seconds)]
@@ -41,7 +41,7 @@ class Running:
         ]
 
     def round(self, count: int) -> float:
-        """Make so many calls at once; return the time until the last answer."""
+        """Make `count` calls at once; return the time until the last answer, in seconds."""
         begun = time.perf_counter()
         calls: list[Any] = [
             self.calls[number % len(self.calls)].future(MESSAGE, timeout=120)

@@ -1,8 +1,8 @@
-"""Benchmark of the gRPC server beside grpcio's and tonic's: same handler, load and run.
+"""Benchmark of the gRPC server beside grpcio's and tonic's: same handler, load and machine.
 
     .venv/bin/python benches/server_grpc.py [--rounds 7] [--depth 16] [--out results.json]
 
-All servers echo messages of unary calls, on two connections with `--depth` calls under way each.
+All servers echo messages of unary calls, on two connections with `--depth` calls in flight each.
 Rounds of the servers alternate; benches/side_by_side.py describes the compared figures. The load is
 benches/serve/grpc_load.rs, a separate program that writes HTTP/2 frames itself, so that it
 can keep any of the servers busy.
@@ -52,7 +52,7 @@ def rust() -> list[str]:
     return [example("bench_echo"), str(INTERFACE)]
 
 
-#: Makers of the commands that start the servers; certificate and key are appended for TLS.
+#: The functions that make the commands of the servers; certificate and key are appended for TLS.
 KINDS: dict[str, Command] = {
     "grpcio": lambda _: [sys.executable, str(SERVERS / "grpcio_python.py"), "sync"],
     "grpcio_aio": lambda _: [sys.executable, str(SERVERS / "grpcio_python.py"), "aio"],
@@ -65,7 +65,7 @@ KINDS: dict[str, Command] = {
 
 
 class Running(Side):
-    """A server and the program that loads it."""
+    """A server, and the program that sends it requests."""
 
     def __init__(self, command: list[str], folder: Path, case: tuple[int, bool], load: Any) -> None:
         size, tls = case

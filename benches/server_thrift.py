@@ -1,10 +1,10 @@
-"""Benchmark of the Thrift server beside Apache Thrift's: same handler, load and run.
+"""Benchmark of the Thrift server beside Apache Thrift's: same handler, load and machine.
 
     .venv/bin/python benches/server_thrift.py [--rounds 7] [--depth 16] [--out results.json]
 
-All servers echo structs over framed binary Thrift, on two connections with `--depth` requests under
-way each. Rounds of the servers alternate; benches/side_by_side.py describes the compared figures.
-The wait is for the replies to all requests that a client has under way.
+All servers echo structs over framed binary Thrift, on two connections with `--depth` requests in
+flight each. Rounds of the servers alternate; benches/side_by_side.py describes the compared
+figures. A client's wait is that for the replies to all its requests in flight.
 
 Apache Thrift's servers are TThreadedServer: in Python with the accelerated (C) protocol; in C++
 with Debian's libthrift, compiled here if `libthrift-dev`, `thrift-compiler`, `libboost-dev`,
@@ -86,7 +86,7 @@ def accelflow_perturbing(_: Path) -> list[str]:
     return ["env", "MALLOC_PERTURB_=255", example("bench_echo"), str(INTERFACE)]
 
 
-#: Makers of the commands that start the servers; certificate and key are appended for TLS.
+#: The functions that make the commands of the servers; certificate and key are appended for TLS.
 KINDS: dict[str, Command] = {
     "apache_python": apache_python,
     "apache_cpp": apache_cpp,
@@ -98,7 +98,7 @@ KINDS: dict[str, Command] = {
 
 
 class Running(Side):
-    """A server and its client connections, which stay open so that its threads do."""
+    """A server and its client connections, which stay open so that the server's threads do."""
 
     def __init__(
         self, command: list[str], folder: Path, case: tuple[int, bool], depth: int
@@ -148,7 +148,7 @@ class Running(Side):
 
 
 def talk(stream: socket.socket, size: int, depth: int, batches: int) -> list[float]:
-    """Send `depth` calls at once, `batches` times, check every reply, and return the waits in s."""
+    """Send `depth` calls at once, `batches` times; check the replies and return the waits in s."""
     calls, expected = frame(size) * depth, reply(size) * depth
     buffer = bytearray(len(expected))
     view = memoryview(buffer)

@@ -1,8 +1,9 @@
-"""Shared code of the server benchmarks: servers side by side, under the same load, in one run.
+"""Shared code of the server benchmarks: several servers under the same load, in one run.
 
-The compared figures are requests per second of a server's own processor time (of all its threads,
-from the scheduler's clock), which other load on the machine disturbs least, and the median time
-that a client waits. Rounds of the servers alternate; ratios are of medians.
+Two figures are compared. The first is requests per second of a server's own processor time (of all
+its threads, from the scheduler's clock), which other load on the machine disturbs least. The second
+is the median time that a client waits. Rounds of the servers alternate; ratios are those of
+medians.
 """
 
 import argparse
@@ -78,13 +79,13 @@ class Side(ABC):
         self.port = int(line)
 
     def cpu_seconds(self) -> float:
-        """Return what all threads have spent, those that have ended included."""
-        # The clock of a process's processor time, as clock_getcpuclockid(3) makes its number.
+        """Return the processor time in seconds of all threads, including those that have ended."""
+        # The ID of the clock of a process's processor time, as clock_getcpuclockid(3) computes it.
         return time.clock_gettime(~self.process.pid << 3 | 2)
 
     @abstractmethod
     def load(self, requests: int) -> float:
-        """Make so many requests on each connection; the median wait in seconds."""
+        """Make `requests` requests on each connection; return the median wait in seconds."""
 
     def round(self, requests: int) -> tuple[float, float]:
         """Run a round; return requests per second of processor time and the median wait in s."""
@@ -102,7 +103,10 @@ def compare(
     rounds: int,
     requests: int,
 ) -> dict[str, Any]:
-    """Measure the sides alternately; return medians of each, and ratios for `pairs`."""
+    """Measure the servers in turns; return medians of each, and the ratios of rates for `pairs`.
+
+    The first round warms up the servers and is not counted.
+    """
     servers: dict[str, Side] = {}
     results: dict[str, list[tuple[float, float]]] = {}
     try:

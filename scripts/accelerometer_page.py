@@ -41,7 +41,7 @@ sections measure offloads of this project's server, of its runtime, and of the p
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the simulations and measurements that the arguments ask for, and write the page."""
     result: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {}
     match sys.argv[1:]:
         case []:
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def page(result: dict[str, Any]) -> str:
-    """The page of the results."""
+    """Return the page of the results as Markdown."""
     lines = [HEAD, *simulated.summary(result), *simulated.sections(result)]
     lines += chains.lines(result["chains"])
     for name, section in (

@@ -1,7 +1,7 @@
 """Draws the diagrams of docs/accelflow.md and docs/rivals.md, as SVG in docs/images.
 
 Run it from the root of the repository: .venv/bin/python scripts/diagrams.py [FOLDER]
-Equal code draws equal bytes, so that a test can tell whether the pictures are those of this file.
+Equal code draws equal bytes, so that a test can check whether the pictures are up to date.
 """
 
 import sys
@@ -17,7 +17,7 @@ from accelflow.parameters import parameters
 
 FOLDER: Final = Path("docs/images")
 INK, SOFT, PAPER = "#22272e", "#5b6570", "#ffffff"
-#: Fills by what a thing is; text on each has a contrast of 7 to 1 or more.
+#: The colours of boxes by the kind of component; text on each has a contrast of at least 7 to 1.
 CORE, ACCELERATOR, QUEUE, CONTROL, MEMORY = "#cfe3f7", "#d6eed6", "#f4f1e4", "#fde0c5", "#e8e3f3"
 
 
@@ -35,7 +35,7 @@ class Sheet:
     def box(
         self, place: tuple[float, float, float, float], text: str, fill: str, **more: object
     ) -> None:
-        """Draw a box at x, y, of width and height, with its text in the middle."""
+        """Draw a box with text in its middle; `place` is x, y, width and height."""
         x, y, width, height = place
         shape = FancyBboxPatch(
             (x, y), width, height, boxstyle="round,pad=0,rounding_size=4",
@@ -49,7 +49,7 @@ class Sheet:
             self.say((x + width / 2, y + height / 2), text, size=float(str(more.get("size", 9))))
 
     def say(self, place: tuple[float, float], text: str, **more: object) -> None:
-        """Write text around a point, or to the right of it (`side="left"`)."""
+        """Write text centred at the point `place`, or to the right of it (`side="left"`)."""
         self.axes.text(
             *place, text, ha=str(more.get("side", "center")), va="center",
             fontsize=float(str(more.get("size", 8.5))), color=str(more.get("color", INK)),
@@ -57,7 +57,7 @@ class Sheet:
         )  # fmt: skip
 
     def arrow(self, start: tuple[float, float], end: tuple[float, float], **more: object) -> None:
-        """Draw an arrow; `bend` curves it, and `text` stands at `at`."""
+        """Draw an arrow from `start` to `end`; `bend` curves it, and `text` is written at `at`."""
         shape = FancyArrowPatch(
             start, end, arrowstyle="-|>", mutation_scale=9, shrinkA=0, shrinkB=0,
             color=str(more.get("color", INK)), linewidth=float(str(more.get("width", 1.1))),
@@ -112,7 +112,7 @@ def chip() -> Sheet:
 
 
 def accelerator() -> Sheet:
-    """Draw one accelerator, and the way of an entry through it."""
+    """Draw one accelerator, and the path of an entry through it."""
     sheet = Sheet(760, 330, "An accelerator: queues, elements and dispatchers")
     sheet.box((130, 20, 500, 220), "one accelerator, such as Decr", PAPER, top=True)
     for number in range(5):
@@ -152,7 +152,7 @@ def accelerator() -> Sheet:
 
 
 def word() -> Sheet:
-    """Draw the word of T1, nibble by nibble, as the compiler makes it."""
+    """Draw the word of the trace T1, nibble by nibble, as the compiler makes it."""
     sheet = Sheet(760, 200, "The trace T1 as one word")
     digits = f"{word_of('T1'):016x}"
     parts = [
@@ -186,14 +186,14 @@ def word_of(name: str) -> int:
 
 
 def costs_us() -> dict[str, float]:
-    """Return what it costs to involve a core and the manager, of the simulator's parameters."""
+    """Return the cost in us of an operation by a core and by the manager, from the parameters."""
     of = {parameter.key: parameter.default for parameter in parameters()}
     core = of["core.interrupt_ns"] + 2 * of["core.context_switch_ns"] + of["core.submit_ns"]
     return {"core": core / 1e3, "manager": of["relief.latency_ns"] / 1e3}
 
 
 def stations() -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return who stands between two accelerators under each system: text and fill."""
+    """Return the stations between two accelerators under each system: text and fill of each."""
     of = costs_us()
     core, manager, both = of["core"], of["manager"], of["core"] + of["manager"]
     return {
@@ -213,7 +213,7 @@ def stations() -> dict[str, tuple[tuple[str, str], ...]]:
 
 
 def deciders() -> Sheet:
-    """Draw who decides under each system after an operation."""
+    """Draw which component decides after an operation, under each system."""
     sheet = Sheet(760, 350, "Who decides what comes next")
     for row, (system, between) in enumerate(stations().items()):
         y = 22 + 54 * row
@@ -240,7 +240,7 @@ DIAGRAMS: Final = {
 
 
 def main() -> None:
-    """Draw them all."""
+    """Draw all diagrams."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, draw in DIAGRAMS.items():

@@ -1,4 +1,4 @@
-"""Checks wheels and source distributions: metadata, and that nothing is missing or too much.
+"""Checks wheels and source distributions: metadata, missing files and unwanted files.
 
 Run it from the root of the repository: .venv/bin/python scripts/distributions.py dist/*
 """
@@ -14,9 +14,9 @@ from email.message import Message
 from pathlib import Path
 from typing import Final
 
-#: What no distribution may have: leftovers of a machine, and what belongs to the repository alone.
+#: Files that no distribution may contain: leftovers of a machine, and files of the repository only.
 _STRAY: Final = (".pyc", ".new", ".orig", ".log", ".rec", ".html")
-#: The fields of the metadata that an index shows.
+#: The fields of the metadata that a package index shows.
 _FIELDS: Final = (
     "Name",
     "Version",
@@ -32,7 +32,7 @@ _FIELDS: Final = (
 
 
 def problems_of_wheel(path: Path) -> list[str]:
-    """What is wrong with a wheel; nothing if it is as it must be."""
+    """Return the problems of a wheel; empty if there are none."""
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         found = [name for name in names if name.endswith(".dist-info/METADATA")]
@@ -52,7 +52,7 @@ def problems_of_wheel(path: Path) -> list[str]:
 
 
 def problems_of_source(path: Path) -> list[str]:
-    """What is wrong with a source distribution; nothing if it is as it must be."""
+    """Return the problems of a source distribution; empty if there are none."""
     with tarfile.open(path) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
         member = next((each for each in archive if each.name.endswith("/PKG-INFO")), None)
@@ -84,14 +84,14 @@ def _different(found: set[str], expected: set[str]) -> list[str]:
 
 
 def _tracked(folder: str) -> set[str]:
-    """The files of a folder that git knows, relative to it."""
+    """Return the paths of the files that git tracks in a folder, relative to it."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", folder]
     done = subprocess.run(listed, capture_output=True, text=True, check=True)  # noqa: S603
     return {name.removeprefix(f"{folder}/") for name in done.stdout.split("\0") if name}
 
 
 def main() -> None:
-    """Check the files that are named, and exit with 1 if one is not as it must be."""
+    """Check the files named on the command line; exit with 1 if one has a problem."""
     wrong = False
     for name in sys.argv[1:]:
         path = Path(name)

@@ -1,15 +1,15 @@
-"""Characterise this project's server as the Accelerometer paper does its services.
+"""Measures this project's server in the form of the Accelerometer paper's services.
 
 .venv/bin/python scripts/live_server.py [--seconds 20] [--rate 1500] [--summary]
 
 The server of `benches/serve/bench_echo.rs` echoes items over TLS, once on a processor without AES
-instructions (before) and once with them (after): the paper's first case study. Written are
+instructions (before) and once with them (after): the paper's first case study. The script writes
 
 - examples/profiles/server-before.perf.gz and -after: samples of cycles and instructions;
 - examples/accelerometer/server-sizes.bpftrace.txt: sizes of encryptions, compressions, copies and
   allocations;
-- python/accelflow/experiments/live-server.json: what `accelflow companions accelerometer` shows of
-  both (--summary writes only this).
+- python/accelflow/experiments/live-server.json: the data that `accelflow companions accelerometer`
+  shows of both (--summary writes only this).
 
 Needs root, perf, bpftrace, valgrind and libc6-dbg (for the names of libc's own functions). A
 virtual machine has no counters of cycles and instructions. There, cycles are perf's samples of
@@ -56,19 +56,20 @@ INTERFACE = ROOT / "benches" / "server" / "bench.thrift"
 #: their wider forms (VAES), which neither the paper's processors nor valgrind have.
 MASKS = {"before": WITHOUT["aes_128_gcm"], "after": "~0x0:~0x60000000000"}
 
-#: Bytes of the texts that are echoed, and how many of a hundred have them: like DeathStarBench's
-#: messages, of which most are small and timelines have some kilobytes.
+#: The sizes of the echoed texts in bytes, and how many of a hundred texts have each. As in
+#: DeathStarBench, most messages are small, and timelines have some kilobytes.
 TEXTS = ((132, 60), (800, 30), (10_000, 10))
 
-#: Requests under callgrind, which takes some fifty times as long, and those before it counts.
+#: The number of requests under callgrind, which takes about fifty times as long, and the number
+#: before it begins to count.
 COUNTED, WARM_UP = 400, 100
 
-#: The clients' limits; under callgrind everything takes long.
+#: The clients' limits, which are long since everything is slow under callgrind.
 LIMITS = CallLimits(
     timeout_s=60.0, connect_timeout_s=60.0, idle_timeout_s=600.0, max_connections=8, max_attempts=1
 )
 
-#: What bpftrace counts: a map, and its probe with the size. `{binary}` is the server.
+#: The maps of bpftrace, each with the probe and the size that it counts; `{binary}` is the server.
 PROBES = {
     "encryption": "uprobe:{binary}:*EVP_AEAD_CTX_seal_scatter {{ @encryption = hist(sarg2); }}",
     "compression": "uprobe:{binary}:ZSTD_compressCCtx {{ @compression = hist(arg4); }}",
@@ -81,19 +82,19 @@ Stack = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Load:
-    """The requests of a run."""
+    """The load of a run: its rate and its duration."""
 
     rate_rps: float
     seconds: float
 
     @property
     def requests(self) -> int:
-        """Their number."""
+        """The number of requests."""
         return int(self.rate_rps * self.seconds)
 
 
 def main() -> None:
-    """Measure, and write the files."""
+    """Measure the server, and write the files."""
     parser = argparse.ArgumentParser(description="Characterise the live server.")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rate", type=float, default=1_500.0)
@@ -106,7 +107,7 @@ def main() -> None:
 
 
 def capture(load: Load) -> None:
-    """Write the profiles and the sizes."""
+    """Write the profiles and the sizes, measured under `load`."""
     from side_by_side import built, certificate  # noqa: PLC0415 (of the folder benches)
 
     binary = built("--profile", "extension", "-p", "accelflow-serve", "--example", "bench_echo")
@@ -124,7 +125,7 @@ def capture(load: Load) -> None:
 def served(
     command: list[str], folder: Path, mask: str
 ) -> Iterator[tuple[int, Mapping[bool, _native.Client]]]:
-    """A server's process, and its clients by whether they compress."""
+    """Start a server; yields its process ID, and its clients by whether they compress."""
     files = [str(INTERFACE), str(folder / "cert.pem"), str(folder / "key.pem")]
     process = subprocess.Popen(
         [*command, *files],
@@ -145,7 +146,7 @@ def served(
 
 
 def connected(folder: Path, port: int, packed: bool) -> _native.Client:
-    """A client of the server, which compresses its calls if `packed`."""
+    """Return a client of the server, which compresses its calls if `packed`."""
     return _native.Client(
         str(INTERFACE),
         f"127.0.0.1:{port}",
@@ -178,7 +179,7 @@ def drive(clients: Mapping[bool, _native.Client], requests: int, rate_rps: float
 
 
 def words(stream: random.Random, size: int) -> str:
-    """A text of `size` bytes, which compresses as words do."""
+    """Return a text of `size` bytes, which compresses like words of a language."""
     known = ("post", "user", "timeline", "media", "follow", "https://short/", "mention", "text")
     text = ""
     while len(text) < size:
@@ -187,7 +188,7 @@ def words(stream: random.Random, size: int) -> str:
 
 
 def sampled(binary: str, folder: Path, mask: str, load: Load) -> Counter[Stack]:
-    """Nanoseconds of processor time by stack, by perf's samples."""
+    """Return the processor time in ns by stack, from perf's samples."""
     data = folder / "perf.data"
     with served([binary], folder, mask) as (process, clients):
         drive(clients, 200, None)
@@ -210,7 +211,7 @@ def sampled(binary: str, folder: Path, mask: str, load: Load) -> Counter[Stack]:
 
 
 def counted(binary: str, folder: Path, mask: str, load: Load) -> Counter[Stack]:
-    """Instructions in user space by stack, by callgrind, scaled to the requests of `load`."""
+    """Return the instructions in user space by stack, from callgrind, scaled to `load`."""
     out = folder / "callgrind.out"
     options = [
         *("--tool=callgrind", f"--callgrind-out-file={out}", "--instr-atstart=no"),
@@ -227,12 +228,12 @@ def counted(binary: str, folder: Path, mask: str, load: Load) -> Counter[Stack]:
     return Counter({stack: round(count * scale) for stack, count in found.items()})
 
 
-#: A name in callgrind's output: a number, and the name where it occurs first.
+#: A name in callgrind's output: an ID, and the name itself where it occurs first.
 _NAME = re.compile(r"^(?P<kind>fn|cfn)=\((?P<number>\d+)\)(?: (?P<name>.*))?$")
 
 
 def callgrind_stacks(text: str) -> Counter[Stack]:
-    """The instructions of each function in its context, from callgrind's output.
+    """Return the instructions of each function in its context, from callgrind's output.
 
     A context is the function and its callers, innermost first, as ``write'send'handle``.
     """
@@ -284,7 +285,7 @@ def sizes(binary: str, folder: Path, load: Load) -> None:
 
 
 def copying() -> tuple[str, str]:
-    """The C library, and its function for copies that this processor uses."""
+    """Return the path of the C library, and the name of its function for copies here."""
     code = (
         "import ctypes; lib = ctypes.CDLL(None);"
         "print(ctypes.cast(lib.memcpy, ctypes.c_void_p).value);"
@@ -315,20 +316,20 @@ def write_profile(
             lines += [frame(name) for name in reversed(stack)]
             lines.append("")
     path = PROFILES / f"server-{which}.perf.gz"
-    # Without a time, so that equal profiles are equal bytes.
+    # The file has no time, so that equal profiles give equal bytes.
     data = gzip.compress("\n".join(lines).encode(), mtime=0)
     write_whole(path, lambda place: place.write_bytes(data))
 
 
 def frame(name: str) -> str:
-    """A frame as perf prints it; functions of the kernel are known by their object."""
+    """Return a frame of a stack as perf prints it, marked if it is a function of the kernel."""
     if name.endswith("_[k]"):
         return f"\t0 {name.removesuffix('_[k]')} ([kernel.kallsyms])"
     return f"\t0 {name} (bench_echo)"
 
 
 def clock_ghz() -> float:
-    """The nominal clock."""
+    """Return the processor's nominal clock in GHz."""
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     found = re.search(r"^cpu MHz\s*:\s*([\d.]+)", text, re.MULTILINE)
     if found is None:
@@ -337,7 +338,7 @@ def clock_ghz() -> float:
 
 
 def summary() -> dict[str, Any]:
-    """What the page of results shows, from the files."""
+    """Return the data that the page of results shows, from the files."""
     breakdowns = {
         which: profiles.breakdown(profiles.read(PROFILES / f"server-{which}.perf.gz"))
         for which in MASKS
@@ -352,7 +353,7 @@ def summary() -> dict[str, Any]:
 
 
 def distribution(name: str) -> dict[str, Any]:
-    """A map of bpftrace as the distribution of sizes."""
+    """Return the map `name` of bpftrace as the distribution of sizes."""
     found = read_histogram(SIZES, name)
     return {
         "count": found.count,

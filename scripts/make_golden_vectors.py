@@ -201,7 +201,7 @@ def apache_frame(protocol, method, kind, spec, value):
 
 
 def envelope_cases():
-    """Compressed bodies; thriftpy2 with the plain interface must skip both fields."""
+    """Return cases of compressed bodies, in which thriftpy2 must skip both unknown fields."""
     social = thriftpy2.load(str(CRATE / "idl/social_network.thrift"), "social_thrift")
     arguments = social.UserService.Login_args
     text = json.dumps({"req_id": 5, "username": "username_5", "password": "x" * 50, "carrier": {}})
@@ -226,7 +226,7 @@ def envelope_cases():
 
 
 def field_of(entry):
-    """(type, name, parameters) of a thriftpy2 spec entry."""
+    """Return the type, the name and the parameters of a thriftpy2 spec entry."""
     return entry[0], entry[1], entry[2] if len(entry) == 4 else None
 
 
@@ -244,7 +244,7 @@ def apache_struct(out, spec, value):
 
 
 def split(parameters):
-    """(type, parameters) of a container's element."""
+    """Return the type and the parameters of a container's element."""
     return parameters if isinstance(parameters, tuple) else (parameters, None)
 
 

@@ -1,7 +1,8 @@
-"""Executes the notebooks of examples/notebooks and writes what they print into them.
+"""Executes the notebooks of examples/notebooks and stores their outputs in them.
 
 Run it from the root of the repository after changing a notebook: .venv/bin/python
-scripts/notebooks.py [FILE ...]. tests/test_notebooks.py executes them too, and compares.
+scripts/notebooks.py [FILE ...]. tests/test_notebooks.py executes the notebooks, too, and compares
+the outputs with the stored ones.
 """
 
 import re
@@ -13,19 +14,19 @@ import nbformat
 from nbclient import NotebookClient
 
 NOTEBOOKS: Final = Path("examples/notebooks")
-#: One cell takes seconds; a machine may be busy.
+#: The time limit of a cell in seconds. A cell takes seconds, but the machine may be busy.
 TIMEOUT_S: Final = 300
 
 
 def executed(path: Path) -> Any:
-    """The notebook at `path` with fresh outputs, without times and places of this machine.
+    """Return the notebook at `path` with new outputs, without times and paths of this machine.
 
     Raises nbclient's CellExecutionError for a cell that fails, and ValueError for one that writes
     to standard error.
     """
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
-    # What a cell prints is one output, however often it was flushed.
+    # All text that a cell prints is one output, even if it was flushed in between.
     client = NotebookClient(
         notebook,
         kernel_name="python3",
@@ -48,12 +49,12 @@ def executed(path: Path) -> Any:
 
 
 def is_picture(output: Any) -> bool:
-    """Whether an output is a picture."""
+    """Return whether an output is a picture."""
     return "image/png" in output.get("data", {})
 
 
 def texts(notebook: Any) -> list[tuple[str, list[str]]]:
-    """The id of each cell of code, and what it shows: texts, and a word for each picture."""
+    """Return the ID of each code cell with its outputs: texts, and a word for each picture."""
     return [
         (cell.id, [_shown(output) for output in cell.outputs])
         for cell in notebook.cells
@@ -70,7 +71,7 @@ def _shown(output: Any) -> str:
 
 
 def main() -> None:
-    """Execute the notebooks that are named, or all."""
+    """Execute the notebooks named on the command line, or all, and write them."""
     for path in [Path(name) for name in sys.argv[1:]] or sorted(NOTEBOOKS.glob("*.ipynb")):
         nbformat.write(executed(path), path)
         print(f"{path}: {path.stat().st_size / 1e3:.0f} kB")

@@ -1,6 +1,7 @@
-"""Write docs/results/prediction.md from the results in docs/results/prediction/ (to the output).
+"""Writes docs/results/prediction.md, from the results in docs/results/prediction/.
 
-The results are those of `examples/prediction/run`, which calls this.
+The page goes to the standard output. The results are those of `examples/prediction/run`, which
+calls this script.
 """
 
 import json
@@ -14,7 +15,7 @@ from accelflow.prediction.table import within
 #: The services, in the order of the page.
 FILES = ("short.json", "hash.json", "mixed.json")
 
-#: Core times that differ by more than this share are other ones.
+#: The relative difference above which two core times count as different.
 OTHER_CORE_RATIO = 0.05
 
 HEAD = """\
@@ -35,7 +36,7 @@ time outside of steps.
 
 
 def page(answers: list[dict[str, Any]]) -> str:
-    """The page of `answers`, one for each service."""
+    """Return the page of `answers`, the results of `accelflow predict` for each service."""
     first = answers[0]
     queues = [queue for answer in answers for queue in answer["run_queue"]]
     calls = sum(row["live"]["calls"] for answer in answers for row in answer["loads"])
@@ -55,7 +56,7 @@ def page(answers: list[dict[str, Any]]) -> str:
 
 
 def reached(answers: list[dict[str, Any]]) -> str:
-    """How many forecasts are within the goal, and the median error of each rung."""
+    """Return sentences on the forecasts within the goal, and the median error of each rung."""
     goal = answers[0]["goal"]
     rows = [
         f"| rung | means within {goal['mean_ratio']:.0%} | median error of a mean |"
@@ -76,7 +77,7 @@ def reached(answers: list[dict[str, Any]]) -> str:
 
 
 def missed(answers: list[dict[str, Any]]) -> str:
-    """How many misses of the simulator are at loads with another core time than the recorded."""
+    """Return a sentence on the simulator's misses at loads whose core time is not the recorded."""
     counts = []
     for latency in ("mean", "p99"):
         rows = [
@@ -94,13 +95,13 @@ def missed(answers: list[dict[str, Any]]) -> str:
 
 
 def good(row: dict[str, Any], answer: dict[str, Any], latency: str) -> bool:
-    """Whether the simulator's forecast of a load is within the goal."""
+    """Return whether the simulator's forecast of a load is within the goal."""
     error = row["rungs"]["simulator"][f"{latency}_error_ratio"]
     return error is not None and abs(error) <= answer["goal"][f"{latency}_ratio"]
 
 
 def median_error(answers: list[dict[str, Any]], rung: str, latency: str) -> str:
-    """The median over services and loads of the size of errors; saturated counts as the largest."""
+    """Return the median absolute error over services and loads; a saturated one is the largest."""
     errors = [
         row["rungs"][rung][f"{latency}_error_ratio"]
         for answer in answers

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/images: a report, light, dark, on a phone and on paper; a timeline.
+"""Makes pictures of docs/images: a report (light, dark, on a phone, on paper) and a timeline.
 
 Needs Chromium (scripts/install-browser) and the packages of `scripts/bootstrap dev`. Run it from
 the root of the repository: .venv/bin/python scripts/screenshots.py
@@ -21,7 +21,7 @@ from accelflow.watching import Shown, write_timeline
 
 FLAGS: Final = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 IMAGES: Final = Path("docs/images")
-#: Width of the window, scheme of colours, medium, and the part of the page from its top.
+#: For each picture: width of the window, colour scheme, medium, and part of the page from the top.
 SHOTS: Final = {
     "report-light": (1060, "light", "screen", 0, 1180),
     "report-latency": (1060, "light", "screen", 1190, 1010),
@@ -29,13 +29,13 @@ SHOTS: Final = {
     "report-phone": (360, "light", "screen", 0, 1180),
     "report-print": (794, "light", "print", 0, 1123),
 }
-#: The request of the timeline, and the systems that serve it.
+#: The index of the request in the timeline, and the systems that serve it.
 WATCHED: Final = ("UniqId", 117)
 SYSTEMS: Final = {
     "relief": "A request under RELIEF",
     "accelflow": "The same request under AccelFlow",
 }
-#: Parts of the page in light: what they are, and their titles.
+#: The parts of the light page that have a picture of their own: their kind, and their title.
 PARTS: Final = {
     "report-load": ("section", "Throughput and latency against load"),
     "report-use": ("figure", "How busy a resource is over time"),
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def watch(file: Path) -> None:
-    """Write a timeline, and the picture of it."""
+    """Write a timeline to `file`, and the picture of the timeline."""
     service, number = WATCHED
     asked = accelflow.Scenario(
         workload="socialnetwork", profile="paper", requests=500, orchestrators=list(SYSTEMS)
@@ -81,7 +81,7 @@ def watch(file: Path) -> None:
 
 
 def shoot(browser: Any, file: Path, name: str) -> None:
-    """Write the picture called `name` of the page from a height on."""
+    """Write the picture called `name` of the page in `file`, from a height on."""
     width, scheme, medium, top, height = SHOTS[name]
     page = opened(browser, file, width, height, scheme)
     page.emulate_media(media=medium, color_scheme=scheme)
@@ -91,7 +91,7 @@ def shoot(browser: Any, file: Path, name: str) -> None:
 
 
 def shoot_part(browser: Any, file: Path, name: str) -> None:
-    """Write the picture called `name` of a part of the page."""
+    """Write the picture called `name` of a part of the page in `file`."""
     kind, title = PARTS[name]
     page = opened(browser, file, 1060, 1180, "light")
     write(Image.open(io.BytesIO(page.locator(kind, has_text=title).screenshot())), name)
@@ -99,7 +99,7 @@ def shoot_part(browser: Any, file: Path, name: str) -> None:
 
 
 def opened(browser: Any, file: Path, width: int, height: int, scheme: str) -> Any:
-    """The page in a window, with its plots."""
+    """Return the page in `file`, opened in a window, after its plots are drawn."""
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(file.as_uri())
     page.wait_for_selector("html[data-ready]", state="attached")
@@ -107,7 +107,7 @@ def opened(browser: Any, file: Path, width: int, height: int, scheme: str) -> An
 
 
 def write(picture: Image.Image, name: str) -> None:
-    """Write a picture with the colours that it has most of, and those that differ most."""
+    """Write a picture with a palette of its most frequent and its most different colours."""
     few = picture.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE)
     few.save(IMAGES / f"{name}.png", optimize=True)
 

@@ -1,9 +1,9 @@
-"""Write docs/results/tenants.md from the results in docs/results/tenants/.
+"""Writes docs/results/tenants.md from the results in docs/results/tenants/.
 
 .venv/bin/python scripts/tenants_page.py [--results FOLDER] [--keep simulated|live] [--out PAGE]
 
-`scripts/tenants` measures the results and calls this. --keep first keeps the results that come from
-the standard input; live ones get the name of this machine and the date.
+`scripts/tenants` measures the results and calls this script. --keep first saves results from the
+standard input; live results get the name of this machine and the date.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from accelflow.findings.statistics import estimate
 
 RESULTS: Final = Path(__file__).parents[1] / "docs" / "results" / "tenants"
 
-#: The files of results, and their schemas.
+#: The schemas of the results, by the name of the file.
 SCHEMAS: Final = {"simulated": "accelflow.tenants/1", "live": "accelflow.tenant-flood/1"}
 
-#: A rule protects the victim if it keeps this share of its rate, and its P99 is at most so many
-#: times that alone.
+#: A rule protects the victim if the victim keeps the first share of its rate, and if its P99 is at
+#: most the second multiple of its P99 without a flood.
 KEPT_RATE: Final = 0.98
 KEPT_P99: Final = 1.5
 
 Cell = Mapping[str, Any]
 
-#: What the mechanisms do, whatever the figures.
+#: Explanations of the mechanisms, which do not depend on the results.
 REASONS: Final = (
     "A limit in bytes takes almost no tokens for small messages, but a part of the accelerators' "
     "time is the same for every size. A limit in traces passes 64 KiB for one token. A promise in "
@@ -65,7 +65,7 @@ Written by `scripts/tenants` from [the results](tenants/); do not edit.
 
 
 def page(simulated: Mapping[str, Any], live: Mapping[str, Any]) -> str:
-    """The page of both results."""
+    """Return the page of the simulated and the live results."""
     lines = [HEAD, about_simulated(simulated), ""]
     floods = [
         (flood["name"], flood["what"], f"{flood['rate_rps']:,.0f}") for flood in simulated["floods"]
@@ -90,7 +90,7 @@ LEGEND: Final = (
 
 
 def about_simulated(result: Mapping[str, Any]) -> str:
-    """What is simulated."""
+    """Return the text on what was simulated."""
     promised = f"{result['promised_rps']:,.0f}"
     each = f"{result['interval_us']:g} us"
     kib = result["bucket_traces"] * result["bytes_of_a_trace"] / 1024
@@ -108,7 +108,7 @@ def about_simulated(result: Mapping[str, Any]) -> str:
 
 
 def simulated_section(table: Mapping[str, Any], victim_rps: float) -> list[str]:
-    """The table with one cost of TCP, and what it shows."""
+    """Return the table with one cost of TCP, and sentences on what it shows."""
     alone, *cells = table["cells"]
     requests, ms = table["requests"], 1e3 * table["requests"] / victim_rps
     lines = [
@@ -128,18 +128,18 @@ def simulated_section(table: Mapping[str, Any], victim_rps: float) -> list[str]:
 
 
 def over_seeds(cell: Cell, key: str) -> Estimate | None:
-    """The mean of a value over the seeds; None if a service had no responses."""
+    """Return the mean of the value `key` over the seeds; None if a service had no responses."""
     return estimate([run[key] for run in cell["runs"]])
 
 
 def mean(cell: Cell, key: str) -> float:
-    """The mean of a value over the seeds; not a number without responses."""
+    """Return the mean of the value `key` over the seeds; NaN without responses."""
     found = over_seeds(cell, key)
     return float("nan") if found is None else found.mean
 
 
 def text(found: Estimate | None, scale: float = 1.0) -> str:
-    """An estimate with its interval."""
+    """Return an estimate with half its interval as text."""
     if found is None:
         return "a service without responses"
     half = "" if found.half_width is None else f" ± {found.half_width / scale:,.1f}"
@@ -147,7 +147,7 @@ def text(found: Estimate | None, scale: float = 1.0) -> str:
 
 
 def simulated_row(cell: Cell, alone: Cell) -> list[str]:
-    """A row of the table."""
+    """Return the cells of a row of the simulated table; `alone` is the case without a flood."""
     ratio, share = mean(cell, "p99_us") / mean(alone, "p99_us"), of_promise(cell)
     causes = sorted({run["saturated"] for run in cell["runs"] if run["saturated"]})
     flooded = cell is not alone
@@ -164,19 +164,19 @@ def simulated_row(cell: Cell, alone: Cell) -> list[str]:
 
 
 def of_promise(cell: Cell) -> float | None:
-    """The flooder's rate over its promise; None without a promise."""
+    """Return the flooder's rate over its promised rate; None without a promise."""
     promised = cell["promised_rps"]
     return None if promised is None else mean(cell, "flooder_rps") / promised
 
 
 def protects(cell: Cell, alone: Cell) -> bool:
-    """Whether the victim keeps its rate and P99."""
+    """Return whether the victim keeps its rate and P99, compared with those in `alone`."""
     rate = mean(cell, "victim_rps") / mean(alone, "victim_rps")
     return rate >= KEPT_RATE and mean(cell, "p99_us") <= KEPT_P99 * mean(alone, "p99_us")
 
 
 def simulated_sentences(cells: Sequence[Cell], alone: Cell) -> Iterator[str]:
-    """What a table shows, computed from it."""
+    """Yield sentences on what the simulated table shows."""
     by_rule: dict[str, list[Cell]] = {}
     for cell in cells:
         by_rule.setdefault(cell["rule"], []).append(cell)
@@ -202,7 +202,7 @@ def simulated_sentences(cells: Sequence[Cell], alone: Cell) -> Iterator[str]:
 
 
 def rule_sentence(rule: str, cells: Sequence[Cell], alone: Cell) -> str:
-    """Which floods a rule protects from, at what P99, and what the flooder gets."""
+    """Return a sentence: the floods that a rule protects from, the P99, and the flooder's rate."""
     kept = [cell for cell in cells if protects(cell, alone)]
     floods = listed([cell["flood"] for cell in kept])
     name = "Without a rule" if rule == "none" else f"*{rule}*"
@@ -221,7 +221,7 @@ def rule_sentence(rule: str, cells: Sequence[Cell], alone: Cell) -> str:
 
 
 def shares(cells: Sequence[Cell], alone: Cell) -> str:
-    """The range of what flooders get of their promises where the victim is protected."""
+    """Return the range of flooders' rates over their promises where the victim is protected."""
     found = [
         share for cell in cells if protects(cell, alone) and (share := of_promise(cell)) is not None
     ]
@@ -229,30 +229,30 @@ def shares(cells: Sequence[Cell], alone: Cell) -> str:
 
 
 def within(values: Sequence[float]) -> str:
-    """The range of shares, in percent."""
+    """Return the range of `values` as text in percent."""
     low, high = percent(min(values)), percent(max(values))
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
 def percent(share: float) -> str:
-    """A share in percent."""
+    """Return a share (0 to 1) as text in percent."""
     return f"{100 * share:.0f} %"
 
 
 def times(values: Sequence[float]) -> str:
-    """The range of factors."""
+    """Return the range of the factors `values` as text."""
     low, high = f"{min(values):,.3g}", f"{max(values):,.3g}"
     return f"{low} times" if low == high else f"{low} to {high} times"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence."""
+    """Return `names` joined for a sentence, such as `a, b and c`."""
     *first, last = names or ["none"]
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def live_section(live: Mapping[str, Any]) -> list[str]:
-    """The live server's table, and what it shows."""
+    """Return the section with the live server's table, and sentences on what it shows."""
     alone, *cells = live["cells"]
     lines = ["## In the live server", "", about_live(live), ""]
     columns = (
@@ -264,7 +264,7 @@ def live_section(live: Mapping[str, Any]) -> list[str]:
 
 
 def about_live(live: Mapping[str, Any]) -> str:
-    """How the live server was measured."""
+    """Return the text on how the live server was measured."""
     victim, promise, control = live["victim"], live["promise"], live["control"]
     queues = [f"{queue:.1f}" for queue in live["run_queue"] if queue is not None]
     kib = promise["bytes"] / 1024
@@ -287,17 +287,17 @@ def about_live(live: Mapping[str, Any]) -> str:
 
 
 def of_rounds(cell: Cell, key: str) -> list[float]:
-    """A value of each round."""
+    """Return the value `key` of each round."""
     return [round_[key] for round_ in cell["rounds"]]
 
 
 def live_ratio(cell: Cell, other: Cell, key: str) -> Median:
-    """The median ratio of a value to that of another situation."""
+    """Return the median ratio of the value `key` in `cell` to that in `other`, per round."""
     return median_ratio(of_rounds(cell, key), of_rounds(other, key))
 
 
 def live_row(cell: Cell, alone: Cell) -> list[str]:
-    """A row of the table."""
+    """Return the cells of a row of the live table; `alone` is the case without a flood."""
 
     def shown(key: str, digits: int, scale: float = 1.0) -> str:
         return median(of_rounds(cell, key)).text(digits, scale)
@@ -320,7 +320,7 @@ def live_row(cell: Cell, alone: Cell) -> list[str]:
 
 
 def live_sentences(live: Mapping[str, Any]) -> Iterator[str]:
-    """What the live table shows, computed from it."""
+    """Yield sentences on what the live table shows."""
     cells = live["cells"][1:]
     without = {cell["flood"]: cell for cell in cells if cell["rule"] == "none"}
     rules = dict.fromkeys(cell["rule"] for cell in cells if cell["rule"] != "none")
@@ -343,7 +343,7 @@ def live_sentences(live: Mapping[str, Any]) -> Iterator[str]:
 
 
 def compared(cells: Sequence[Cell], without: Mapping[str, Cell], key: str) -> str:
-    """In which floods a percentile is decidedly shorter or longer than without a rule."""
+    """Return a text on the floods in which a percentile is decidedly changed by a rule."""
     groups: dict[str, list[str]] = {"shorter": [], "longer": [], "not decided": []}
     for cell in cells:
         ratio = live_ratio(cell, without[cell["flood"]], key)
@@ -353,7 +353,7 @@ def compared(cells: Sequence[Cell], without: Mapping[str, Cell], key: str) -> st
 
 
 def keep(kind: str, folder: Path) -> None:
-    """Keep the results that come from the standard input."""
+    """Save the results from the standard input in `folder`."""
     try:
         measured = checked(json.load(sys.stdin), kind, "standard input")
     except ValueError as error:
@@ -366,7 +366,7 @@ def keep(kind: str, folder: Path) -> None:
 
 
 def read(kind: str, folder: Path) -> Mapping[str, Any]:
-    """The results that are kept. Raises InputError if they are not those of `SCHEMAS`."""
+    """Return the saved results. Raises InputError for a file with another schema."""
     path, option = folder / f"{kind}.json", {"simulated": "", "live": " --server"}[kind]
     try:
         return checked(json.loads(path.read_text(encoding="utf-8")), kind, str(path))
@@ -377,14 +377,14 @@ def read(kind: str, folder: Path) -> Mapping[str, Any]:
 
 
 def checked(found: object, kind: str, place: str) -> dict[str, Any]:
-    """Results of this kind. Raises InputError for others."""
+    """Return `found` if its schema is that of `kind`. Raises InputError otherwise."""
     if not isinstance(found, dict) or found.get("schema") != SCHEMAS[kind]:
         raise InputError(f"{place}: must have the schema {SCHEMAS[kind]}")
     return found
 
 
 def main() -> None:
-    """Run the command."""
+    """Save results if asked to, and write the page."""
     parser = argparse.ArgumentParser(description="Write the page of tenants' floods.")
     parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER")
     parser.add_argument("--keep", choices=tuple(SCHEMAS), help="keep the results on standard input")

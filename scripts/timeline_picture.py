@@ -1,7 +1,7 @@
 """Draws one request from a timeline, a file of Perfetto, under each system in it.
 
-Perfetto's own page cannot be had without a network, so the picture is drawn from the same file: the
-request's slices, what else the hardware did meanwhile in a pale colour, and the request's arrows.
+Perfetto's own page needs a network, so the picture is drawn from the same file. The picture has the
+request's slices and arrows, and in a pale colour the other work of the hardware meanwhile.
 """
 
 import sys
@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from perfetto_file import Read, Slice, read_timeline
 
 ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB")
-#: By the kind of a row, and for the request's own row by the part of its time.
+#: The colours of slices, by the kind of row, and in the request's own row by the part of its time.
 COLOURS: Final = {
     "core": "#0b5cad",
     "cpu": "#0b5cad",
@@ -33,7 +33,7 @@ PALE: Final = "#d7dbe0"
 
 
 def row_of(path: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the row of the picture for a row of the timeline, and its kind."""
+    """Return the name and the kind of the picture's row for a row of the timeline, or None."""
     _, group, *inner = path
     if group == "requests":
         return "the request", "request"
@@ -49,7 +49,7 @@ def row_of(path: tuple[str, ...]) -> tuple[str, str] | None:
 
 
 def draw(file: Path, systems: dict[str, str], request: int) -> Figure:
-    """Return the picture: a panel for each of `systems`, identifier to name."""
+    """Return the picture: a panel for each of `systems`, which has names by identifier."""
     read = read_timeline(file)
     found = {system: slices_of(read, system, request) for system in systems}
     heights = [len(rows_of(found[system])) + 1.5 for system in systems]
@@ -62,7 +62,7 @@ def draw(file: Path, systems: dict[str, str], request: int) -> Figure:
 
 
 def slices_of(read: Read, system: str, request: int) -> list[tuple[Slice, str, str, bool]]:
-    """Return the slices of a system with row, kind, and whether they are the request's."""
+    """Return the slices of a system, each with row, kind, and whether it is the request's."""
     found = []
     for each in read.on(system):
         place = row_of(read.path(each.track))
@@ -73,7 +73,7 @@ def slices_of(read: Read, system: str, request: int) -> list[tuple[Slice, str, s
 
 
 def rows_of(found: list[tuple[Slice, str, str, bool]]) -> list[str]:
-    """Return the rows that the request passes: itself, cores, manager, accelerators, engines."""
+    """Return the rows of the request: its own, then the cores and units that it passes."""
     used = {row for _, row, _, own in found if own}
     cores = sorted(row for row in used if row.startswith("core "))
     order = ["the request", *cores, "manager", *ACCELERATORS, "A-DMA"]
@@ -81,7 +81,7 @@ def rows_of(found: list[tuple[Slice, str, str, bool]]) -> list[str]:
 
 
 def panel(axes: Axes, found: list[tuple[Slice, str, str, bool]], name: str) -> None:
-    """Draw one system."""
+    """Draw the panel of one system; `found` are its slices, and `name` is the system's name."""
     rows = rows_of(found)
     whole = max((entry for entry, row, _, _ in found if row == rows[0]), key=length)
     arrival = whole.from_ns
@@ -105,7 +105,7 @@ def panel(axes: Axes, found: list[tuple[Slice, str, str, bool]], name: str) -> N
 
 
 def arrows(axes: Axes, own: list[tuple[Slice, int]], arrival: int) -> None:
-    """Draw the way of the request from slice to slice, in the order of time."""
+    """Draw the path of the request from slice to slice, in the order of time."""
     own = sorted(own, key=lambda each: each[0].from_ns)
     for (entry, start), (other, end) in pairwise(own):
         if start != end:

@@ -1,10 +1,11 @@
-"""Try `--cluster slurm:N` on a real SLURM of one node that this script sets up and takes down.
+"""Tries `--cluster slurm:N` on a real SLURM of one node that this script sets up and takes down.
 
-.venv/bin/python scripts/try_slurm.py          # all trials, some three minutes
-.venv/bin/python scripts/try_slurm.py sweep    # only those named; --list names them
+.venv/bin/python scripts/try_slurm.py          # all trials, about three minutes
+.venv/bin/python scripts/try_slurm.py sweep    # only the named trials; --list names all
 
-It needs the packages slurmctld, slurmd, slurm-client and munge of Debian or Ubuntu, no root and no
-SLURM that runs already: daemons, keys, ports and state are its own, in a temporary folder.
+The script needs the packages slurmctld, slurmd, slurm-client and munge of Debian or Ubuntu. It
+needs neither root nor a running SLURM: it has its own daemons, keys, ports and state, in a
+temporary folder.
 """
 
 # ruff: noqa: S603 (it runs SLURM's commands)
@@ -89,17 +90,17 @@ PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
 
 
 class TrialError(Exception):
-    """What a trial expected is not so."""
+    """The error for a trial whose expectation is not met."""
 
 
 def expect(holds: bool, what: str, *shown: object) -> None:
-    """Raise TrialError with `what` and what was found instead, unless it holds."""
+    """Raise TrialError unless `holds`, with the expectation `what` and the output `shown`."""
     if not holds:
         raise TrialError("\n".join([what, *map(str, shown)]))
 
 
 def until(holds: Callable[[], bool], what: str, limit_s: float = PATIENCE_S) -> None:
-    """Wait until something is so. Raises TrialError after `limit_s`."""
+    """Wait until `holds` returns True. Raises TrialError after `limit_s` seconds."""
     deadline_s = time.monotonic() + limit_s
     while not holds():
         expect(time.monotonic() < deadline_s, f"{what}: not within {limit_s:.0f} s")
@@ -110,7 +111,7 @@ class Node:
     """A SLURM of one node with its own keys, ports and folder."""
 
     def __init__(self, place: Path) -> None:
-        """Plan one in the folder `place`."""
+        """Plan a node in the folder `place`; nothing runs yet."""
         self.place = place
         self._commands: list[subprocess.Popen[str]] = []
         self.environment = {
@@ -173,14 +174,14 @@ class Node:
                 process.wait()
 
     def said(self, *command: str) -> str:
-        """What a command of SLURM prints."""
+        """Return the output of a command of SLURM."""
         done = subprocess.run(
             command, env=self.environment, capture_output=True, text=True, check=False, timeout=60
         )
         return done.stdout + done.stderr
 
     def jobs(self, state: str = "PENDING,RUNNING,COMPLETING") -> list[str]:
-        """The numbers of the jobs that are in one of these states."""
+        """Return the IDs of the jobs that are in one of the states `state`."""
         return self.said("squeue", "-h", "-o", "%A", "-t", state).split()
 
     def end_all(self) -> None:
@@ -194,7 +195,7 @@ class Node:
         until(lambda: not self.jobs(), "every job is gone", 60)
 
     def started(self, *arguments: str, **settings: str) -> subprocess.Popen[str]:
-        """Start `accelflow` beside the trial, with `settings` of dask-jobqueue."""
+        """Start `accelflow` in the background, with `settings` of dask-jobqueue."""
         changed = {f"DASK_JOBQUEUE__SLURM__{name}": value for name, value in settings.items()}
         command = subprocess.Popen(
             [sys.executable, "-m", "accelflow", *arguments],
@@ -209,7 +210,7 @@ class Node:
 
 
 class Trials:
-    """What is tried on the node, each against results of this process's threads."""
+    """The trials on a node; results are compared with those of threads of this machine."""
 
     def __init__(self, node: Node) -> None:
         """Write the studies into the node's folder."""
@@ -247,7 +248,7 @@ class Trials:
         return "rows as here"
 
     def cancel_all(self) -> str:
-        """When every job is withdrawn the command ends, and the same command goes on."""
+        """When every job is withdrawn, the command ends; the same command then resumes."""
         running = self._begin("sweep", "long.toml")
         self._wait_for_rows(running)
         self.node.said("scancel", *self.node.jobs())
@@ -264,7 +265,7 @@ class Trials:
         return "rows as here"
 
     def kill_job(self) -> str:
-        """All processes of one job get SIGKILL, as when its node dies."""
+        """A command survives that all processes of one job get SIGKILL, as when a node dies."""
         running = self._begin("sweep", "long.toml")
         self._wait_for_rows(running)
         self.node.said("scancel", "--full", "--signal=KILL", self.node.jobs("RUNNING")[0])
@@ -272,7 +273,7 @@ class Trials:
         return "rows as here"
 
     def full_queue(self) -> str:
-        """While other jobs have the node, the command says what it waits for."""
+        """While other jobs occupy the node, the command says what it waits for."""
         self.node.said(
             "sbatch", f"--cpus-per-task={CPUS}", "--output=/dev/null", "--wrap=sleep 600"
         )
@@ -304,7 +305,7 @@ class Trials:
         return f"jobs end after {time.monotonic() - began_s:.0f} s"
 
     def walltime(self) -> str:
-        """Jobs that reach their walltime are said to have."""
+        """The command reports jobs that reach their walltime."""
         (self.work / "long.toml").write_text(STUDY.format(requests=3_000_000))
         running = self._begin("sweep", "long.toml", WALLTIME="00:01:00")
         try:
@@ -321,7 +322,7 @@ class Trials:
         return self.node.started(*arguments, **settings)
 
     def _wait_for_rows(self, running: subprocess.Popen[str]) -> None:
-        """Wait until both jobs run and a row is there."""
+        """Wait until both jobs run and the first rows are written."""
 
         def so_far() -> bool:
             expect(running.poll() is None, "the command runs")
@@ -331,7 +332,7 @@ class Trials:
         until(so_far, "rows come")
 
     def _processes(self, word: str) -> list[int]:
-        """The processes of the node's first job whose command has `word`."""
+        """Return the IDs of the node's first job's processes whose command contains `word`."""
         listed = self.node.said("scontrol", "listpids", self.node.jobs("RUNNING")[0])
         numbers = [line.split()[0] for line in listed.splitlines()[1:]]
         files = {
@@ -373,7 +374,7 @@ NAMES = [name for name in vars(Trials) if not name.startswith("_")]
 
 
 def main() -> int:
-    """Run the trials; 0 if all went well, 1 if one did not, 3 if SLURM does not run here."""
+    """Run the trials; return 0 if all succeed, 1 if one fails, 3 if SLURM does not run here."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("trials", nargs="*", help=f"of: {', '.join(NAMES)}")
     parser.add_argument("--list", action="store_true", help="name the trials and end")
@@ -385,7 +386,7 @@ def main() -> int:
         for name in NAMES:
             print(f"{name:13}{getattr(Trials, name).__doc__}")
         return 0
-    # Debian keeps daemons where only root looks.
+    # Debian keeps daemons in folders that only root has in PATH.
     os.environ["PATH"] = f"{os.environ['PATH']}{os.pathsep}/usr/sbin{os.pathsep}/sbin"
     missing = [name for name in NEEDED if shutil.which(name) is None]
     if missing:
@@ -406,7 +407,7 @@ def main() -> int:
 
 
 def tried(trials: Trials, name: str) -> bool:
-    """Run one trial and print a line; False if it went wrong."""
+    """Run one trial and print a line; return False if the trial fails."""
     began_s = time.monotonic()
     try:
         said = getattr(trials, name)()

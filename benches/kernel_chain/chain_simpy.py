@@ -1,6 +1,6 @@
-"""The chain of nine stations as a SimPy user writes it: a process a request, a resource a place.
+"""The chain of nine stations in SimPy: each request is a process, and each station a resource.
 
-Parameters are NAME=VALUE, as run.py beside it gives them. Prints a line of JSON.
+The arguments are parameters NAME=VALUE, which run.py in this folder gives. Prints a line of JSON.
 """
 
 import json

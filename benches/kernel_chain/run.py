@@ -1,14 +1,14 @@
-"""A chain of nine accelerators on this project's kernel, SimPy and ns-3; and gem5's 3.7 ms.
+"""Benchmark of a chain of nine accelerators on this project's kernel, SimPy and ns-3.
 
 Run from anywhere with a Python that has SimPy (the development set-up installs it)::
 
     .venv/bin/python benches/kernel_chain/run.py [--ns3 PREFIX]
 
-README.md describes the model, whose parameters are below. All engines run on one core, alternately,
+README.md describes the model, whose parameters are below. The engines take turns on one core for
 several rounds with the seeds 1, 2, ...; a rate is the median over the rounds. The statistics are
-compared: an engine whose 95 % interval over the rounds is apart from ours is an error. ns-3 takes
-part if its headers are found (`apt-get install libns3-dev`, or --ns3 PREFIX for where it is
-unpacked).
+compared: an engine whose 95 % interval over the rounds does not overlap ours is an error. ns-3
+takes part if its headers are found (`apt-get install libns3-dev`, or --ns3 PREFIX for the folder
+where it is unpacked). gem5's published time for RELIEF's model is printed beside the results.
 """
 
 import argparse
@@ -43,7 +43,7 @@ PARAMETERS: Mapping[str, object] = {
     "gap_ns": 1e9 / 1.1e6,
 }
 MEASURES = ("mean_us", "p99_us", "overflow_share", "fallback_share")
-#: What RELIEF's release logged: Canny alone, 3.7 ms, in gem5 (host seconds).
+#: The host seconds that gem5 took for 3.7 ms of Canny alone, from the log of RELIEF's release.
 GEM5_S = 2490.0
 #: Student's t, two-sided 95 %, by degrees of freedom.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
@@ -82,7 +82,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def settings() -> list[str]:
-    """The parameters as arguments of the engines."""
+    """Return the parameters as arguments of the engines."""
     return [
         f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in PARAMETERS.items()
@@ -90,7 +90,7 @@ def settings() -> list[str]:
 
 
 def commands(options: argparse.Namespace, scratch: Path) -> dict[str, tuple[list[str], int]]:
-    """The start of each engine's command, and its requests a run."""
+    """Return the start of each engine's command, and its number of requests in a run."""
     found = {OURS: ([built("accelflow-kernel", "chain")], options.requests)}
     ns3 = built_ns3(options.ns3, scratch)
     if ns3 is not None:
@@ -109,7 +109,7 @@ def built(package: str, example: str) -> str:
 
 
 def built_ns3(prefix: Path, scratch: Path) -> str | None:
-    """Build the model on ns-3; None if ns-3 is not there."""
+    """Build the model on ns-3 and return its executable; None if ns-3 is not installed."""
     include = prefix / "usr/include"
     if not (include / "ns3/simulator.h").exists():
         print("ns-3 is not installed, and left out: apt-get install libns3-dev", file=sys.stderr)
@@ -123,7 +123,7 @@ def built_ns3(prefix: Path, scratch: Path) -> str | None:
 
 
 def estimate(runs: list[dict], measure: str) -> tuple[float, float]:
-    """The mean over the rounds, and half its 95 % interval."""
+    """Return the mean over the rounds, and half of its 95 % interval."""
     values = [run[measure] for run in runs]
     half = STUDENT[len(values) - 2] * statistics.stdev(values) / math.sqrt(len(values))
     return statistics.fmean(values), half
@@ -144,7 +144,7 @@ def print_table(runs: dict[str, list[dict]]) -> None:
 
 
 def differing(runs: dict[str, list[dict]]) -> list[str]:
-    """The measures of engines whose intervals are apart from ours."""
+    """Return the measures of engines whose intervals do not overlap ours."""
     found = []
     for engine, rounds in runs.items():
         for measure in MEASURES:

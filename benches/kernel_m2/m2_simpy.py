@@ -1,4 +1,4 @@
-"""Model M2 as a SimPy user writes it: a process a job, a resource a station.
+"""The model M2 in SimPy: each job is a process, and each station a resource.
 
 Usage: m2_simpy.py JOBS SEED. Prints one line of JSON, with the time of each job in picoseconds
 under ``stays_ps`` so that several runs can be pooled.

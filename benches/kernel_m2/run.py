@@ -1,12 +1,12 @@
-"""Compare event kernels on model M2: build in release mode, run, print rates and ratios.
+"""Benchmark of event kernels on the model M2: builds them, runs them, prints rates and ratios.
 
 Run from anywhere with a Python that has SimPy (the development set-up installs it)::
 
     .venv/bin/python benches/kernel_m2/run.py
 
-All engines run on one core, alternately, several rounds with the seeds 1, 2, ...; a rate is the
-median over the rounds. The statistics of all rounds together are compared with the reference
-intervals of model.json, and a miss is an error.
+The engines take turns on one core for several rounds with the seeds 1, 2, ...; a rate is the median
+over the rounds. The statistics of all rounds together must be within the reference intervals of
+model.json.
 """
 
 import argparse
@@ -90,10 +90,10 @@ def commands(binary: str, options: argparse.Namespace, seed: int) -> Iterator[tu
 
 
 def pool(runs: list[dict]) -> dict[str, float]:
-    """The statistics of all rounds of an engine.
+    """Return the statistics of all rounds of an engine.
 
     The Rust engines' percentiles are averaged over the rounds. SimPy's rounds are too short for
-    that, so theirs are taken, by nearest rank, over the jobs of all rounds.
+    that, so SimPy's percentiles are those of the jobs of all rounds, by nearest rank.
     """
     if "stays_ps" not in runs[0]:
         return {k: statistics.fmean(r[k] for r in runs) for k in ("mean_us", "p50_us", "p99_us")}

@@ -1,21 +1,22 @@
-"""Whether one run on several cores can beat independent replications.
+"""Estimate of whether one simulation on several cores can beat independent replications.
 
 Usage: .venv/bin/python benches/parallel_run/run.py [--requests 100] [--networks 12,50,200]
 
-A conservative parallel run divides servers over cores, as inside a server everything depends on
-everything within nanoseconds. Cores may be ahead of each other by no more than the least time
+A conservative parallel run divides servers over cores, since inside a server everything depends on
+everything within nanoseconds. Cores may be ahead of each other by no more than the shortest time
 between servers, the lookahead: in each window of that length every core simulates its servers, and
-then waits for the others. This simulates benches/large_system.py (200 services, 20 servers) and
-counts the changes of elements, dispatchers and cores by server and window in its timeline. Of these
-follow
+then waits for the others at a barrier. This program simulates benches/large_system.py (200
+services, 20 servers) and counts the changes of elements, dispatchers and cores by server and window
+in the timeline. From these counts follow two speedups:
 
-- the bound: all changes over those of the busiest core, window by window, were barriers free;
-- the forecast: the same with the time of a change (that of the run itself over its changes) and a
-  barrier in each window. A barrier between two threads is measured (barrier.rs, the quickest of 400
-  batches); for more threads it is taken to cost no more.
+- the bound, if barriers were free: all changes over those of the busiest core, window by window;
+- the forecast: the same with the time of a change (the time of the run over its changes) and a
+  barrier in each window. A barrier between two threads is measured (barrier.rs, the fastest of 400
+  batches); for more threads it is assumed to cost no more.
 
 Both favour the parallel run: messages between cores, caches and imbalances of real time cost
-nothing. Independent replications have the number of cores. Needs rustc and the package perfetto.
+nothing. The speedup of independent replications is the number of cores. Needs rustc and the package
+perfetto.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ from accelflow.scenario import Scenario
 CORES = (2, 4, 8, 20)
 SERVERS = 20
 CHANGES = (TrackEvent.TYPE_SLICE_BEGIN, TrackEvent.TYPE_SLICE_END)
-#: Rows of a timeline whose changes are events: elements, dispatchers and cores.
+#: The rows of a timeline whose changes count as events: elements, dispatchers and cores.
 ROWS = re.compile(r"element \d+|dispatcher|core \d+")
 
 
 def scenario(requests: int, network_us: float) -> Scenario:
-    """The system, with this time between servers."""
+    """Return the scenario of the system, with `network_us` between servers."""
     options = argparse.Namespace(graph="drawn", services=200, servers=SERVERS, copies=1)
     made = large_system.workload(options, "round_robin")
     made.defaults["network"] = {"constant_us": network_us}
@@ -61,7 +62,7 @@ def scenario(requests: int, network_us: float) -> Scenario:
 
 
 def changes(file: Path, window_ns: float) -> Counter[tuple[int, str]]:
-    """The changes by window and server."""
+    """Return the number of changes in the timeline `file`, by window and server."""
     names: dict[int, str] = {}
     above: dict[int, int] = {}
     found: Counter[tuple[int, str]] = Counter()
@@ -85,7 +86,7 @@ def changes(file: Path, window_ns: float) -> Counter[tuple[int, str]]:
 
 
 def busiest(found: Counter[tuple[int, str]], cores: int) -> int:
-    """The changes of the busiest core of each window, added up; servers are dealt evenly."""
+    """Return the changes of each window's busiest core, summed; servers are divided evenly."""
     servers: Counter[str] = Counter()
     for (_, server), count in found.items():
         servers[server] += count
@@ -104,7 +105,7 @@ def busiest(found: Counter[tuple[int, str]], cores: int) -> int:
 
 
 def barrier_ns(folder: Path) -> float:
-    """The time of a barrier between two threads."""
+    """Return the measured time of a barrier between two threads, in ns."""
     binary = folder / "barrier"
     source = Path(__file__).with_name("barrier.rs")
     compiler = shutil.which("rustc") or sys.exit("rustc is needed")

@@ -1,5 +1,6 @@
-"""Apache Thrift's Python server for benches/server_thrift.py: framed accelerated (C) binary
-protocol, TThreadedServer, an echo of structs.
+"""Apache Thrift's Python server for benches/server_thrift.py, which echoes structs.
+
+The server is a TThreadedServer with the framed, accelerated (C) binary protocol.
 
     python apache_thrift.py [CERTIFICATE KEY]
 

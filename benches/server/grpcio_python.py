@@ -1,4 +1,4 @@
-"""grpcio's servers for benches/server_grpc.py: an echo with what protoc generates.
+"""grpcio's servers for benches/server_grpc.py: an echo with code that protoc generates.
 
     python grpcio_python.py sync|aio [CERTIFICATE KEY]
 

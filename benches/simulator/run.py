@@ -1,8 +1,8 @@
-"""Instructions that a simulation takes, beside those of the last release.
+"""Benchmark of the simulator: the instructions of a simulation, beside those of the last release.
 
 Six systems serve SocialNetwork's eight services, with SocialNetwork's message sizes and with those
 of a fleet. Callgrind (of Valgrind) counts the instructions of each simulation, which do not depend
-on what else the machine does; runs without it give the rates for each second of processor time, of
+on other work of the machine. Runs without Callgrind give rates per second of processor time, of
 which the best counts. Run from anywhere::
 
     .venv/bin/python benches/simulator/run.py
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def save(counted: dict[str, dict[str, Counts]], options: argparse.Namespace) -> None:
-    """Keep the counts, beside those of the same commit with the other profile."""
+    """Save the counts, and keep those of the same commit with the other profile."""
     saved = {"commit": options.save, "requests": options.requests, "counts": {}}
     before = json.loads(RELEASED.read_text())
     if {key: before[key] for key in ("commit", "requests")}.items() <= saved.items():
@@ -63,7 +63,7 @@ def save(counted: dict[str, dict[str, Counts]], options: argparse.Namespace) -> 
 
 
 def exact(counts: Counts) -> Counts:
-    """The counts that do not depend on the machine."""
+    """Return those of `counts` that do not depend on the machine."""
     return {key: count for key, count in counts.items() if not key.endswith("_per_s")}
 
 
@@ -88,7 +88,7 @@ def at_least_one(text: str) -> int:
 
 def build(profile: str) -> str:
     """Build the example and return the path of the executable."""
-    # Of the workspace, so that libraries have the features of its tests, which CI has built.
+    # The whole workspace is built, so that libraries have the features of its tests, as in CI.
     command = ["cargo", "build", "--profile", profile, "--locked", "--workspace"]
     command += ["--example", "simulator", "--message-format", "json-render-diagnostics"]
     output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True)
@@ -98,7 +98,7 @@ def build(profile: str) -> str:
 
 
 def measure(binary: str, arguments: list[str], options: argparse.Namespace) -> Counts:
-    """Counts of a simulation: instructions, events, operations, requests; and the best rate."""
+    """Return counts of a simulation (instructions, events, operations, requests) and best rates."""
     with tempfile.TemporaryDirectory() as folder:
         counted = Path(folder) / "callgrind.out"
         command = ["valgrind", "--tool=callgrind", "--toggle-collect=*measured_simulation*"]
@@ -114,7 +114,7 @@ def measure(binary: str, arguments: list[str], options: argparse.Namespace) -> C
 
 
 def rates(command: list[str], rounds: int) -> Counts:
-    """Requests, events and operations for each second of processor time, at best."""
+    """Return the best rates: requests, events and operations per second of processor time."""
     best: Counts = {}
     for _ in range(rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -7,7 +7,7 @@ sampled by `perf record -e cpu-clock --call-graph dwarf`, servers in Python by p
 that run are sampled. Needs Debian's thrift-compiler, libthrift-dev, libgrpc++-dev, libprotobuf-dev,
 protobuf-compiler-grpc, g++ and linux-perf, and `pip install py-spy==0.4.3` or `--py-spy PROGRAM`.
 
-Names are as the tools write them, without the folder of generated code.
+Functions have the names that the tools write, without the folder of generated code.
 """
 
 import argparse
@@ -95,7 +95,7 @@ def python(_: Path) -> list[str]:
     return [sys.executable, str(SOURCES / "python_servers.py")]
 
 
-#: Maker of the command, its argument, and the protocol of each server.
+#: For each server: the function that makes its command, its argument, and its protocol.
 SERVERS: dict[str, tuple[Callable[[Path], list[str]], str, str]] = {
     "thrift-cpp-threaded": (cpp("thrift_server", "thrift"), "threaded", "thrift"),
     "thrift-cpp-pool": (cpp("thrift_server", "thrift"), "pool", "thrift"),
@@ -211,7 +211,7 @@ def perf(
     with script.open("w", encoding="utf-8") as out:
         printed = ["perf", "script", "--no-inline", "-i", str(data)]
         subprocess.run(printed, stdout=out, stderr=subprocess.DEVNULL, check=True)
-    # The clock's period is constant, so that each sample counts the same.
+    # The clock's period is constant, so that all samples have the same weight.
     period = 1_000_000_000 // 199
     stacks: Counter[Any] = Counter()
     for frames, weight in read(script).stacks.items():

@@ -31,8 +31,8 @@ class Listed:
     """One entry of the list of commands that `accelflow --help` shows.
 
     `name` is the command's name, `file` its module in this package, and `attribute` the click
-    command there. `help` repeats the first line of the command's own help, so that `--help` does
-    not import it.
+    command in that module. `help` repeats the first line of the command's own help, so that
+    `accelflow --help` does not import the module.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Listed:
     help: str
 
     def load(self) -> click.Command:
-        """Import the module and return the command."""
+        """Import the command's module and return the command."""
         module = importlib.import_module(f"accelflow.cli.{self.file}")
         command: click.Command = getattr(module, self.attribute)
         return command
@@ -211,7 +211,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
 
 
 class _Lazy(click.Group):
-    """A group that imports each command on use and lists them in the order of COMMANDS."""
+    """A group that imports each command when it is used and lists the commands as in COMMANDS."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         return [listed.name for listed in COMMANDS]
@@ -242,7 +242,7 @@ def program() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line with `arguments` (default: those of the process) and exit."""
+    """Run the command line with `arguments` (default: ``sys.argv[1:]``) and exit."""
     instruction = os.environ.get(COMPLETE_VARIABLE)
     if instruction is not None:
         from click.shell_completion import shell_complete  # noqa: PLC0415 (only shells ask)

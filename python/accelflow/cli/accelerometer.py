@@ -79,7 +79,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     metavar="[KERNEL.]PARAMETER",
     help="Find the value of this input, such as acceleration_ratio, that reaches --goal.",
 )
-@click.option("--goal", metavar="OF:GAIN", help="speedup:GAIN% or latency:GAIN%, for --seek.")
+@click.option(
+    "--goal", metavar="OF:GAIN", help="With --seek: the goal, speedup:GAIN% or latency:GAIN%."
+)
 @click.option("--simulate", is_flag=True, help="Also simulate the offloads, event by event.")
 @click.option(
     "--threads", type=int, default=64, show_default=True, help="With --simulate: threads of a host."
@@ -229,7 +231,7 @@ def _of_recording(options: dict[str, Any]) -> None:
 
 
 def _bodies(recorded: Recorded) -> list[str]:
-    """Print the line through the costs of the software bodies over sizes."""
+    """Return a table of each operation's cost, fixed and per byte, as lines of text."""
     lines = [f"{'':12}{'operations':>12}{'ns each':>12}{'fixed ns':>12}{'ns/B':>12}"]
     for each in recorded.operations:
         fixed = "-" if each.fixed_ns is None else f"{each.fixed_ns:,.0f}"
@@ -279,7 +281,7 @@ def _of_file(file: Path, options: dict[str, Any]) -> None:
     _shown(result, lines, as_json=options["as_json"])
 
 
-#: The options that set what a search or a simulation refuses, by its place.
+#: The option that sets each field which a search or a simulation may refuse, by the field's name.
 _SETTINGS: Final = {
     "goal": "--goal",
     "kernel": "--seek",
@@ -290,7 +292,7 @@ _SETTINGS: Final = {
 
 
 def _placed(error: InputError, file: Path) -> InputError:
-    """Return the error with the option at fault as its place; with the file if there is none."""
+    """Return `error` with the option at fault as its place, or `file` if no option is at fault."""
     place = error.place or str(error).partition(" = ")[0]
     option = _SETTINGS.get(place)
     if option is None:
@@ -299,7 +301,7 @@ def _placed(error: InputError, file: Path) -> InputError:
 
 
 def _write_plots(service: model.Service, directory: Path, decision: dict[str, Any] | None) -> None:
-    """Write the pictures, and name each on standard error."""
+    """Write the pictures of `service`, and print the path of each on standard error."""
     try:
         for path in model.write_plots(service, directory, decision=decision):
             click.echo(f"wrote {path}", err=True)
@@ -314,14 +316,14 @@ def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Foun
 
 
 def _settings(service: model.Service) -> dict[str, Any]:
-    """The service as its file describes it, each kernel by name."""
+    """Return the service's settings as in its file, with the kernels' by kernel name."""
     given = asdict(service)
     kernels = given.pop("kernels")
     return given | {kernel["name"]: kernel for kernel in kernels}
 
 
 def _fleet_settings(fleet: Fleet) -> dict[str, Any]:
-    """The fleet as its file describes it, each service's servers by its name."""
+    """Return the fleet's settings as in its file, with the servers by name of the service."""
     given = asdict(replace(fleet, members=[]))
     del given["members"]
     return {member.name: {"servers": member.servers} for member in fleet.members} | given

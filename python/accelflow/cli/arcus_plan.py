@@ -70,7 +70,7 @@ def plan(
 
 
 def _got(flow: dict[str, Any], run: str, width: int) -> str:
-    """The rate of a flow in a run, in Gbit/s, with a star if a promise was broken."""
+    """Return a flow's rate in a run, in Gbit/s, with a star if the rate is below the promise."""
     gbit_per_s = flow["gbit_per_s"][run]
     mark = "*" if flow["verdict"][run] == "below" else " "
     return f"{'-' if gbit_per_s is None else f'{gbit_per_s:.3f}':>{width}}{mark}"
@@ -121,7 +121,7 @@ def _print_flow(flow: dict[str, Any]) -> None:
 
 
 def _promises(flow: dict[str, Any]) -> list[str]:
-    """A line for another path, each promise beyond a mean rate, and a predicted violation."""
+    """Return lines on a flow: its other path, promises beyond a mean rate, predicted violation."""
     lines = []
     if flow["path"] != flow["asked_path"]:
         lines.append(f"on {flow['path']}, which has capacity, instead of {flow['asked_path']}")

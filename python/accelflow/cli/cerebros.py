@@ -104,7 +104,7 @@ def cerebros(
 
 
 def _paper(name: str) -> str:
-    """A figure of the paper's section 6.1, as it prints it."""
+    """Return a figure of the Cerebros paper's section 6.1, as printed there."""
     return targets()[f"cerebros.rpc_layer_speedup.{name}"].figure.text
 
 
@@ -126,7 +126,7 @@ _PAPER_OFFLOADS: Final = (
     "--recording",
     type=_FILE,
     metavar="FILE",
-    help="The recording of that service's server; with --interface.",
+    help="With --interface: a recording of your service, written by `accelflow record`.",
 )
 @click.option(
     "--include-dir",
@@ -271,7 +271,7 @@ def _served(
     recording: Path | None,
     include_dirs: tuple[Path, ...],
 ) -> str | model.OwnService:
-    """The service that the arguments name: one of the five, or the user's."""
+    """Return the service that the arguments name: one of the paper's five, or the user's own."""
     if interface is None and recording is None and not include_dirs:
         return service or "UID"
     if service is not None:
@@ -288,7 +288,7 @@ def _served(
 
 
 def _saturated(run: dict[str, Any], requests: int) -> str:
-    """The warning that the times depend on the length of the run."""
+    """Return the warning that requests arrive faster than the design answers them."""
     waiting = run["saturated"]
     return (
         f"{'':14}CANNOT KEEP UP: {run['offered_rps']:,.0f} requests a second arrive,"
@@ -346,7 +346,7 @@ def figures(
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    """A row of the table, ours by other definitions, and the reason if the row is off."""
+    """Yield a row of the table, our result by other definitions, and the reason if it is off."""
     place = finding.experiment.removeprefix("Fig. ").removesuffix("services")
     paper = "-" if finding.paper is None else finding.paper.text
     off = "" if finding.difference is None else f"{abs(finding.difference):8.0%}"
@@ -359,7 +359,7 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 
 def _ours(ours: Estimate | None) -> str:
-    """Our figure and half its interval, in columns."""
+    """Return our figure and half of its confidence interval, in columns."""
     if ours is None:
         return f"{'-':>12}{'':9}"
     sure = "" if ours.half_width is None else f"{ours.half_width:.2g}"

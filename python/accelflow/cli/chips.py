@@ -75,7 +75,7 @@ def show(chip: str, as_file: bool, as_json: bool) -> None:
 
 
 def _as_object(chip: Chip, config: dict[str, float]) -> dict[str, Any]:
-    """The chip's settings with area and power, for JSON."""
+    """Return the chip's settings with its area and power, for JSON."""
     sizes = models.sizes(config)
     return {
         "name": chip.name,

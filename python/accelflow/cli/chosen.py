@@ -21,10 +21,11 @@ def chosen_config(
     changes: Mapping[str, float | str],
     base: Mapping[str, float] | None = None,
 ) -> Config:
-    """Merge `base`, the chip at `place` (a file or a name), and the values of --set.
+    """Merge `base`, the chip `place` (a file or a name; None: no chip), and the values of --set.
 
-    Parameters of the chip that equal the default are left out. Raises InputError for a chip that
-    cannot be read and for changes that are not allowed.
+    `changes` are the values of --set, by key. Parameters of the chip that equal the default are
+    left out, unless `base` sets another value. Raises InputError for a chip that cannot be read and
+    for changes that are not allowed.
     """
     base = base or {}
     config = configured(find_chip(place).config) if place is not None else {}
@@ -34,10 +35,11 @@ def chosen_config(
 def chosen_chips(
     base: Scenario, places: Sequence[str], changes: Mapping[str, float | str]
 ) -> tuple[Config, dict[str, Config]]:
-    """Return the parameters that all chips share and, if there are several, those of each by name.
+    """Return the parameters that all chips share, and the other parameters of each chip by name.
 
-    Chips at `places` replace those in `base`; `changes` override parameters of every chip. Raises
-    InputError as :func:`chosen_config`, and for two chips with the same name.
+    The second result is empty if `places` has exactly one chip. `places` are files or names; these
+    chips replace those in `base`. `changes` override parameters of every chip. Raises InputError
+    as :func:`chosen_config`, and for two chips with the same name.
     """
     common = configured(base.config, "config: ")
     named = configured(changes, "--set ")
@@ -66,7 +68,10 @@ def _of_file(place: str) -> tuple[str, Config]:
 
 
 def _changed(config: Config, common: Mapping[str, float]) -> Config:
-    """Leave out values of `config` that equal the default, unless `common` sets another value."""
+    """Return `config` without the values that equal the default.
+
+    Where `common` sets a value, that value takes the place of the default.
+    """
     defaults = {parameter.key: parameter.default for parameter in parameters()}
     return {
         key: number for key, number in config.items() if common.get(key, defaults[key]) != number
@@ -75,17 +80,22 @@ def _changed(config: Config, common: Mapping[str, float]) -> Config:
 
 @dataclass(frozen=True)
 class Sized:
-    """A chip for the area model: `inputs` of the model, and a `note` on parameters it ignores."""
+    """A chip for the area model: the model's `inputs`, by name, and a `note`.
+
+    The note is a text on parameters that the model ignores; empty if it ignores none.
+    """
 
     inputs: dict[str, float]
     note: str
 
 
 def sized(place: str | None, changes: Sequence[str]) -> Sized:
-    """Return the area model's inputs from the chip at `place`, if any, and from --set.
+    """Return the area model's inputs from the chip `place` (a file or a name) and from --set.
 
-    `changes` are texts NAME=NUMBER: inputs of the model, or parameters of the chip. Raises
-    InputError for a chip that cannot be read, and for a text of another form.
+    `place` is None for the paper's chip. `changes` are the texts of --set, NAME=NUMBER: inputs of
+    the model, or parameters of the chip. Raises InputError for a chip that cannot be read, for a
+    parameter's value that is not allowed, for a text of another form, and for a name that is set
+    twice.
     """
     config = chosen_config(place, {})
     inputs: dict[str, float] = {}
@@ -103,5 +113,5 @@ def sized(place: str | None, changes: Sequence[str]) -> Sized:
 
 
 def is_parameter(name: str) -> bool:
-    """Return whether `name` is a parameter of the simulated server."""
+    """Return whether `name` is the key of a parameter of the simulated server."""
     return any(name in (parameter.key, parameter.also) for parameter in parameters())

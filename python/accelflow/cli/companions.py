@@ -20,7 +20,7 @@ from accelflow.errors import GIVEN, refused
 from accelflow.findings import counts_text
 from accelflow.findings.terminal import print_findings
 
-#: All three beside AccelFlow on one server.
+#: The name that selects all three companion papers' ideas on one server with AccelFlow.
 _TOGETHER: Final = "together"
 
 _DEFAULT: Final = Path("out") / "companions"
@@ -121,7 +121,7 @@ def companions(**options: Any) -> None:
 
 
 def _check_options(context: click.Context, paper: str) -> None:
-    """Raise InputError for an option that would do nothing."""
+    """Raise InputError for an option that has no effect for `paper`."""
     options = context.params
     if options["again"] and paper != _TOGETHER:
         allowed = ("paper", "directory", "again", "program", "as_json")

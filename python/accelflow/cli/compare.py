@@ -310,7 +310,7 @@ def _compared(
     asked: Precision | None,
     loads: Sequence[float],
 ) -> Comparison:
-    """Run the comparison, also at `loads`; write single requests to a file if one is asked for."""
+    """Run the comparison, also at `loads`; write single requests if --samples names a file."""
     options = context.params
 
     def run(samples_to: Callable[[pa.Table], None] | None = None) -> Comparison:
@@ -345,7 +345,7 @@ _EXACT: Final = {None: None, "exact": True, "binned": False}
 
 
 def _kept(scenario: simulation.Scenario, options: Mapping[str, Any]) -> int:
-    """The number of single requests of a service that a page needs."""
+    """Return how many single requests of each service a page needs; 0 without --report."""
     seeds = options["seeds"]
     if options["precision"]:
         seeds = check_replications(seeds)
@@ -361,7 +361,7 @@ def _write_page(comparison: Comparison, file: Path) -> None:
 def _loads_asked(
     listed: str | None, report_file: Path | None, scenario: simulation.Scenario
 ) -> tuple[float, ...]:
-    """The multiples of the load that the page shows."""
+    """Return the multiples of the load for the page's load curves; empty for no curves."""
     if listed is None:
         fixed = resolved(scenario)["arrivals"] == "own"
         return () if report_file is None or fixed else comparing.REPORT_LOADS
@@ -387,7 +387,7 @@ def _check_spans(scenario: simulation.Scenario, file: Path | None) -> None:
 
 
 def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
-    """Raise InputError for options of costs that the scenario does not take."""
+    """Raise InputError for --recalibrate if the scenario does not measure costs."""
     options, costs = context.params, scenario.costs
     if options["recalibrate"] and (costs != "measured" or scenario.recording is not None):
         raise refused(
@@ -407,7 +407,7 @@ def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
 
 
 def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:
-    """The scenario in the file, or the default one, with the options that were typed."""
+    """Return the scenario in the file, or the default one, changed by the options on the line."""
     base = simulation.read_scenario(scenario_file) if scenario_file else simulation.Scenario()
     if not scenario_file and context.params["workload"] is None:
         names = ", ".join(simulation.WORKLOADS)
@@ -433,7 +433,7 @@ def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation
 
 
 def _lacks(scenario: simulation.Scenario) -> list[str]:
-    """Warnings about requested data that the recording lacks."""
+    """Return warnings about data that the scenario asks for and its recording lacks."""
     drawn = scenario.recorded_times == "distribution"
     if not drawn or scenario.recording is None:
         return []
@@ -451,7 +451,7 @@ def _measured(console: Console, *, anew: bool) -> str:
     return recording
 
 
-#: Members of results that are findings, not part of the question.
+#: Members of the JSON results that are outcomes, not settings of the scenario.
 _FOUND = frozenset({"calibration", "cohort_links", "profile_parameters", "systems"})
 
 
@@ -471,7 +471,7 @@ def _asked(results: Any) -> object:
 
 
 def _stem(comparison: Comparison, out: Path) -> Path:
-    """The path of the files without suffix, numbered if other results are there."""
+    """Return the path of the results without suffix, numbered if other results are in `out`."""
     asked = _asked(parse_json(to_json(comparison)))
     for number in itertools.count(1):
         stem = out / f"compare-{comparison.workload}{f'-{number}' if number > 1 else ''}"

@@ -162,7 +162,7 @@ def measured_text(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows as text: the first column to the left, the others to the right, two spaces apart."""
+    """Yield `rows` as lines: the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)]
@@ -170,14 +170,14 @@ def _columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _over(of: Mapping[str, Any], unit: str = "") -> str:
-    """A median with the ends of its interval, in three digits."""
+    """Return a median and the ends of its interval as text, in three digits."""
     if of["low"] is None:
         return f"{_digits(of['median'])}{unit}"
     return f"{_digits(of['median'])} ({_digits(of['low'])} to {_digits(of['high'])}){unit}"
 
 
 def _digits(value: float) -> str:
-    """A number with three digits, and none in an exponent."""
+    """Return `value` as text in three digits, without an exponent."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.{1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3}f}"

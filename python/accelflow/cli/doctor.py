@@ -142,7 +142,7 @@ def _programs() -> Iterator[Check]:
 
 
 def _find(name: str) -> str | None:
-    """Find the program in PATH, or where Debian installs PostgreSQL's programs."""
+    """Return the program's path, in PATH or where Debian puts PostgreSQL's programs, or None."""
     places = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return shutil.which(name) or (str(places[-1]) if places else None)
 

@@ -66,7 +66,7 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
 
 
 def _keys(known: Sequence[Engine], key: str) -> list[str]:
-    """Keys that resemble `key`; second spellings if it has as many parts."""
+    """Return the keys that a wrong `key` may have meant, with second spellings for long ones."""
     rows = [parameter for engine in known for parameter in engine.parameters]
     spelt = [row.also for row in rows if row.also] if key.count(".") > 1 else []
     return [*(row.key for row in rows), *spelt]

@@ -14,7 +14,7 @@ from accelflow.errors import LEFT_OUT, AccelflowError, refused
 #: The environment variable that makes internal errors show their traceback.
 DEBUG_VARIABLE = "ACCELFLOW_DEBUG"
 
-#: A number with more digits than are useful.
+#: A number with too many digits to be useful in a message.
 _LONG_NUMBER: Final = re.compile(r"(\d{24})\d{76,}")
 
 #: Characters that a terminal obeys, and those that change the direction of text.
@@ -65,7 +65,7 @@ def _report(error: BaseException) -> int:
 
 
 def _message(error: BaseException) -> tuple[str, int] | None:
-    """The message for an expected error, and the exit code; None for a bug."""
+    """Return the message and the exit code of an expected error; None for a bug."""
     message: tuple[str, int] | None = None
     match error:
         case click.UsageError():
@@ -84,7 +84,7 @@ def _message(error: BaseException) -> tuple[str, int] | None:
 
 
 def _wrong_use(error: click.UsageError) -> str:
-    """The text of a wrong use of the command line, in the form of all refusals."""
+    """Return the message for a wrong use of the command line, in the form of all refusals."""
     command = error.ctx.command_path if error.ctx else "accelflow"
     listed = f"that '{command} --help' lists"
     parameters = error.ctx.command.params if error.ctx else []

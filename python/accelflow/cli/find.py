@@ -69,7 +69,7 @@ def find(  # noqa: PLR0913, PLR0917 (options)
 
 
 class _How(TypedDict):
-    """How a search simulates."""
+    """The keyword arguments of a search that say where and how long it simulates."""
 
     workers: int | None
     runner: Runner | None
@@ -84,7 +84,7 @@ def _say(
     *,
     as_json: bool,
 ) -> None:
-    """Print what was found."""
+    """Print the result of a search, as text or as JSON."""
     if isinstance(question, studies.Goal) and isinstance(found, studies.Front):
         value, text = _front_object(question, found), _front_text(question, found)
         text += f"\nAll designs: {place / 'front.parquet'}"
@@ -165,7 +165,7 @@ def _text(question: studies.Question, answer: studies.Answer) -> str:
 
 
 def _reached(answer: studies.Answer) -> str:
-    """How far a search came that the time limit ended."""
+    """Return a text on how far a search came before the time limit ended it."""
     if answer.best is None or answer.beyond is None:
         return "not narrowed down yet."
     return f"{answer.best.value:g} keeps the limits, {answer.beyond.value:g} does not."

@@ -1,8 +1,8 @@
 """`accelflow import`: workloads from existing data.
 
-Each kind of data is a command of the group :func:`import_command`. It takes :func:`_common`
-options, reads its files into an :class:`accelflow.importing.Imported`, and passes that to
-:func:`_finish`.
+Each kind of data has a command in the group :func:`import_command`. Such a command has the options
+of :func:`_common`, reads its files into an :class:`accelflow.importing.Imported`, and passes this
+object to :func:`_finish`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from accelflow.importing import Imported, Report
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
-#: The number of places printed per line; the JSON has more.
+#: The number of places in input files that a line of the report names; the JSON has more.
 _PLACES: Final = 2
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
@@ -35,7 +35,7 @@ def import_command() -> None:
 
 
 def _common(command: _Command) -> _Command:
-    """The arguments and options of every kind."""
+    """Add the arguments and options that every command of `accelflow import` has."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
         click.option(
@@ -53,7 +53,7 @@ _OUT: Final = click.option(
     "--out", type=WRITTEN, required=True, metavar="FILE.toml", help="Write the workload here."
 )
 _NAME: Final = click.option(
-    "--name", metavar="NAME", help="Name of the workload. Default: as --out."
+    "--name", metavar="NAME", help="Name of the workload. Default: the file name of --out."
 )
 _INTO: Final = click.option(
     "--into", type=_FILE, metavar="FILE", help="Update a service of this workload."
@@ -64,7 +64,7 @@ _TOP: Final = click.option(
     type=int,
     default=20,
     show_default=True,
-    help="Take only this many services, the busiest.",
+    help="Number of services to take, the busiest first.",
 )
 
 
@@ -139,7 +139,7 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
     default=importing.SAMPLED_SHARE,
     show_default=True,
     metavar="SHARE",
-    help="The table's share of all call graphs, at most 1.",
+    help="Share of all call graphs that the table contains, above 0 and at most 1.",
 )
 def alibaba(
     files: Sequence[Path],
@@ -198,7 +198,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
 
 
 def _profile(command: _Command) -> _Command:
-    """The options of all kinds of profiles."""
+    """Add the options of the commands that read profiles."""
     for option in (
         click.option(
             "--print-rules",
@@ -325,7 +325,7 @@ def _import_costs(kind: str, options: dict[str, Any]) -> None:
 
 
 def _spans(command: _Command) -> _Command:
-    """The options of spans."""
+    """Add the options of the commands that read spans."""
     for option in (
         click.option(
             "--sampling",
@@ -359,7 +359,8 @@ def _spans(command: _Command) -> _Command:
         click.option(
             "--servers",
             metavar="KIND",
-            help="one (default) for all services; by-service: one for each service of the spans.",
+            help="Simulated servers. one (default): one for all services; by-service: one for each"
+            " service of the spans.",
         ),
         click.option(
             "--window-spans",
@@ -455,7 +456,7 @@ def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]])
 
 
 def _name_of(name: str | None, out: Path) -> str:
-    """Return the workload's name: the option's, or that of its file."""
+    """Return the workload's name: `name`, or if that is None, the name of its file `out`."""
     if name is None:
         name = importing.plain_name(out.stem)
         if name in simulation.WORKLOADS:
@@ -488,7 +489,7 @@ def _finish(imported: Imported, report: Report, out: Path, as_json: bool) -> Non
 
 
 def _without_folders(place: str) -> str:
-    """A place in a file with the file's name alone: ``calls.csv:7``, ``spans.json, trace 8c1``."""
+    """Return a place in a file without the folders: ``calls.csv:7``, ``spans.json, trace 8c1``."""
     file, separator, rest = place.partition(", ") if ", " in place else place.rpartition(":")
     return Path(file).name + separator + rest if "/" in file else place
 

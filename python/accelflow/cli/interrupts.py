@@ -19,9 +19,9 @@ _ABANDONED: list[threading.Thread] = []
 def interruptible(work: Callable[[], _Found]) -> _Found:
     """Call `work` in another thread; return its result, or raise its exception.
 
-    Native code that reports no progress does not look for Ctrl-C. This thread waits in Python, so
-    that KeyboardInterrupt is raised at once; :func:`leave` then ends the process although `work`
-    still runs.
+    Native code that reports no progress does not check for Ctrl-C. The calling thread waits in
+    Python, so that KeyboardInterrupt is raised at once; :func:`leave` then ends the process
+    although `work` still runs.
     """
     found: list[_Found] = []
     failed: list[BaseException] = []

@@ -40,7 +40,7 @@ class _Context(click.Context):
         exc_value: BaseException | None,
         tb: TracebackType | None,
     ) -> bool | None:
-        """Close the context; if a refusal names a field that an option has set, name the option."""
+        """Close the context; in a refusal of a field that an option has set, name the option."""
         suppress = super().__exit__(exc_type, exc_value, tb)
         if type(exc_value) is InputError:
             place = exc_value.place or _place_in(str(exc_value))
@@ -52,7 +52,8 @@ class _Context(click.Context):
     def invoke(self, callback: Any, /, *arguments: Any, **options: Any) -> Any:
         """Run the command.
 
-        Raises InputError for more arguments than it has, and for a place that cannot be written.
+        Raises InputError for too many arguments, and for an output file or folder that cannot be
+        written.
         """
         if self.args and not isinstance(self.command, click.Group):
             raise refused("argument", self.args[0], f"must be left out; see '{_help_of(self)}'")
@@ -75,7 +76,8 @@ def _typed(context: click.Context) -> Iterator[tuple[click.Parameter, str, Any]]
 def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) -> None:
     """Raise InputError if the user gave an option or argument that would have no effect.
 
-    `allowed` has the parameters that have an effect; `why` ends the clause ``must be left out``.
+    `allowed` has the names of click's parameters that have an effect. The message ends with ``must
+    be left out`` and the text `why`.
     """
     for parameter, option, value in _typed(context):
         if str(parameter.name) in allowed:
@@ -86,13 +88,13 @@ def left_out(context: click.Context, why: str, allowed: Collection[str] = ()) ->
 
 
 def _place_in(message: str) -> str | None:
-    """The field that a refusal of the engine names."""
+    """Return the field that a refusal of the engine names, or None."""
     found = _REFUSED.match(message)
     return None if found is None else found.group(1)
 
 
 def _option_of(place: str | None, context: click.Context) -> str | None:
-    """The option or argument of `context` that has set the field `place`; None without one."""
+    """Return the name of the option or argument that has set the field `place`, or None."""
     field = _FIELD.fullmatch(place or "")
     if field is None:
         return None
@@ -104,17 +106,14 @@ def _option_of(place: str | None, context: click.Context) -> str | None:
 
 
 def _fields_of(parameter: click.Parameter) -> set[str]:
-    """The names of the field that `parameter` sets, such as scenario and scenario_file."""
+    """Return possible names of the field that `parameter` sets: scenario_file, scenario."""
     name = str(parameter.name)
     option = option_name(parameter).removeprefix("--").replace("-", "_").lower()
     return {name, name.removesuffix("_file"), option}
 
 
 def naming_options(command: click.Command) -> click.Command:
-    """Return `command`, changed so that its errors name the option at fault.
-
-    The errors of its subcommands do so, too.
-    """
+    """Change `command` and its subcommands so that errors name the option at fault; return it."""
     if command.context_class is _Context:
         return command
     command.context_class = _Context
@@ -133,7 +132,7 @@ def _refusing(kind: click.ParamType[Any]) -> click.ParamType[Any]:
 
     def convert(value: Any, parameter: click.Parameter | None, context: Any) -> Any:
         if value == "" and isinstance(kind, click.Path) and parameter is not None:
-            # click would take it for the current folder.
+            # click would take the empty text for the current folder.
             what = "file" if kind.file_okay else "folder"
             raise refused(option_name(parameter), value, f"must be the name of a {what}")
         try:
@@ -158,7 +157,7 @@ def _refusal(place: str, value: Any, kind: click.ParamType[Any]) -> InputError |
 
 
 def _rule(kind: click.ParamType[Any], value: Any) -> str | None:
-    """The rule of `kind` that `value` breaks, which begins with ``must``."""
+    """Return the rule of `kind` that `value` breaks, a text that begins with ``must``."""
     match kind:
         case click.types.IntParamType():
             return f"must be a whole number{_range(kind)}"
@@ -170,7 +169,7 @@ def _rule(kind: click.ParamType[Any], value: Any) -> str | None:
 
 
 def _range(kind: click.ParamType[Any]) -> str:
-    """The words for the range of a kind of numbers, such as `` from 1 to 9``."""
+    """Return the words for the range of a type of numbers, such as `` from 1 to 9``."""
     least, most = getattr(kind, "min", None), getattr(kind, "max", None)
     if least is not None and most is not None:
         return f" from {_end(least)} to {_end(most)}"
@@ -184,7 +183,7 @@ def _end(number: float) -> str:
 
 
 def _of_path(kind: click.Path[Any], path: Path) -> str:
-    """The rule that `path` breaks."""
+    """Return the rule of `kind` that `path` breaks, a text that begins with ``must``."""
     what = "file" if kind.file_okay else "folder"
     if not path.exists():
         return f"must be a {what} that exists"
@@ -196,9 +195,9 @@ def _of_path(kind: click.Path[Any], path: Path) -> str:
 
 
 def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...]) -> object | None:
-    """Return the value of a repeatable option that may be given only once; a callback of click.
+    """Return the only value of an option, or None without the option; a callback of click.
 
-    None without the option. Raises InputError if it is given again.
+    click allows the option several times, but a second value raises InputError.
     """
     if len(values) > 1:
         raise refused(option_name(parameter), str(values[1]), "must be given only once")
@@ -208,9 +207,10 @@ def once(_: click.Context, parameter: click.Parameter, values: tuple[object, ...
 def file_once(
     *names: str, text: str, metavar: str = "FILE", kind: click.Path[Path] = _FILE
 ) -> Callable[[Any], Any]:
-    """Return an option that takes the path of one file; None if users leave it out.
+    """Return a click option whose value is the path of one file, or None if it is left out.
 
-    `names` are those of the option, and `text` is its help.
+    `names` are the option's names, `text` its help, `metavar` the value's name in the help, and
+    `kind` the value's type. The command refuses the option if it is given twice.
     """
     return click.option(
         *names,

@@ -19,7 +19,7 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
-    """Return a function that completes the texts in `known`, or those that `known` returns."""
+    """Return a completion function for the texts in `known`, or for those that `known` returns."""
 
     def complete(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
         found = known() if callable(known) else known
@@ -29,7 +29,7 @@ def names(known: Iterable[str] | Callable[[], Iterable[str]]) -> Completion:
 
 
 def orchestrators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """Complete the systems that can be simulated."""
+    """Complete the names of the systems that can be simulated."""
     return [name for name, _ in simulation.systems() if name.startswith(typed)]
 
 
@@ -40,7 +40,7 @@ def chips(context: click.Context, parameter: click.Parameter, typed: str) -> lis
 
 
 def services(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """Complete the services of the given workload, or of all workloads."""
+    """Complete the names of services: those of the workload on the line, else of all suites."""
     chosen = context.params.get("workload")
     workloads = [chosen] if chosen else simulation.WORKLOADS
     try:

@@ -34,10 +34,11 @@ class Output(Console):
 
 @contextmanager
 def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of the block; yields a function that takes the work done and the total.
+    """Show the progress of the `with` block; yields a function that updates the progress.
 
-    A terminal shows a bar with the remaining time after two seconds. Elsewhere, such as in a log, a
-    line is printed every half minute.
+    The function takes the amount of work done and the total, in the same unit. A terminal shows a
+    bar with the remaining time after two seconds. Elsewhere, such as in a log, a line is printed
+    every half minute.
     """
     if not console.is_terminal:
         yield Lines(console, title).report
@@ -50,7 +51,7 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    # The speed of the last minute: simulations of different systems take different times.
+    # The estimate uses the last minute only, as simulations of different systems differ in speed.
     progress = Progress(*columns, console=console, transient=True, speed_estimate_period=60.0)
     task = progress.add_task(title, total=None)
     with _late(progress):
@@ -59,9 +60,9 @@ def bar(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def busy(console: Console, title: str) -> Iterator[None]:
-    """Show the elapsed time of work whose length is not known.
+    """Show the elapsed time of a `with` block whose length is not known.
 
-    A terminal shows it after two seconds; elsewhere nothing is printed.
+    A terminal shows the time after two seconds; elsewhere nothing is printed.
     """
     if not console.is_terminal:
         yield
@@ -89,17 +90,20 @@ def _late(progress: Progress) -> Iterator[None]:
 
 
 class Lines:
-    """Progress for logs: one line each half minute."""
+    """Prints progress for logs: at most one line each half minute."""
 
     def __init__(
         self, console: Console, title: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start the clock; `clock` returns seconds."""
+        """Start measuring the time. `title` begins each line; `clock` returns seconds."""
         self._console, self._title, self._clock = console, title, clock
         self._began = self._reported = clock()
 
     def report(self, done: int, total: int) -> None:
-        """Print a line if half a minute has passed since the last one."""
+        """Print a line if half a minute has passed since the last line.
+
+        `done` is the amount of work done, and `total` that of all work, in the same unit.
+        """
         now = self._clock()
         if now - self._reported < _BETWEEN_LINES_S or not 0 < done < total:
             return

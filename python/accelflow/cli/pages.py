@@ -28,25 +28,22 @@ REPORT: Final[Callable[[Callable[..., Any]], Callable[..., Any]]] = click.option
 
 
 def check_report(report_file: Path | None) -> None:
-    """Raise InputError if the page cannot be written to `report_file`, before any simulation."""
+    """Raise InputError if a page cannot be written to `report_file`; None: no page is wanted."""
     if report_file is not None:
         check_file(report_file, "--report")
 
 
 def page_samples(scenario: Scenario, seeds: int) -> int:
-    """Return how many single requests a page shows for each service and system.
-
-    They are evenly spaced over the run.
-    """
+    """Return how many single requests a page shows for each service, system, chip and seed."""
     known = scenario.services or services(loaded(scenario).workload)  # type: ignore[arg-type]
     systems = max(len(scenario.orchestrators or orchestrators()), 1) * max(len(scenario.chips), 1)
     return max(_MOST_SAMPLES // (len(known) * systems * seeds), 1)
 
 
 def written(page: Page, file: Path) -> None:
-    """Write the page to `file` atomically, and print the path on standard error.
+    """Write `page` to `file` atomically, and print the path on standard error.
 
-    Raises InputError if it cannot be written.
+    Raises InputError if the file cannot be written.
     """
     try:
         write_page(page, file)

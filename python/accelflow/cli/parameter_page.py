@@ -25,7 +25,7 @@ _COLUMNS = "| key | default | allowed | provenance | source |\n|---|---|---|---|
 
 
 def markdown(engines: Sequence[Engine]) -> str:
-    """Return the page: a section for each engine, with a table for each group of keys."""
+    """Return the page in Markdown: a section for each engine, a table for each group of keys."""
     return "\n".join([_HEAD, _contents(engines), *map(_section, engines)])
 
 
@@ -51,7 +51,7 @@ def _tables(engine: Engine) -> Iterator[str]:
 
 
 def _group(engine: Engine, parameter: Parameter) -> str:
-    """The part of the key before its last point, unless that is only the engine."""
+    """Return the part of the parameter's key before its last dot, unless that is the engine."""
     group = parameter.key.rpartition(".")[0]
     return "" if group == engine.engine else group
 

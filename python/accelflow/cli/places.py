@@ -16,7 +16,7 @@ _UPDATED: Final = {"out": ("into", "base"), "saved_file": ("scenario_file",)}
 
 
 class _Written(click.Path[Path]):
-    """A file or folder that the command writes, which :func:`check_written` checks."""
+    """The type of an option for an output file or folder, which :func:`check_written` checks."""
 
 
 #: The type of an option for an output file.
@@ -29,8 +29,8 @@ WRITTEN_FOLDER: Final = _Written(path_type=Path, file_okay=False)
 def check_place(out: Path, option: str = "--out") -> None:
     """Raise InputError if results cannot be written to the folder `out`, before any simulation.
 
-    `option` is the name of the option. A missing folder is created, with its parents;
-    :func:`check_file` refuses the missing folder of a single file.
+    `option` is the name of the option in the message. A missing `out` is allowed, since writers
+    create the folder with its parents. :func:`check_file` refuses the missing folder of a file.
     """
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
@@ -42,9 +42,9 @@ def check_place(out: Path, option: str = "--out") -> None:
 def check_file(out: Path, option: str = "--out") -> None:
     """Raise InputError if the file `out` cannot be written, or its folder is missing.
 
-    `option` is the name of the option. The missing folder of a single file is probably misspelt, so
-    it is not created. A pipe or a device, such as ``/dev/stdout``, is written itself, so its folder
-    does not matter.
+    `option` is the name of the option in the message. A missing folder is probably misspelt, so it
+    is refused, not created. For a pipe or a device, such as ``/dev/stdout``, the folder does not
+    matter.
     """
     if out.is_dir():
         raise refused(option, str(out), "must be a file, not a folder")
@@ -81,7 +81,7 @@ def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
 
 
 def _paths(value: Any) -> Iterator[Path]:
-    """The paths in the value of a parameter. A text is one if it names a file that exists."""
+    """Yield the paths in a parameter's value. A text counts if it names a file that exists."""
     for each in value if isinstance(value, tuple) else (value,):
         if isinstance(each, Path) or (isinstance(each, str) and _is_file(each)):
             yield Path(each)
@@ -95,7 +95,7 @@ def _is_file(text: str) -> bool:
 
 
 def _same(first: Path, second: Path) -> bool:
-    """Whether two paths lead to one file; a device or pipe may be written twice."""
+    """Return whether two paths lead to the same file; False for a device or pipe."""
     if first.exists() and not first.is_file():
         return False
     return os.path.realpath(first) == os.path.realpath(second)

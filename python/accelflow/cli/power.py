@@ -15,7 +15,7 @@ from accelflow.files import parse_json, read_text
 from accelflow.report.paper import EXPERIMENT, other_experiment
 from accelflow.report.results import Comparison
 
-#: Half of the last digit of a share that is printed in percent with one decimal.
+#: Half of the last digit of a share that is printed in percent with one decimal, as a ratio.
 _HALF_A_DIGIT: Final = 0.0005
 
 
@@ -77,7 +77,7 @@ def power(
 def _inputs(
     place: str | None, changes: tuple[str, ...]
 ) -> tuple[dict[str, float], dict[str, float], str]:
-    """Inputs of the power and area models, and a note on changes that affect neither."""
+    """Return the inputs of the power and area models, and a note on changes that affect neither."""
     assigned = read_assignments(changes)
     of_chip = [text for text in changes if is_parameter(text.partition("=")[0].strip())]
     given = {name: value for name, value in assigned.items() if not is_parameter(name)}

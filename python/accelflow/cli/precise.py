@@ -40,7 +40,7 @@ _OTHERS: Final = ("requests", "samples_file", "spans_file", "timeline_file")
 
 
 class _Warmup(click.ParamType[int | str]):
-    """A number of requests, or the name of the rule that finds one."""
+    """The type of `--warmup`: a number of requests, or ``mser5``, the rule that finds one."""
 
     name = "N|mser5"
 
@@ -70,8 +70,8 @@ def length_options(command: _Command) -> _Command:
     percentiles = click.option(
         "--percentiles",
         type=click.Choice(["exact", "binned"]),
-        help="binned: within 0.05 %, in memory that does not grow with the requests. "
-        "Default: exact up to 10,000,000 requests of a service.",
+        help="How percentiles are computed. binned: within 0.05 %, in memory that does not grow"
+        " with the requests. Default: exact up to 10,000,000 requests of a service.",
     )
     samples = click.option(
         "--samples",
@@ -87,7 +87,8 @@ def length_options(command: _Command) -> _Command:
 def asked_precision(context: click.Context) -> Precision | None:
     """Return the precision that ``--precision`` asks for; None without it.
 
-    Raises InputError for options that exclude it.
+    Raises InputError for a text that is not a precision, for options that exclude
+    ``--precision``, and for ``--time-limit`` without it.
     """
     text, seconds = context.params["precision"], context.params["time_limit_s"]
     if text is None:
@@ -110,7 +111,7 @@ def asked_precision(context: click.Context) -> Precision | None:
 def kept_in(context: click.Context) -> Path | None:
     """Return the folder that saves finished simulations when a time limit ends the command.
 
-    None without a time limit, and with a report, which cannot continue from it.
+    None without a time limit, and with a report, which cannot continue from saved simulations.
     """
     options = context.params
     if options["time_limit_s"] is None or options["report_file"] is not None:
@@ -134,13 +135,16 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
 
 
 def warmup_of(context: click.Context) -> tuple[int | None, bool]:
-    """Return the number of warm-up requests (None: a tenth), and whether MSER-5 chooses it."""
+    """Return the number of warm-up requests (None: a tenth of all), and whether MSER-5 chooses it.
+
+    The number is None, too, if MSER-5 chooses it.
+    """
     given = context.params["warmup"]
     return (None, True) if given == _MSER5 else (given, False)
 
 
 def check_samples_file(file: Path | None, report_file: Path | None) -> None:
-    """Raise InputError if single requests cannot be written to `file`, before any simulation."""
+    """Raise InputError if both --samples (`file`) and --report (`report_file`) are given."""
     if file is None:
         return
     if report_file is not None:
@@ -150,9 +154,11 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
-    """Call `run`, and write the single requests of each seed that it passes on to `file`.
+    """Call `run`, and write the single requests of each seed to `file`, a Parquet file.
 
-    Returns the comparison. Raises InputError if the file cannot be written; it is then unchanged.
+    `run` receives a function, calls it with a table of single requests for each seed, and returns
+    the comparison. Returns that comparison. Raises InputError if the file cannot be written; the
+    file is then unchanged.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -181,9 +187,10 @@ def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Compari
 def rounds_shown(
     console: Console, asked: Precision | None
 ) -> Callable[[int, Reached], None] | None:
-    """Return a function that prints the precision after each run length.
+    """Return a function that prints the precision reached after each run length.
 
-    None without a precision.
+    The function takes the number of requests of each service, and the precision reached. None if
+    `asked` is None.
     """
     if asked is None:
         return None

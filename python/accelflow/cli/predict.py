@@ -34,7 +34,10 @@ def _percents(
 
 
 def _share(option: str, percent: float) -> float:
-    """Return the load as a share. Raises InputError, in percent as typed, if it is not allowed."""
+    """Return the load `percent` as a ratio.
+
+    Raises InputError for `option`, with the load in percent, if the load is not allowed.
+    """
     most = 100.0 * prediction.MOST_LOAD
     if not 0.0 < percent <= most:
         raise refused(option, percent, f"must be a percentage above 0 and at most {most:g}")
@@ -166,7 +169,7 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
         recorded_load=_share("--recorded-load", options["recorded_load"]),
         **{name: options[name] for name in ("loads", "seconds", "repeats", "requests", "seed")},
     )
-    # The recording takes a while, so that what does not fit is refused before.
+    # The recording takes a while, so wrong options are refused before it.
     one_of("--service", service, services(workload))
     configured(settings, "--set ")
     console = Console(stderr=True)

@@ -122,7 +122,7 @@ def profile(  # noqa: PLR0913  the options of the command
 
 
 def _check_files(files: tuple[Path, ...], sample_type: str | None, *, details: bool) -> None:
-    """Raise InputError for a file that is there twice, and for options that would do nothing."""
+    """Raise InputError for a file that is given twice, and for options that have no effect."""
     for index, file in enumerate(files):
         if file in files[:index]:
             raise refused("FILE", str(file), "must be given only once")
@@ -133,7 +133,7 @@ def _check_files(files: tuple[Path, ...], sample_type: str | None, *, details: b
 
 
 def _names(files: tuple[Path, ...]) -> list[str]:
-    """The files' names, with their folders where a name is there twice."""
+    """Return the files' names, with the folders where two files have the same name."""
     names = [file.name for file in files]
     return [str(f) if names.count(f.name) > 1 else f.name for f in files]
 
@@ -206,7 +206,7 @@ def _list(shares: dict[str, float]) -> str:
 
 
 def _side_by_side(together: dict[str, Any]) -> Iterator[str]:
-    """Each category's share of the whole first profile, and the change to the first."""
+    """Yield lines: each category's share of the first profile's total, and changes from it."""
     names = together["names"]
     width = max(*map(len, names), 9) + 2
     measured = any(each is not None for each in together["ipc"])
@@ -242,7 +242,7 @@ def _share(profile: dict[str, Any], width: int) -> str:
 
 
 def _unclassified(other: dict[str, Any]) -> str:
-    """The share that no rule claims and its heaviest functions, so that users can add rules."""
+    """Return a text on samples that no rule matches: their share and heaviest functions."""
     share = f"  unclassified: {100 * other['share_ratio']:.1f} %"
     heaviest = [
         f"{each['function']} ({100 * each['share_ratio']:.1f} %)" for each in other["functions"][:5]

@@ -36,7 +36,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 @dataclass(frozen=True)
 class _Settings:
-    """Settings of a server that this command starts to record."""
+    """Settings of the server that `accelflow record` starts and records."""
 
     interface: Path
     certificate: Path
@@ -149,7 +149,7 @@ def record(
 
 
 def _run(source: str, names: tuple[str, ...]) -> str:
-    """The recording of the services of a workload, run on built-in messages."""
+    """Run the services of the workload `source` on built-in messages; return the recording."""
     workload = load_workload(source) if is_file(source) else source
     with bar(Console(stderr=True), "running") as advance:
         try:

@@ -10,7 +10,7 @@ __all__ = ["recorded"]
 
 
 def recorded(file: Path) -> str:
-    """Return the text of the recording in `file`. Raises InputError if it is not a recording."""
+    """Return the text of the recording in `file`. Raises InputError if `file` has none."""
     try:
         recording = read_text(file)
         _check_form(file, recording)

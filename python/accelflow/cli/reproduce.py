@@ -147,7 +147,10 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The question: the paper's evaluation, or its experiments with a user's workload."""
+    """The paper's evaluation, or its experiments with a user's workload, as the user asked for.
+
+    `left_out` has the reason for each experiment that the workload excludes, by name.
+    """
 
     definitions: Sequence[Definition]
     scenario: Scenario | OwnScenario
@@ -194,7 +197,7 @@ def _write_report(
 
 
 def _pages(context: click.Context) -> Path | None:
-    """Write a page that needs no simulation, if an option asks for one, and return its path."""
+    """Write the page that --page or --implications asks for, and return its path, else None."""
     results, proofs_at = context.params["page_of"], context.params["implications_at"]
     if results is not None:
         left_out(context, " with --page, which simulates nothing", ("page_of",))

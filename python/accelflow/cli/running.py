@@ -18,14 +18,14 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Duration(click.ParamType[float]):
-    """A time with its unit, as seconds."""
+    """The type of an option for a time with its unit, such as 90s; the value is in seconds."""
 
     name = "TIME"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the seconds. Raises InputError for a text that is not a time."""
+        """Return the time in seconds. Raises InputError for a text that is not a time."""
         return value if isinstance(value, float) else parse_time_limit(value)
 
 
@@ -39,7 +39,7 @@ TIME_LIMIT = click.option(
 
 
 def worker_options(command: _Command) -> _Command:
-    """Add `--workers` and `--cluster`."""
+    """Add the options `--workers` and `--cluster` to a command."""
     workers = click.option(
         "--workers", type=click.IntRange(1, 4_096), help="Worker threads. Default: one per core."
     )
@@ -52,10 +52,11 @@ def worker_options(command: _Command) -> _Command:
 
 @contextmanager
 def runner_at(cluster: str | None, workers: int | None) -> Iterator[Runner | None]:
-    """Yield the runner on `cluster`, or None for the threads of this process.
+    """Yield a runner that simulates on `cluster`, or None if `cluster` is None.
 
-    Raises InputError if `cluster` and `workers` are both given, and as
-    :func:`accelflow.studies.cluster.on_cluster` does.
+    A study without a runner simulates in threads of this process. Raises InputError if `cluster`
+    and `workers` are both given, and for the reasons of
+    :func:`accelflow.studies.cluster.on_cluster`.
     """
     if cluster is None:
         yield None

@@ -20,7 +20,7 @@ AS_JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
 )
 
-#: The most names that are proposed for a wrong one.
+#: The largest number of names that the message for a wrong name proposes.
 _PROPOSED = 3
 
 _KNOWN = ", ".join(simulation.WORKLOADS)
@@ -82,7 +82,7 @@ def show(name: str, workload: str | None, as_json: bool) -> None:
 
 
 def _loaded(workload: str) -> str | dict[str, Any]:
-    """The tree of a workload's file, read once; the name of a suite as it is."""
+    """Return the parsed content of a workload's file; for a suite, return its name unchanged."""
     if not is_file(workload):
         return workload
     with plain_warnings():

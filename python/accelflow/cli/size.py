@@ -17,7 +17,7 @@ from accelflow.page import command_line
 from accelflow.reports.size import size_page
 from accelflow.sizing import terminal
 
-#: A search for the most load takes about as many simulations with each seed.
+#: The approximate number of simulations, with each seed, that a search for the highest load takes.
 _SIMULATIONS_PER_SEARCH: Final = 9
 
 

@@ -18,7 +18,7 @@ __all__ = ["check_timeline", "timeline", "timeline_options", "write_timeline"]
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
-#: The ends of the options of a timeline, by the fields that they set.
+#: The option's name after ``--timeline-``, by the field of `Shown` that the option sets.
 _OPTIONS: Final = {"from_us": "from", "for_us": "for", "requests": "request", "slowest": "slowest"}
 
 #: The function of a command.
@@ -59,7 +59,7 @@ def timeline_options(command: Command) -> Command:
             multiple=True,
             type=int,
             metavar="N",
-            help="Show the request with this number of each service, from 0; repeatable.",
+            help="Show this request of each service: its index by arrival, from 0; repeatable.",
         ),
         click.option(
             "--timeline-slowest",
@@ -74,7 +74,7 @@ def timeline_options(command: Command) -> Command:
 
 
 def check_timeline(options: dict[str, Any]) -> None:
-    """Raise InputError for invalid timeline options, before any work."""
+    """Raise InputError for timeline options that are not allowed, before any simulation."""
     file = options["timeline_file"]
     narrowed = [
         name
@@ -93,9 +93,10 @@ def check_timeline(options: dict[str, Any]) -> None:
 
 
 def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
-    """Write the timeline of `scenario` set by the options; return its path.
+    """Simulate `scenario` and write the timeline that `options` ask for; return its path.
 
-    Raises InputError for a timeline that is not allowed or cannot be written.
+    None if no option asks for a timeline. Raises InputError for a timeline that is not allowed or
+    cannot be written.
     """
     file: Path | None = options["timeline_file"]
     if file is None:
@@ -109,13 +110,13 @@ def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
     except OSError as error:
         raise unwritable("--timeline", file, error) from error
     except InputError as error:
-        # The scenario's own services were checked before.
+        # The scenario's services were checked before, so that --timeline-service is at fault.
         raise (error.at("--timeline-service") if error.place == "service" else error) from error
     return file
 
 
 def _first(value: Any) -> Any:
-    """The value of an option, the first one of a repeatable option."""
+    """Return an option's value, or the first value of a repeatable option."""
     return value[0] if isinstance(value, tuple) else value
 
 
@@ -130,7 +131,7 @@ def _shown(options: dict[str, Any]) -> Shown:
 
 
 def _check_shown(shown: Shown) -> None:
-    """Check `shown`; refusals name the option ``--timeline-...`` that set the field."""
+    """Check `shown`; errors name the option ``--timeline-...`` that set the field at fault."""
     try:
         shown.check()
     except InputError as error:

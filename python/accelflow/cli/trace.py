@@ -107,7 +107,7 @@ def _view(name: str, file: Path | None) -> View:
 
 
 def _read(file: Path) -> Image:
-    """Read a trace file. Raises InputError for a file that is not one."""
+    """Read a trace file. Raises InputError for a file that is not a trace file."""
     try:
         return load(file)
     except OSError as error:

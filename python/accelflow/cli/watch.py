@@ -24,7 +24,7 @@ __all__ = ["watch"]
 @click.command("watch")
 @click.argument("service", shell_complete=offered.services)
 @click.option(
-    "--request", type=int, metavar="N", help="The number of the request, from 0, by arrival."
+    "--request", type=int, metavar="N", help="The request's index in order of arrival, from 0."
 )
 @click.option(
     "--percentile",

@@ -125,12 +125,15 @@ def _times(found: dict[str, Any]) -> Table:
 
 
 def _work(at: str, part: str) -> str:
-    """The name of a row of work; the part is left out where the place implies it."""
+    """Return the name of a row of work: place and part, or the place if it implies the part."""
     return at if at.startswith(part) else f"{at} ({part})"
 
 
 def _occupants(found: dict[str, Any]) -> Table | None:
-    """The occupants of the place with the greatest additional wait; None if it is not a wait."""
+    """Return a table of who occupied the resource with the greatest additional wait.
+
+    None if the main cause is not a wait.
+    """
     verdict = found["verdict"]
     rows = [row for row in found["occupied_by"] if row["at"] == verdict["at"]]
     if verdict["occupied"] is None:

@@ -1,8 +1,8 @@
-"""The papers of Accelerometer, Cerebros and ARCUS: their reported numbers beside ours.
+"""The companion papers Accelerometer, Cerebros and ARCUS: their reported numbers beside ours.
 
-:func:`run` computes everything for one of the three, :func:`write` makes the page, the pictures and
-the JSON of it, which :func:`read` reads back. :mod:`accelflow.companions.together` runs them on one
-server with AccelFlow.
+:func:`run` computes our values of one paper's numbers. :func:`write` writes these results as a
+page, pictures and a JSON file, which :func:`read` reads back.
+:mod:`accelflow.companions.together` runs the ideas of all three on one server with AccelFlow.
 """
 
 from accelflow.companions.files import SCHEMA, read, to_json, write

@@ -1,7 +1,7 @@
-"""The figures of Accelerometer in the paper's forms, with marks for values in its text.
+"""The figures of Accelerometer, drawn in the paper's form, with marks for values in its text.
 
-Its curves and bars have no numbers. What the text says of them is drawn in black; curves are those
-of this project's live server.
+The paper prints no numbers beside its curves and bars. Values that the paper's text states are
+drawn in black. Curves of sizes are those of this project's live server.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _COLORS: Final[Mapping[str, str]] = {
     case_studies.FREED: "white",
 }
 
-#: Sizes in the live server and in the paper's services, by figure: the kind, the title, the size
-#: of which the text speaks, and what it says.
+#: The paper's figures of payload sizes: the kind of size, the title, the size in bytes that the
+#: paper's text mentions, and what the text says of it.
 _SIZES: Final[Mapping[str, tuple[str, str, float, str]]] = {
     "fig15": (
         "encryption",
@@ -68,7 +68,8 @@ _SIZES: Final[Mapping[str, tuple[str, str, float, str]]] = {
 def figures(results: Mapping[str, Any]) -> Mapping[str, Figure]:
     """Draw all figures of the Accelerometer paper; return them by name.
 
-    `results` are those of :attr:`accelflow.companions.outcome.PaperResult.results`.
+    `results` is the attribute :attr:`accelflow.companions.outcome.PaperResult.results` of this
+    paper.
     """
     studies, bars = results["studies"], results["recommendations"]
     sizes = results["live_server"]["sizes"]
@@ -106,7 +107,7 @@ def figures(results: Mapping[str, Any]) -> Mapping[str, Figure]:
 
 
 def _gains(studies: Mapping[str, Any], axes: Axes) -> None:
-    """The estimates, beside the production measurements and the paper's own estimates."""
+    """Draw our estimated gains beside the paper's measurements and estimates (Table 6)."""
     for place, case in enumerate(_STUDIES):
         estimated, measured = (
             studies[case][f"{name}_ratio"] - 1 for name in ("estimated", "measured")
@@ -135,7 +136,7 @@ def _gains(studies: Mapping[str, Any], axes: Axes) -> None:
 
 
 def _stacks(study: Mapping[str, Any], kernel: str, axes: Axes) -> None:
-    """A host's time before and after: by the equations, and by what the text says of production."""
+    """Draw a host's time before and after offloading: by the equations, and in production."""
     columns = {
         "before": study["before"],
         "after,\nequations": study["after"],
@@ -183,7 +184,7 @@ def _stacks(study: Mapping[str, Any], kernel: str, axes: Axes) -> None:
 
 
 def _recommended(bars: Sequence[Mapping[str, Any]], axes: Axes) -> None:
-    """Gains in throughput and latency in groups, with the paper's numbers as marks."""
+    """Draw the gains of Fig. 20 in throughput and latency, with the paper's numbers as marks."""
     least = -0.13
     groups: dict[str, list[int]] = {}
     for place, bar in enumerate(bars):
@@ -227,7 +228,7 @@ def _recommended(bars: Sequence[Mapping[str, Any]], axes: Axes) -> None:
 
 
 def _sizes(name: str, sizes: Mapping[str, Sequence[float]], axes: Axes) -> None:
-    """The share of operations up to a size, with what the text says of the paper's services."""
+    """Draw the share of operations up to each size, with what the paper says of its services."""
     _, _, size, says = _SIZES[name]
     bytes_, shares = sizes["bytes"], sizes["cumulative_ratio"]
     axes.plot(bytes_, shares, color=PALETTE[0], linewidth=1.8, label="live server")

@@ -1,4 +1,4 @@
-"""The rows of the Accelerometer paper, and what its page and pictures show."""
+"""The Accelerometer paper's numbers beside ours, and the data of its page and pictures."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from accelflow.findings import Estimate, Finding, reasons, targets
 
 __all__ = ["NOT_COMPUTED", "accelerometer_findings", "accelerometer_results"]
 
-#: Sections of the paper's figures that nothing computes: profiles of other services.
+#: Sections of the paper's figures that this project does not compute: profiles of its services.
 NOT_COMPUTED: Final = ("accelerometer.characterisation",)
 
-#: The experiment of each section of figures.
+#: The table or figure of the paper that each section of our results belongs to.
 _EXPERIMENTS: Final[Mapping[str, str]] = {
     "case_studies": "Table 6",
     "case_studies_measured": "Table 6",
@@ -25,12 +25,12 @@ _EXPERIMENTS: Final[Mapping[str, str]] = {
     "recommendations": "Fig. 20",
 }
 
-#: The definition of a reduction by what was measured instead of estimated.
+#: The name of the second definition of a reduction, by measured instead of estimated speedup.
 _BY_MEASUREMENT: Final = "by the measured speedup of Table 6"
 
 
 def accelerometer_findings() -> list[Finding]:
-    """Return our values beside those of the Accelerometer paper, in the order of its figures."""
+    """Return our values beside those of the Accelerometer paper, in the order of its targets."""
     found = case_studies.estimates()
     for case in case_studies.MEASURED:
         estimate = found[f"case_studies.{case}"]
@@ -59,7 +59,11 @@ def _finding(key: str, value: float, by_measurement: float | None) -> Finding:
 
 
 def accelerometer_results() -> Mapping[str, Any]:
-    """Return what the page and the pictures show in addition to the findings."""
+    """Return the data that the paper's page and pictures show in addition to the findings.
+
+    `studies` and `recommendations` are those of :mod:`accelflow.companions.case_studies`, and
+    `live_server` is that of :mod:`accelflow.companions.live_server`.
+    """
     return {
         "studies": case_studies.studies(),
         "recommendations": case_studies.recommendations(),

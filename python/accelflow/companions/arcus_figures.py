@@ -1,4 +1,4 @@
-"""The figures of ARCUS in the paper's forms, with marks for values in its text."""
+"""The figures of ARCUS, drawn in the paper's form, with marks for values in its text."""
 
 from __future__ import annotations
 
@@ -26,17 +26,20 @@ from accelflow.findings import targets
 
 __all__ = ["figures"]
 
-#: Rows of an experiment by key, without the paper's name.
+#: Rows of an experiment by key, where the key lacks the paper's name.
 _Rows = Mapping[str, Mapping[str, Any]]
 
 _DOTTED: Final[dict[str, Any]] = {"color": "black", "linewidth": 0.9, "linestyle": ":"}
 _BAR: Final[dict[str, Any]] = {"edgecolor": "black", "linewidth": 0.4}
-#: The colours of two tenants, where all curves and bars are of one system.
+#: The colours of two tenants, where all curves and bars belong to one system.
 _TENANTS: Final = ("#0072B2", "#E69F00")
 
 
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
-    """Draw the figures of ARCUS from the reports of its experiments; return them by name."""
+    """Draw the figures of ARCUS from `results["reports"]`; return them by name.
+
+    `results` is :attr:`accelflow.companions.outcome.PaperResult.results` of this paper.
+    """
     reports = results["reports"]
     drawn: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
         "fig3": _fig3,
@@ -61,7 +64,7 @@ def _paper(key: str) -> float:
 
 
 def _curves(report: Mapping[str, Any], panel: str, **only: Any) -> list[Curve]:
-    """The curves of a panel with these fields, named by their systems or else by their names."""
+    """Return a panel's curves whose fields equal `only`, named by system or else by name."""
     return [
         (series["system"] or series["name"], series["points"], series["half_widths"])
         for series in report["series"]
@@ -70,14 +73,14 @@ def _curves(report: Mapping[str, Any], panel: str, **only: Any) -> list[Curve]:
 
 
 def _bar(axes: Axes, at: float, row: Mapping[str, Any], width: float, **look: Any) -> None:
-    """Draw a row with its interval and the paper's mark."""
+    """Draw a row's value as a bar with its interval and a mark for the paper's number."""
     axes.bar(at, row["ours"], width, **{**_BAR, **look})
     interval_mark(axes, at, row["ours"], row["half_width"])
     paper_mark(axes, at, row["key"])
 
 
 def _groups(groups: Mapping[str, Sequence[Mapping[str, Any]]], axes: Axes, *, label: str) -> None:
-    """Groups of bars by their names, each with a bar a system."""
+    """Draw groups of bars by name, with a bar for each system in every group."""
     systems = list(dict.fromkeys(row["system"] for rows in groups.values() for row in rows))
     width = 0.8 / len(systems)
     for at, rows in enumerate(groups.values()):
@@ -110,7 +113,7 @@ def _fig3(report: Mapping[str, Any]) -> Figure:
 
 
 def _ideal(axes: Axes) -> None:
-    """Fig. 3(a): each VM has its SLO, whatever the other sends."""
+    """Draw Fig. 3(a): each VM gets the rate of its SLO, whatever the other VM sends."""
     loads = (0.1, 0.9)
     for user, (color, slo) in enumerate(zip(_TENANTS, _SLOS_GBIT_PER_S, strict=True), start=1):
         axes.plot(loads, (slo, slo), color=color, linewidth=1.6, label=f"VM{user}")
@@ -120,7 +123,7 @@ def _ideal(axes: Axes) -> None:
 
 
 def _pattern(report: Mapping[str, Any], number: int, axes: Axes) -> None:
-    """Fig. 3(b) to (e): what both VMs get of one accelerator."""
+    """Draw one of Fig. 3(b) to (e): the throughput of both VMs on one accelerator."""
     for user, color in enumerate(_TENANTS, start=1):
         for _, points, half_widths in _curves(report, f"pattern_{number}", user=user):
             curve = [(f"VM{user}", points, half_widths)]
@@ -133,7 +136,7 @@ def _pattern(report: Mapping[str, Any], number: int, axes: Axes) -> None:
 
 
 def _pcie_paths(rows: _Rows, axes: Axes) -> None:
-    """Fig. 3(f): both VMs on one path of PCIe, and on two."""
+    """Draw Fig. 3(f): the throughput of both VMs on the same path of PCIe, and on two paths."""
     for at, name in enumerate(("same_path", "multi_path")):
         below = 0.0
         for user, color in enumerate(_TENANTS, start=1):
@@ -238,7 +241,7 @@ def _fig8(report: Mapping[str, Any]) -> Figure:
         axes.set_ylim(0, 1)
         percent(axes)
         if name == "Host_noTS":
-            # The paper's losses are of the half that is due.
+            # The paper's losses are relative to half of the capacity, each flow's fair share.
             least, most = (_paper(f"fig8.vm1_loss_{end}.{name}") for end in ("least", "greatest"))
             rest = (1 - most) / 2, (1 - least) / 2
             axes.fill_between((8, 512), *rest, color="#DDDDDD", label="paper: VM1 beyond 4 KB")
@@ -289,7 +292,7 @@ def _fig11(report: Mapping[str, Any]) -> Figure:
 def _users(
     rows: _Rows, names: Mapping[str, str], slos: Mapping[str, str], axes: Axes, *, label: str
 ) -> None:
-    """Bars by user and system, with a line for the SLO of each user; the keys are of Fig. 11."""
+    """Draw bars by user and system, with a line for each user's SLO, from rows of Fig. 11."""
     first = next(iter(names.values()))
     systems = dict.fromkeys(row["system"] for row in rows.values())
     here = [name for name in systems if f"fig11.{first}.{name}" in rows]
@@ -308,7 +311,7 @@ def _users(
 
 
 def _stores(rows: _Rows, axes: Axes) -> None:
-    """Fig. 11(a): the users of key-value stores."""
+    """Draw Fig. 11(a): the users of key-value stores."""
     names = {"user 1": "user_1_mops", "user 2": "user_2_mops"}
     _users(rows, names, dict.fromkeys(names, "slo"), axes, label="million operations a second")
     # The paper gives the users' rates as shares of an SLO that it does not print.
@@ -320,7 +323,7 @@ def _stores(rows: _Rows, axes: Axes) -> None:
 
 
 def _raid(rows: _Rows, kind: str, axes: Axes) -> None:
-    """Fig. 11(b): the reads or the writes of a RAID-0."""
+    """Draw Fig. 11(b): the reads or the writes (`kind`) of a RAID-0."""
     key = f"raid_{kind}"
     _users(
         rows, {kind: f"{key}_kiops"}, {kind: f"{key}_slo"}, axes, label="1,000 operations a second"
@@ -331,7 +334,7 @@ def _raid(rows: _Rows, kind: str, axes: Axes) -> None:
 
 
 def _prediction(report: Mapping[str, Any]) -> Figure:
-    """Missed and predicted periods, against how far ahead the runtime looks."""
+    """Draw missed and predicted periods against the time that the runtime predicts ahead."""
 
     def panel(name: str, y: str, axes: Axes) -> None:
         draw_lines(_curves(report, name), axes, x="predicted ahead, us", y=y)

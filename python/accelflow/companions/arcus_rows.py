@@ -1,4 +1,4 @@
-"""ARCUS's experiments with several seeds: findings, and one report."""
+"""ARCUS's experiments with several seeds, combined to findings and to one report."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _Report = Mapping[str, Any]
 
 
 def arcus_findings(runs: Sequence[_Report]) -> list[Finding]:
-    """Return the findings of an experiment's `runs`: means with their intervals.
+    """Return the findings of an experiment from one report per seed: means with 95 % intervals.
 
-    A number that a run lacks is left out: its mean would be that of the other runs.
+    `runs` has the reports. A number that one of them lacks is left out, since its mean would be
+    that of the other runs only.
     """
     values = [{row["key"]: row["ours"] for row in run["rows"]} for run in runs]
     found = []
@@ -38,7 +39,10 @@ def _finding(experiment: str, row: Mapping[str, Any], ours: Estimate) -> Finding
 
 
 def merged_report(runs: Sequence[_Report]) -> dict[str, Any]:
-    """Return one report of several runs: means of numbers and curves, with half their intervals."""
+    """Combine the reports of several seeds: means of numbers and curves, with half intervals.
+
+    Rows and points that one of the reports lacks are left out.
+    """
     findings = {finding.key: finding for finding in arcus_findings(runs)}
     rows = []
     for row in runs[0]["rows"]:

@@ -31,7 +31,7 @@ FREED: Final = "freed"
 #: pay; Fig. 20 follows only if alpha is scaled by their number.
 _COMPRESSIONS: Final = 15_008.0
 
-#: Tables 6 and 7: C in 1e9 cycles a second, and the kernel.
+#: The cases of Tables 6 and 7: C in 1e9 cycles a second, and the arguments of the kernel.
 _CASES: Final[dict[str, tuple[float, dict[str, Any]]]] = {
     "case_studies.aes_ni_cache1": (
         2.0,
@@ -144,7 +144,11 @@ def _evaluate(giga_cycles: float, kernel: dict[str, Any]) -> dict[str, Any]:
 
 
 def estimates() -> dict[str, float]:
-    """Return the estimates of Table 6 and Fig. 20 by section and name: gains as ratios."""
+    """Return our values of Accelerometer's Table 6, Figs. 16 to 18 and 20 and section 2.4.
+
+    The keys are ``SECTION.NAME``. Gains in throughput and latency are ratios less 1, reductions
+    and shares are ratios, sizes are in bytes, and ``inference_removed`` has speedups.
+    """
     found = {
         name: _evaluate(giga, kernel)["speedup_ratio"] - 1
         for name, (giga, kernel) in _CASES.items()
@@ -188,18 +192,18 @@ def estimates() -> dict[str, float]:
 
 
 def _least_bytes(**design: Any) -> float:
-    """The least whole number of bytes whose compression pays."""
+    """Return the smallest size in whole bytes whose compression pays."""
     even = break_even(cycles_per_byte=_PER_BYTE, **design)
     return math.floor(float(even.above_bytes)) + 1.0
 
 
 def _before_after() -> dict[str, float]:
-    """The changes in the production profiles, before to after, by the equations."""
+    """Return the changes of Figs. 16 to 18, from before to after offloading, by the equations."""
     found = {}
     for case, study in studies().items():
         freed, share = 1 - 1 / study["estimated_ratio"], study["kernel_share_ratio"]
         if case == "inference_ads1":
-            # All of it is done elsewhere; what offloads cost is in other categories.
+            # All of the kernel runs elsewhere; the cost of offloads is in other categories.
             kept = study["after"].get(LOSSES["not_offloaded_ratio"], 0.0)
             found[f"{case}_inference_reduction"] = 1 - kept / share
         else:
@@ -212,9 +216,9 @@ def _before_after() -> dict[str, float]:
 def by_measured_speedup() -> dict[str, float]:
     """Return the shares of cycles that each case study freed, by its measured speedup.
 
-    The speedup is that of Table 6's last column. Of each case there are two:
-    ``before_after.CASE_cycles_freed``, a share of all cycles, and
-    ``before_after.CASE_secure_io_reduction``, a share of the kernel's.
+    The speedup is that of Table 6's last column. Each case study has two shares:
+    ``before_after.CASE_cycles_freed``, of all cycles, and
+    ``before_after.CASE_secure_io_reduction``, of the kernel's cycles.
     """
     found = {}
     for case, study in studies().items():
@@ -227,9 +231,9 @@ def by_measured_speedup() -> dict[str, float]:
 def studies() -> dict[str, dict[str, Any]]:
     """Return the case studies of Table 6: speedups, and the host's time before and after.
 
-    `before` and `after` have the parts of the host's time, as shares of that before; `after` is
-    that of the equations. `production` is what the paper states of the profile after: the kernel's
-    reduction, and the cycles freed by the measured speedup; the rest of the change is overhead.
+    `before` and `after` have the parts of the host's time, as shares of the time before offloading;
+    `after` follows from the equations. `production` has the same parts as the paper reports them:
+    from the kernel's stated reduction, and from the cycles that the measured speedup frees.
     """
     found = {}
     for case in MEASURED:
@@ -250,7 +254,7 @@ def studies() -> dict[str, dict[str, Any]]:
 
 
 def _production(case: str, share: float, measured: float) -> dict[str, float]:
-    """The parts of the host's time after offloading, by what the text says of Figs. 16 to 18."""
+    """Return the parts of the host's time after offloading, from the text on Figs. 16 to 18."""
     printed = targets()
     freed = 1 - 1 / measured
     if case == "aes_ni_cache1":
@@ -265,11 +269,11 @@ def _production(case: str, share: float, measured: float) -> dict[str, float]:
 
 
 def paying_compressions() -> list[tuple[str, float, float]]:
-    """Return from which size on Feed1's off-chip compressions gain, for each threading design.
+    """Return the size above which Feed1's off-chip compressions gain, for each threading design.
 
-    A row has the threading, that size in bytes, and the share of compressions that are larger.
-    The paper prints the size and the share for Sync. The others follow from Table 7: the share from
-    the numbers of offloads, and the size from its costs by equations (4) and (7).
+    A row has the threading design, the size in bytes, and the share of compressions that are
+    larger. The paper prints size and share for Sync. For Sync-OS and Async they follow from
+    Table 7: the share from the numbers of offloads, the size from equations (4) and (7).
     """
     found = []
     for way, more in _OFF_CHIP_CASES.items():
@@ -287,8 +291,9 @@ def paying_compressions() -> list[tuple[str, float, float]]:
 def recommendations() -> list[dict[str, Any]]:
     """Return the bars of Fig. 20: gains in throughput and latency, by overhead and acceleration.
 
-    Each has `group`, `bar`, `key` (the paper's figure without its section, or None), and the gains
-    `speedup` and `latency`: ratios less 1 (`latency` is None for the ideal).
+    Each bar has its `group`, its name `bar`, `key` (the target's key without section; None if the
+    paper prints no number), and the gains `speedup` and `latency`. Gains are ratios less 1;
+    `latency` is None for the ideal.
     """
     bars = []
 

@@ -1,4 +1,4 @@
-"""The figures of Cerebros in the paper's forms, with marks for values in its text."""
+"""The figures of Cerebros, drawn in the paper's form, with marks for values in its text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Bars = Sequence[Mapping[str, Any]]
 def _stacks(
     bars: _Bars, axes: Axes, *, label: str, share: bool = False, first_color: int = 0
 ) -> None:
-    """Groups of stacked bars, as in all of Cerebros's figures."""
+    """Draw groups of stacked bars, the form of all of Cerebros's figures."""
     groups = list(dict.fromkeys(bar["group"] for bar in bars))
     names = list(dict.fromkeys(bar["bar"] for bar in bars))
     parts = list(dict.fromkeys(part for bar in bars for part in bar["parts"]))
@@ -67,7 +67,7 @@ def _stacks(
 
 
 def _designs(bars: _Bars, axes: Axes) -> None:
-    """Fig. 6 of Cerebros: the cycles of the RPC layer by design."""
+    """Draw Fig. 6 of Cerebros: the cycles of the RPC layer by design."""
     _stacks(bars, axes, label="cycles a request, UID")
     totals = [sum(bar["parts"].values()) for bar in bars]
     for place, (bar, total) in enumerate(zip(bars, totals, strict=True)):
@@ -89,17 +89,17 @@ def _total(bar: Mapping[str, Any]) -> float:
 
 
 def _pairs(bars: _Bars) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The bars of CPU and Cerebros of each service."""
+    """Return each service's two bars: that of the CPU, and that of Cerebros."""
     return list(zip(bars[::2], bars[1::2], strict=True))
 
 
 def _printed(key: str) -> float:
-    """A number of the paper."""
+    """Return the Cerebros paper's number with the key `key`."""
     return targets()[f"cerebros.{key}"].value
 
 
 def _cycles(bars: _Bars, axes: Axes) -> None:
-    """Fig. 7 of Cerebros: cycles a request, with marks where the paper has Cerebros's bars."""
+    """Draw Fig. 7 of Cerebros: cycles a request, with marks at the paper's bars for Cerebros."""
     _stacks(bars, axes, label="cycles a request")
     fewer = [_total(cpu) / _total(cerebros) for cpu, cerebros in _pairs(bars)]
     most = fewer.index(max(fewer))
@@ -129,7 +129,7 @@ def _cycles(bars: _Bars, axes: Axes) -> None:
 
 
 def _working_sets(bars: _Bars, axes: Axes) -> None:
-    """Fig. 8a: marks at the sizes that the text has, and at three caches for the largest."""
+    """Draw Fig. 8a: working sets, with marks at the sizes in the text and at three cache sizes."""
     _stacks(bars, axes, label="instructions, KB")
     cache_kb = 64.0
     axes.axhline(cache_kb, color="black", linewidth=0.8, linestyle="--", label="cache, 64 KB")
@@ -144,11 +144,11 @@ def _working_sets(bars: _Bars, axes: Axes) -> None:
 
 
 def _misses(bars: _Bars, axes: Axes) -> None:
-    """Fig. 8b: a mark at what the largest reduction in the text leaves, where ours is largest.
+    """Draw Fig. 8b: misses of instructions, with a mark for the largest reduction in the text.
 
-    The text has two reductions with the same largest value: of misses per 1,000 instructions
-    (section 1), which the figure shows, and of cycles wasted on misses (section 6.2), which have no
-    place on its axis.
+    The mark is at the service whose reduction is largest here. The text gives the same largest
+    value for two reductions: of misses per 1,000 instructions (section 1), which the figure shows,
+    and of cycles wasted on misses (section 6.2), which do not fit its axis.
     """
     _stacks(bars, axes, label="misses / 1,000 instructions")
     left = [_total(cerebros) / _total(cpu) for cpu, cerebros in _pairs(bars)]
@@ -159,7 +159,7 @@ def _misses(bars: _Bars, axes: Axes) -> None:
 
 
 def _functions(bars: _Bars, axes: Axes) -> None:
-    """Fig. 9: marks at the least and most stalled function, and at F3 to F5 with affinity."""
+    """Draw Fig. 9: marks at the least and most stalled function, and at F3 to F5 with affinity."""
     _stacks(bars, axes, label="share of the function's cycles", share=True)
     plain = [bar for bar in bars if bar["bar"] == "C"]
     stalled = [bar["parts"]["instruction misses"] for bar in plain]
@@ -174,14 +174,14 @@ def _functions(bars: _Bars, axes: Axes) -> None:
 
 
 def _shares(bars: _Bars, axes: Axes) -> None:
-    """Fig. 2a, with marks for the ranges of the text."""
+    """Draw Fig. 2a: the RPC layer's share of cycles, with marks for the ranges of the text."""
     _stacks(bars, axes, label="share of cycles", share=True)
     for place, bar in enumerate(bars):
         paper_mark(axes, place, f"cerebros.rpc_layer_share.{bar['group']}")
 
 
 def _modules(bars: _Bars, axes: Axes) -> None:
-    """Fig. 2b in cycles, with a mark for payloads' share, which the text has for all together."""
+    """Draw Fig. 2b in cycles, with a mark for the payloads' share over all services."""
     ordered = [
         {**bar, "parts": {part: bar["parts"][part] for part in ("payload", "header", "dispatch")}}
         for bar in bars

@@ -1,4 +1,4 @@
-"""Panels, lines, bars and marks of the paper's figures, for the pictures of all papers."""
+"""Panels, lines, bars and marks that the pictures of all companion papers share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, PercentFormatter
 from accelflow.findings import targets
 from accelflow.reproduce.pictures import PALETTE
 
-#: How a value of the paper is drawn.
+#: The style in which a value of the paper is drawn.
 _PAPER: Final[dict[str, Any]] = {
     "color": "black",
     "marker": "_",
@@ -43,9 +43,10 @@ def panels_figure(
     height: float = 2.7,
     own_legends: bool = False,
 ) -> Figure:
-    """Draw panels side by side, with one legend for all or one for each.
+    """Draw `panels` in a grid of `columns` columns, with one legend for all panels.
 
-    `width` is that of the figure, and `height` that of a row of panels, in inches.
+    With `own_legends`, each panel has a legend of its own. `width` is the width of the whole
+    figure, and `height` the height of a row of panels, in inches.
     """
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(width, 0.35 + height * rows), layout="constrained")
@@ -77,10 +78,10 @@ def panels_figure(
 
 
 def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
-    """Mark the paper's number with the key `key`, times `of`, at the place `at`, if there is one.
+    """Mark the paper's number with the key `key` at the x coordinate `at`, if there is one.
 
-    A number is a line; a range is two lines with a bar between them; a bound is a line with an
-    arrow to the allowed side.
+    The number is multiplied by `of`. A number is a line; a range is two lines with a bar between
+    them; a bound is a line with an arrow to the allowed side.
     """
     target = targets().get(key)
     if target is None:
@@ -96,7 +97,7 @@ def paper_mark(axes: Axes, at: float, key: str, of: float = 1.0) -> None:
 
 
 def paper_range(axes: Axes, at: float, low: float, high: float) -> None:
-    """Mark a range that the paper states at the place `at` of the x axis."""
+    """Mark a range that the paper states, from `low` to `high`, at the x coordinate `at`."""
     axes.errorbar(
         at,
         (low + high) / 2,
@@ -109,24 +110,30 @@ def paper_range(axes: Axes, at: float, low: float, high: float) -> None:
 
 
 def paper_line(axes: Axes, at: float, height: float) -> None:
-    """Mark a number of the paper with a short dash at the place `at` of the x axis."""
+    """Mark a number of the paper with a short dash at the coordinates `at` (x) and `height` (y)."""
     axes.plot([at], [height], label=_PAPER_NAME, markeredgewidth=1.8, **_PAPER)
 
 
 def interval_mark(axes: Axes, at: float, mean: float, half_width: float | None) -> None:
-    """Draw our 95 % interval at the place `at`, if several seeds gave different values."""
+    """Draw our 95 % interval around `mean` at the x coordinate `at`.
+
+    Nothing is drawn if `half_width`, half of the interval, is None or 0.
+    """
     if half_width:
         axes.errorbar(at, mean, yerr=half_width, color="#555555", capsize=2, linewidth=0.8)
 
 
-#: A curve: its name, its points, and half its intervals (empty for a single seed).
+#: A curve: its name, its points (x, y), and half of each y's 95 % interval (empty for one seed).
 Curve = tuple[str, Sequence[Sequence[float]], Sequence[float]]
 
 
 def draw_lines(
     curves: Iterable[Curve], axes: Axes, *, x: str, y: str, color: str | None = None
 ) -> None:
-    """Draw curves with bands for their intervals, each system in its colour, or all in one."""
+    """Draw `curves` with bands for their intervals, each in its system's colour, or all in `color`.
+
+    `x` and `y` are the labels of the axes.
+    """
     for number, (name, points, half_widths) in enumerate(curves):
         other = (PALETTE[(0, 5, 2, 4)[number % 4]], ("-", "--", "-.", ":")[number % 4])
         own, line = SYSTEMS.get(name, other) if color is None else (color, "-")
@@ -151,7 +158,7 @@ def draw_lines(
 
 
 def percent(axes: Axes) -> None:
-    """Show the values of the y axis in per cent."""
+    """Format the y axis, whose values are ratios, in per cent."""
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 

@@ -1,4 +1,4 @@
-"""AccelFlow's ensemble with Cerebros instead of its RPC accelerator."""
+"""Simulations of AccelFlow's ensemble with Cerebros in place of the RPC accelerator."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,24 +10,24 @@ from accelflow.findings.statistics import estimate
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.cerebros-ensemble/2"
 
-#: The time of Cerebros's pipeline for a header and its function, in ns: 12.4 cycles of 2 GHz
+#: The time that Cerebros takes for a message's header and function, in ns: 12.4 cycles of 2 GHz
 #: (docs/cerebros.md).
 CEREBROS_MESSAGE_NS: Final = 6.1875
 _HEADERS: Final = {"accelerator.rpc_message_ns": CEREBROS_MESSAGE_NS}
-#: The parameters of Cerebros with headers and payloads on its seven pipelines, without a movement
-#: between them.
+#: The server's parameters for Cerebros: headers and payloads on its seven pipelines, without moving
+#: data between them.
 WHOLE: Final = {**_HEADERS, "accelerator.rpc_processor": 1.0, "pes.RPC": 7.0}
 #: The time that a core loses when another service's code displaced its own from the cache, in ns:
 #: 24 KB at 2 cycles of 2 GHz a block.
 COLD_CODE_NS: Final = 384.0
 _COLD: Final = {"core.cold_code_ns": COLD_CODE_NS}
-#: A size of the NIC's memory for messages that is sometimes used up, in bytes.
+#: A size of the NIC's memory for messages in bytes, chosen so small that it sometimes is full.
 SCARCE_BYTES: Final = 131_072.0
-#: By the number of a policy in ``core.balancing``, that of Cerebros's section 4.3.
+#: The value of ``core.balancing`` for the steering of Cerebros's section 4.3.
 _AFFINITY: Final = 5.0
-#: The processor in that place, and the parameters of the server. Cold code and affinity count what
-#: a core pays for another service's code, which AccelFlow does not model. The last two leave some
-#: functions, or some messages, without room.
+#: The RPC processors that are compared, and the server's parameters for each. Cold code and
+#: affinity add the cost of another service's code on a core, which AccelFlow does not model. In the
+#: last two, some functions or some messages do not fit into the processor's memory.
 _PLACES: Final[Mapping[str, Mapping[str, float]]] = {
     "AccelFlow's own": {},
     "Cerebros, headers": _HEADERS,
@@ -46,19 +46,19 @@ _PLACES: Final[Mapping[str, Mapping[str, float]]] = {
 
 #: The two readings of TCP's cost on a core (docs/results/readings.md), in microseconds.
 READINGS_US: Final = (7.0, 20.0)
-#: The number of seeds that each number is the mean over.
+#: The number of seeds of each mean.
 REPLICATIONS: Final = 3
-#: The number of requests in a simulation.
+#: The default number of requests of each service in a simulation.
 REQUESTS: Final = 3_000
 
 
 def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dict[str, Any]:
     """Compare AccelFlow's RPC accelerator with Cerebros in SocialNetwork, by simulation.
 
-    The eight services run on one server, for each RPC processor and each cost of TCP. Each number
-    is the mean over the seeds from `seed` on, with half its 95 % interval. Latencies (mean, P99)
-    are means over the services, throughput is their sum, and utilisation is that of the RPC
-    accelerator.
+    The eight services run on one server. ``rows`` has a row for each RPC processor and each cost of
+    TCP on a core. Each number is a mean over :data:`REPLICATIONS` seeds from `seed` on, with half
+    its 95 % interval. ``mean_us`` and ``p99_us`` are averages over the services,
+    ``throughput_rps`` is their sum, and ``rpc_utilization`` is that of the RPC accelerator.
     """
     rows = []
     for reading in READINGS_US:
@@ -84,7 +84,11 @@ def compare(*, seed: int = 1, threads: int = 1, requests: int = REQUESTS) -> dic
 def run_one(
     tcp_cost_us: float, config: Mapping[str, float], *, seed: int, threads: int, requests: int
 ) -> dict[str, float | None]:
-    """Simulate one seed with one cost of TCP; `config` has the parameters of the RPC processor."""
+    """Simulate SocialNetwork once; return a row of :func:`compare` without intervals.
+
+    `tcp_cost_us` is the cost of a TCP operation on a core, and `config` has the server's parameters
+    for the RPC processor. A latency is None if a service has none.
+    """
     experiment = simulation.Scenario(
         orchestrators=("accelflow",),
         profile="paper",

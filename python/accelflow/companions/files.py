@@ -1,4 +1,4 @@
-"""The results of a paper as files: the page, its pictures, and everything as JSON."""
+"""Files with our results for a companion paper: a page, its pictures, and a JSON file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCHEMA: Final = "accelflow.companions/2"
 
 
 def to_json(outcome: PaperResult) -> dict[str, Any]:
-    """Convert the results of a paper to one object for JSON."""
+    """Convert our results for a companion paper to an object for JSON, that of results.json."""
     return {
         "schema": SCHEMA,
         "paper": outcome.paper,
@@ -37,9 +37,10 @@ def to_json(outcome: PaperResult) -> dict[str, Any]:
 
 
 def read(path: Path) -> PaperResult:
-    """Read a file of :func:`write`, and compare its numbers with the paper's as they stand today.
+    """Read ``results.json``, written by :func:`write`.
 
-    Raises InputError for a file that cannot be read or is something else.
+    The paper's numbers and the reasons for differences are those of this version of accelflow, not
+    those in the file. Raises InputError for a file that cannot be read or has other content.
     """
     try:
         found = with_schema(path, parse_json(read_text(path)), [SCHEMA])
@@ -82,9 +83,9 @@ def _finding(row: Mapping[str, Any]) -> Finding:
 def write(outcome: PaperResult, directory: Path) -> list[Path]:
     """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
 
-    If the folder has results of another paper, seed or precision, all names get the next
-    free number. All files are complete before the first one appears, and equal outcomes give equal
-    bytes. Returns the paths. Raises InputError if a file cannot be written.
+    If the folder has results of another paper, seed or precision, the names of all files get the
+    next free number. All files are complete before the first one appears, and equal outcomes give
+    equal bytes. Returns the paths. Raises InputError if a file cannot be written.
     """
     suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
     try:
@@ -97,7 +98,7 @@ def write(outcome: PaperResult, directory: Path) -> list[Path]:
 
 
 def _is_another(outcome: PaperResult, directory: Path, suffix: str) -> bool:
-    """Whether the files with `suffix` are those of another outcome, or of something else."""
+    """Return whether files with `suffix` exist that are not results of the same settings."""
     results = directory / f"results{suffix}.json"
     if not results.exists():
         return (directory / f"comparison{suffix}.md").exists()
@@ -111,7 +112,7 @@ def _is_another(outcome: PaperResult, directory: Path, suffix: str) -> bool:
 
 
 def _make(outcome: PaperResult, folder: Path, suffix: str) -> list[Path]:
-    """Write all files to `folder`: the page and the results first."""
+    """Write all files to `folder`; return their paths, the page and the results first."""
     from accelflow.companions.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
     )
@@ -125,6 +126,6 @@ def _make(outcome: PaperResult, folder: Path, suffix: str) -> list[Path]:
 
 
 def _publish(made: Path, place: Path) -> Path:
-    """Give a file that is complete its place; a link there stays a link."""
+    """Move the complete file `made` to `place`; if `place` is a link, write the linked file."""
     write_whole(place, made.replace)
     return place

@@ -1,7 +1,7 @@
-"""The live server of this project, characterised as the Accelerometer paper does its services.
+"""Measurements of this project's live server, in the form of the Accelerometer paper's services.
 
-`scripts/live_server.py` measures it: sizes of operations, and profiles without and with AES
-instructions.
+`scripts/live_server.py` makes the measurements: payload sizes of operations, and profiles without
+and with the processor's AES instructions.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ __all__ = ["LEAST_IPC", "SCHEMA", "beside_the_paper", "live_server", "live_serve
 #: The name and version of the object in ``live-server.json``.
 SCHEMA: Final = "accelflow.live-server/1"
 
-#: The share of a category that the page shows at least.
+#: The least share of the instructions with which a category is shown.
 _LEAST: Final = 0.01
 
-#: The lowest instructions per cycle of a category that are shown; below, the emulator does not see
-#: what the cycles execute.
+#: The lowest instructions per cycle of a category that are shown. Below this bound, the emulator
+#: does not see the instructions that the cycles execute.
 LEAST_IPC: Final = 0.005
 
 #: Where the paper states the IPC of leaf functions.
 _IPC_PLACE: Final = "section 2.3.5"
 
 
-#: The pictures of the section, and the figures that each has.
+#: The names of the section's pictures, and the paper's figures that each picture has.
 _PICTURES: Final = {
     "fig1": "Fig. 1",
     "fig2-9": "Figs. 2 and 9",
@@ -53,8 +53,8 @@ _ABOUT_PICTURES: Final = (
 def live_server() -> Mapping[str, Any]:
     """Return the stored measurements of this project's server.
 
-    `about` describes them, `sizes` has the payload sizes of operations by kind, and `profiles` has
-    the server's cycles by category.
+    `about` describes the measurements, `sizes` has the payload sizes of operations by kind, and
+    `profiles` has the server's cycles by category, before and after the use of AES instructions.
     """
     text = resources.files(DATA).joinpath("live-server.json").read_text("utf-8")
     found: Mapping[str, Any] = json.loads(text)
@@ -62,7 +62,11 @@ def live_server() -> Mapping[str, Any]:
 
 
 def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]:
-    """Return the page's section on the live server; `pictures` maps figures to files."""
+    """Return the Markdown lines of the page's section on the live server.
+
+    `measured` is the result of :func:`live_server`, and `pictures` has the file names of pictures
+    by name.
+    """
     lines = [
         "## The live server, characterised alike",
         "",
@@ -85,7 +89,11 @@ def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) 
 
 
 def beside_the_paper(measured: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return rows of the server's shares and IPC beside those of the paper's services."""
+    """Return rows of the live server's shares and IPC beside those of the paper's services.
+
+    A row has the category, our value, the paper's value, the paper's service, and the place in the
+    paper.
+    """
     before = measured["profiles"]["before"]
     rows: list[tuple[str, ...]] = []
     for row in compared(before):
@@ -111,7 +119,7 @@ def beside_the_paper(measured: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _before_and_after(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The server's instructions by category without and with AES instructions, as in Fig. 16."""
+    """Return lines on the server's instructions by category, without and with AES instructions."""
     executed = sum(row["instructions"] for row in before["functionality"])
     rows = []
     for view in ("functionality", "leaf"):

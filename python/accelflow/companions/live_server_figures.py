@@ -1,4 +1,4 @@
-"""Figs. 1 to 10 of the Accelerometer paper, of this project's live server."""
+"""Figs. 1 to 10 of the Accelerometer paper, drawn for this project's live server."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["profile_figures"]
 
 _WIDTH_IN: Final = 7.5
 
-#: Inches for the title of a part.
+#: The height of the title of a picture's part, in inches.
 _TITLE_IN: Final = 0.15
 
-#: The bars, by the names of the profiles.
+#: The labels of the bars, by the names of the profiles.
 _BARS: Final = {
     "before": "live server, no\nAES instructions",
     "after": "live server,\nAES instructions",
 }
 
-#: The pictures, their parts by the names of drawings, and the parts' titles.
+#: For each picture, the titles of its parts by the names of their drawings.
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "fig1": {"orchestration": "Fig. 1: core work and orchestration"},
     "fig2-9": {
@@ -46,10 +46,10 @@ _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def profile_figures(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
-    """Draw the `profiles` of :func:`accelflow.companions.live_server.live_server`, by name.
+    """Draw the `profiles` of :func:`accelflow.companions.live_server.live_server`.
 
-    Bars of the paper are those whose shares its text has. A part without weight in each profile is
-    left out.
+    Returns the pictures by name. A picture shows the paper's bars only where the paper's text has
+    their shares. A part of a picture is left out if it has no cycles in any profile.
     """
     bars = {bar: profiles[name] for name, bar in _BARS.items()}
     drawings = characterised(bars, least_ipc=LEAST_IPC)
@@ -62,7 +62,7 @@ def profile_figures(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, Figu
 
 
 def _below_each_other(drawings: Mapping[str, Drawing]) -> Figure:
-    """One figure of `drawings` by their titles, each with its own legend."""
+    """Return one figure with `drawings`, by title, below each other, each with its own legend."""
     heights = [_TITLE_IN + drawing.height_in for drawing in drawings.values()]
     figure = Figure(figsize=(_WIDTH_IN, sum(heights)), layout="constrained")
     FigureCanvasAgg(figure)

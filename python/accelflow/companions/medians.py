@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = ["Median", "median", "median_ratio"]
 
-#: Resamples of the bootstrap.
+#: The number of resamples of the bootstrap.
 _RESAMPLES: Final = 10_000
 #: The two ends of a 95 % interval, as percentiles of the resamples.
 _ENDS: Final = (2.5, 97.5)
@@ -18,7 +18,10 @@ _ENDS: Final = (2.5, 97.5)
 
 @dataclass(frozen=True)
 class Median:
-    """A median over rounds, with the 95 % interval of the percentile bootstrap."""
+    """A median over rounds of a measurement, with its 95 % interval from `low` to `high`.
+
+    The interval is that of the percentile bootstrap.
+    """
 
     median: float
     low: float
@@ -27,7 +30,7 @@ class Median:
     def text(self, digits: int, scale: float = 1.0) -> str:
         """Return the median and its interval in words, such as ``1.20 (1.10 to 1.31)``.
 
-        Values are multiplied by `scale` and have `digits` decimals.
+        The numbers are multiplied by `scale` and have `digits` decimals.
         """
         middle, low, high = (
             f"{value * scale:,.{digits}f}" for value in (self.median, self.low, self.high)
@@ -42,8 +45,8 @@ class Median:
 def median(values: Sequence[float]) -> Median:
     """Return the median of `values` with its 95 % bootstrap interval.
 
-    There must be at least one value. Equal values give equal results: the resampling has a fixed
-    seed.
+    There must be at least one value. Equal values give equal results, since the bootstrap has a
+    fixed seed.
     """
     found = np.asarray(values, dtype=np.float64)
     stream = np.random.default_rng(0)
@@ -53,5 +56,8 @@ def median(values: Sequence[float]) -> Median:
 
 
 def median_ratio(above: Sequence[float], below: Sequence[float]) -> Median:
-    """Return the median of the ratios of values that were measured in the same rounds."""
+    """Return the median of the ratios `above` / `below`, with its 95 % bootstrap interval.
+
+    Values at the same index were measured in the same round.
+    """
     return median([a / b for a, b in zip(above, below, strict=True)])

@@ -1,4 +1,4 @@
-"""The reported numbers of each of the three papers, and ours."""
+"""Our results for each companion paper, beside the numbers that the paper reports."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ __all__ = ["PAPERS", "PaperResult", "run"]
 
 @dataclass(frozen=True)
 class PaperResult:
-    """All findings for one paper, with what its page and pictures show in addition.
+    """Our results for one companion paper.
 
-    `sections` has the seeds and the precision of each section of simulations, by experiment.
+    `paper` is the key in :data:`PAPERS`, `seed` the first seed, and `findings` has our numbers
+    beside the paper's. `results` has the other data of the page and the pictures. `precision` is
+    the requested one. `sections` has the seeds and the reached precision of each section of
+    simulations, by experiment.
     """
 
     paper: str
@@ -36,22 +39,22 @@ class PaperResult:
 def run(
     paper: str, *, seed: int = 1, threads: int = 1, precision: Precision | None = None
 ) -> PaperResult:
-    """Compute our values of all reported numbers of `paper`, one of :data:`PAPERS`.
+    """Compute our values of all reported numbers of `paper`, a key of :data:`PAPERS`.
 
-    With a `precision`, simulations get seeds until their figures are as precise. Equal seeds give
-    equal outcomes for any number of threads. Raises InputError for another paper.
+    With a `precision`, each simulation runs with more seeds until its figures have this precision.
+    Equal seeds give equal results for any number of threads. Raises InputError for another paper.
     """
     asked = precision or Precision()
     findings, results, seeds = PAPERS[one_of("paper", paper, PAPERS)](seed, threads, asked)
     return PaperResult(paper, seed, tuple(findings), results, asked, seeds)
 
 
-#: Findings, the results of the engines, and the seeds of each section of simulations.
+#: The findings, the results of the engines, and the seeds of each section of simulations.
 _Found = tuple[list[Finding], Mapping[str, Any], Mapping[str, Seeds]]
 
 
 def _computed(experiment: str, figures: Mapping[str, float]) -> list[Finding]:
-    """Figures by key that follow from stated inputs."""
+    """Return findings for `figures`, values by key that follow from stated inputs."""
     return [
         Finding.of(
             targets()[key],
@@ -103,7 +106,7 @@ def _cerebros(seed: int, threads: int, precision: Precision) -> _Found:
 
 
 def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> list[Finding]:
-    """The paper's statements on offloads beside Fig. 6 (sections 1, 2.2 and 6.1)."""
+    """Return findings for the Cerebros paper's statements on offloads (sections 1, 2.2, 6.1)."""
     inputs = layer["parameters"]
     header = inputs["rpc_cycles"] * inputs["header_share_ratio"] / inputs["header_tasks"]
     offload = layer["cycles_per_offload"]
@@ -123,7 +126,7 @@ def _offloads(layer: Mapping[str, Any], by_name: Mapping[str, Any]) -> list[Find
 
 
 def _places() -> dict[str, float]:
-    """An RPC accelerator for each of 16 cores, and one in the NIC, over one for all."""
+    """Return area and power of private and NIC RPC accelerators over a shared one's (16 cores)."""
     sizes = {"cores": 16.0}
     area = _over_shared(chip.area(sizes))
     power = _over_shared(chip.power(sizes=sizes))
@@ -160,7 +163,8 @@ def _arcus_run(name: str, seed: int) -> Mapping[str, Any]:
     return arcus.experiment(name, seed=seed, replications=1)
 
 
-#: The papers, and the functions that compute their figures: of seed, threads and precision.
+#: The function that computes the results of each companion paper, by the paper's key. The function
+#: takes the first seed, the number of threads and the requested precision.
 PAPERS: Final[Mapping[str, Callable[[int, int, Precision], _Found]]] = {
     "accelerometer": _accelerometer,
     "cerebros": _cerebros,
@@ -169,7 +173,7 @@ PAPERS: Final[Mapping[str, Callable[[int, int, Precision], _Found]]] = {
 
 
 def sections(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Return the findings grouped by experiment, in their order."""
+    """Return the findings grouped by experiment, in the given order."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.experiment, []).append(finding)

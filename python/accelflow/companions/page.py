@@ -1,4 +1,4 @@
-"""The page of a paper: every reported figure and ours, with pictures and tables."""
+"""The Markdown page of a companion paper: every reported figure beside ours, with pictures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ __all__ = ["markdown"]
 
 _NAMES: Final = {"accelerometer": "Accelerometer", "cerebros": "Cerebros", "arcus": "ARCUS"}
 
-#: By the experiment of findings, the heading of their section, and the name of the picture if that
-#: is another than the experiment's.
+#: The heading of each experiment's section, and the name of its picture (empty without one).
 _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
     "model": ("Closed forms", "model"),
     "Table 6": ("Table 6: estimates beside production", "table6"),
@@ -48,7 +47,10 @@ _HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def markdown(outcome: PaperResult, pictures: Mapping[str, str]) -> str:
-    """Return the page of a paper's results; `pictures` maps figures to files."""
+    """Return the Markdown page of a companion paper's results.
+
+    `pictures` has the file names of pictures, by the names of the figures.
+    """
     about = [
         f"Written by `accelflow companions {outcome.paper}`; not edited by hand. "
         f"docs/{outcome.paper}.md introduces the model, and says which parameters were chosen by "
@@ -86,7 +88,7 @@ def _sections(outcome: PaperResult, pictures: Mapping[str, str]) -> list[str]:
 def _section(
     outcome: PaperResult, experiment: str, findings: Sequence[Finding], pictures: Mapping[str, str]
 ) -> list[str]:
-    """A heading, the seeds and the picture if there are any, and the table."""
+    """Return a section's lines: heading, seeds and picture if there are any, and table."""
     heading, name = _HEADINGS.get(experiment, ("", experiment))
     if not heading:
         heading = outcome.results["reports"][experiment]["title"]
@@ -99,7 +101,7 @@ def _section(
 
 
 def _chosen(outcome: PaperResult) -> list[str]:
-    """The parameters that were chosen with reported figures in view, by the figures' rows."""
+    """Return a table of the parameters that were chosen by reported figures, with their rows."""
     rows: dict[str, list[str]] = {}
     for finding in outcome.findings:
         target = targets().get(finding.key)
@@ -117,7 +119,7 @@ def _chosen(outcome: PaperResult) -> list[str]:
 
 
 def _precision_text(seeds: Seeds, asked: Precision) -> str:
-    """The seeds of a section and the precision that its figures have with them."""
+    """Return a sentence on a section's seeds and the precision of its figures."""
     text = f"Seeds {seeds.first} to {seeds.first + seeds.count - 1}"
     if seeds.reached is None:
         return f"{text}; no figure depends on the seed."
@@ -142,7 +144,7 @@ def _interval(value: Mapping[str, float] | None, scale: float, digits: int) -> s
 
 
 def _ensemble(result: Mapping[str, Any]) -> list[str]:
-    """Cerebros in AccelFlow's ensemble, which no paper reports."""
+    """Return the section on Cerebros in AccelFlow's ensemble, which no paper reports."""
     rows = [
         (
             f"{row['tcp_cost_us']:g}",

@@ -1,4 +1,4 @@
-"""The pictures of the three papers as files."""
+"""Picture files of the companion papers' figures."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _DRAWN: Final[Mapping[str, Callable[[PaperResult], Mapping[str, Figure]]]] = {
 def write_pictures(
     outcome: PaperResult, directory: Path, suffix: str = ""
 ) -> dict[str, list[Path]]:
-    """Write each figure to `directory` as PNG and SVG; return the paths by figure name.
+    """Write each figure of the paper to `directory` as PNG and SVG; return the paths by figure.
 
-    The file names end in `suffix`. Equal outcomes give byte-identical files. Raises OSError if a
-    file cannot be written.
+    `suffix` is added to each file's name before the extension. Equal outcomes give byte-identical
+    files. Raises OSError if a file cannot be written.
     """
     with mpl.rc_context(STYLE):
         drawn = _DRAWN[outcome.paper](outcome)

@@ -30,25 +30,29 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The requested precision of the figures of each section.
+    """The requested precision of the figures of each section of simulations.
 
     `share` is the largest allowed half of a 95 % interval, relative to the larger of our number and
-    the paper's. A section gets more seeds until all its figures reach it, `most_seeds` at most. If
-    None, it gets its default number of seeds.
+    the paper's, as a ratio. A section runs with more seeds until all its figures reach this
+    precision or it has `most_seeds` seeds; its default number of seeds always runs. If `share` is
+    None, only the default number runs.
     """
 
     share: float | None = None
     most_seeds: int = MOST_SEEDS
 
     def __post_init__(self) -> None:
-        """Raise InputError for a share outside of 0.1 % to 50 %, or a bound on seeds below 2."""
+        """Raise InputError for a share outside 0.1 % to 50 % or `most_seeds` outside 2 to 1,000."""
         if self.share is not None and not 0.001 <= self.share <= 0.5:
             raise refused("share", self.share, "must be from 0.001 to 0.5")
         whole_number("most_seeds", self.most_seeds, 2, 1_000)
 
 
 def parse_share(text: str) -> float:
-    """Read a share such as ``5%`` or ``0.05``. Raises InputError for another text."""
+    """Read a share such as ``5%`` or ``0.05``, and return it as a ratio.
+
+    Raises InputError for another text, and for a share outside 0.1 % to 50 %.
+    """
     number = text.strip().removesuffix("%")
     try:
         share = float(number) / (100 if text.strip().endswith("%") else 1)
@@ -60,10 +64,10 @@ def parse_share(text: str) -> float:
 
 
 def scale_of(finding: Finding) -> float:
-    """Return the number with which the interval of `finding` is compared.
+    """Return the number to which half of the interval of `finding` is relative.
 
-    It is the larger of ours and the paper's. Where the paper has 0, it is at least 1, since such
-    figures are shares of 1.
+    This is the larger of our number and the paper's, in absolute value. Where the paper has 0, it
+    is at least 1, since such figures are shares of 1.
     """
     ours = abs(finding.ours.mean) if finding.ours is not None else 0.0
     if finding.paper is None:
@@ -74,10 +78,11 @@ def scale_of(finding: Finding) -> float:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds that a section of simulations had, and the precision of its numbers.
+    """The seeds with which a section of simulations ran, and the precision of its figures.
 
-    `reached` is the widest half interval over its figure; None if no figure depends on the seed.
-    `beyond` has those that are wider than the asked precision, by key.
+    The seeds are `first` and the following, `count` in all. `reached` is half of the widest
+    interval, relative as in :func:`scale_of`; None if no figure depends on the seed. `beyond` has
+    the relative half intervals that exceed the requested precision, by the finding's key.
     """
 
     first: int
@@ -92,7 +97,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Replicated(Generic[Run]):
-    """The runs of a section of simulations, with successive seeds."""
+    """The results `runs` of a section of simulations, one for each of the successive `seeds`."""
 
     runs: tuple[Run, ...]
     seeds: Seeds
@@ -106,12 +111,12 @@ def replicate(
     precision: Precision,
     threads: int = 1,
 ) -> Replicated[Run]:
-    """Call `run` with successive seeds until its numbers are precise enough.
+    """Call `run` with successive seeds until its figures are precise enough.
 
-    `seeds` has the first seed, and the number of seeds that are enough without a stated precision.
-    With a precision, the number is doubled, or raised to what the widest interval needs if that is
-    less, up to the bound of the precision. `findings` makes the figures of some runs. Results do
-    not depend on `threads`, the number of runs at a time.
+    `seeds` has the first seed and the number of seeds to begin with, which is enough if `precision`
+    has no share. Otherwise the number is doubled, or raised to what the widest interval needs if
+    that is less, up to `precision.most_seeds`. `findings` computes the figures of all runs so far.
+    Results do not depend on `threads`, the number of runs at a time.
     """
     runs: list[Run] = []
     seed, wanted = seeds
@@ -128,13 +133,13 @@ def replicate(
 
 
 def _more(seeds: int, times_too_wide: float, most: int) -> int:
-    """The number of seeds to try next; an interval shrinks with the root of their number."""
+    """Return the next number of seeds; an interval shrinks with the square root of the number."""
     needed = int(1.1 * seeds * times_too_wide**2) + 1
     return min(max(needed, seeds + 1), 2 * seeds, most)
 
 
 def _shares(findings: Sequence[Finding]) -> dict[str, float]:
-    """Half of each random figure's interval over :func:`scale_of`, by key."""
+    """Return half of each random figure's interval divided by :func:`scale_of`, by key."""
     found = {}
     for finding in findings:
         half = finding.ours.half_width if finding.ours is not None else None

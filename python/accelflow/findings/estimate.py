@@ -1,4 +1,4 @@
-"""An estimate of a figure with its confidence interval."""
+"""The estimate of a figure, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Estimate"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with half its 95 % confidence interval.
+    """The estimate of a figure from several replications (runs with different seeds).
 
-    `mean` is the figure over all replications (runs with different seeds). `half_width` is None for
-    a single replication, and 0 for a figure that is computed rather than simulated. `values` are
-    the figures of the single replications, in the order of their seeds.
+    `mean` is the figure over all replications. `half_width` is half of its 95 % confidence
+    interval: None for a single replication, and 0 for a figure that is computed rather than
+    simulated. `values` are the figures of the single replications, in the order of their seeds.
     """
 
     mean: float
@@ -29,10 +29,10 @@ class Estimate:
 
     @property
     def sign(self) -> int | None:
-        """The sign of the figure: 1, -1, 0 for exactly zero, and None if it is not certain.
+        """The sign of the figure: 1, -1, 0 for exactly zero, and None if the sign is uncertain.
 
-        It is exactly zero if the figure is zero for every seed, and not certain if zero is within
-        the interval, or the interval is not known.
+        The figure is exactly zero if its mean and its interval are zero. The sign is uncertain if
+        zero is within the interval, or the interval is not known.
         """
         if self.half_width is None:
             return None
@@ -44,7 +44,7 @@ class Estimate:
 
     @staticmethod
     def to_json(estimate: Estimate | None) -> dict[str, Any]:
-        """Convert `estimate` to members of a JSON object; None gives null and no values."""
+        """Convert `estimate` to members of a JSON object; None gives nulls and no values."""
         if estimate is None:
             return {"mean": None, "half_width": None, "values": []}
         return {
@@ -55,7 +55,10 @@ class Estimate:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Estimate | None:
-        """Return the estimate that :meth:`to_json` has written."""
+        """Return the estimate in the JSON object `found`, made by :meth:`to_json`; None for null.
+
+        Raises KeyError if a member is missing.
+        """
         if found["mean"] is None:
             return None
         return cls(found["mean"], found["half_width"], tuple(found["values"]))

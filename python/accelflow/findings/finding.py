@@ -12,16 +12,16 @@ from accelflow.findings.targets import Reported, Target
 
 __all__ = ["TOLERANCE", "Finding", "Verdict"]
 
-#: The largest difference of a figure that agrees with the paper's, as a share of the paper's.
+#: The largest difference of a figure that agrees with the paper's, as a ratio to the paper's.
 TOLERANCE: Final = 0.25
 
 
 class Verdict(StrEnum):
-    """The outcome of a comparison with the paper."""
+    """The outcome of a comparison of our figure with the paper's."""
 
     #: A figure that follows from stated inputs and has the paper's printed digits.
     AS_PRINTED = "as printed"
-    #: A simulated figure within :data:`TOLERANCE` of the paper's.
+    #: A simulated figure within :data:`TOLERANCE` of the paper's, or on a bound's allowed side.
     AGREES = "agrees"
     #: A figure that differs from the paper's.
     OFF = "off"
@@ -31,16 +31,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One of our figures compared with the paper's.
+    """One of our figures, compared with the paper's.
 
-    `ours` is None for a figure that could not be computed, and `paper` for one that the paper does
-    not report. `key`, `unit`, `kind`, `use`, `change` and `ours_per_printed` are those of the
-    :class:`Target`. `why` is the recorded reason for a difference, shown if the figure is off.
-    `note` is a remark, shown otherwise. `experiment` is the source of our figure, and `label`
-    describes it if the key does not. `requests` is the length of the longest simulation, 0 for a
-    figure that is computed. `saturated` names the systems that could not keep up. `lacking` names a
-    sample that is too small for our figure, such as the responses beyond a percentile. `also` has
-    our figures by other definitions, each with its description.
+    `ours` is None for a figure that could not be computed, and `paper` is None for a figure that
+    the paper does not report. `key`, `unit`, `kind`, `use`, `change` and `ours_per_printed` are
+    those of the :class:`~accelflow.findings.targets.Target`. `why` is the recorded reason for a
+    difference, shown if the figure is off. `note` is a remark, shown otherwise. `experiment` is the
+    source of our figure, and `label` describes the figure if the key does not. `requests` is the
+    number of requests of the longest simulation, 0 for a figure that is computed. `saturated` names
+    the systems that could not keep up. `lacking` names a sample that is too small for our figure,
+    such as the responses beyond a percentile. `also` has our figures by other definitions, each
+    with its description.
     """
 
     key: str
@@ -75,7 +76,7 @@ class Finding:
 
     @property
     def short_key(self) -> str:
-        """The key without the paper's name, its first part."""
+        """The key without its first part, the paper's name."""
         return self.key.partition(".")[2]
 
     @property
@@ -94,9 +95,9 @@ class Finding:
     def difference(self) -> float | None:
         """Our figure minus the paper's, relative to the paper's; None if one of them is missing.
 
-        It is 0 inside a range, and counts from the nearer end outside. If the paper's figure is 0,
-        the difference is absolute. If the figure is a `change`, it is relative to the paper's
-        difference from 1.
+        For a range or a bound, the difference is 0 inside, and otherwise that from the nearer end.
+        If the paper's figure is 0, the difference is absolute. If the figure is a `change`, the
+        difference is relative to that of the paper's figure from 1.
         """
         if self.ours is None or self.paper is None:
             return None
@@ -109,10 +110,10 @@ class Finding:
     def verdict(self) -> Verdict | None:
         """The verdict on our figure; None for a figure that the paper does not report.
 
-        An exact figure is "as printed" or "off". Any other figure "agrees" if it is within
-        :data:`TOLERANCE` of a number or of the ends of a range, or on the allowed side of a bound
-        (bounds have no tolerance). It is "undecided" if it is too uncertain. A figure that could
-        not be computed is "off".
+        A figure that could not be computed is "off". A figure of the kind "exact" is "as printed"
+        or "off". Any other figure is "undecided" if it is too uncertain (:attr:`doubts`).
+        Otherwise it "agrees" if it is within :data:`TOLERANCE` of the paper's number, or of the
+        paper's range, or on the allowed side of a bound (bounds have no tolerance).
         """
         if self.paper is None:
             return None
@@ -130,16 +131,16 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether the verdict is that our figure agrees with the paper's, or is as printed."""
+        """Whether the verdict on our figure is "agrees" or "as printed"."""
         return self.verdict in (Verdict.AGREES, Verdict.AS_PRINTED)
 
     @property
     def doubts(self) -> str:
         """The reasons why our figure is too uncertain to be compared; empty if there are none.
 
-        The interval is too wide for a comparison with a number if half of it is more than
-        :data:`TOLERANCE` of that number. For a range or a bound, it is too wide only if it crosses
-        an end beyond which the figure would be off.
+        A figure of a single seed is too uncertain. So is one whose interval is too wide: for a
+        number of the paper, if half of the interval is more than :data:`TOLERANCE` of that number;
+        for a range or a bound, if the interval crosses an end beyond which the figure is off.
         """
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:

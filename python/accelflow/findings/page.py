@@ -1,4 +1,4 @@
-"""Pages of findings in Markdown, the same for all papers."""
+"""Markdown pages with findings: the parts that the pages of all papers share."""
 
 from __future__ import annotations
 
@@ -56,14 +56,15 @@ REASONS_LEGEND: Final = (
     "it depends on an input that the paper does not give. *open*: the cause is not known."
 )
 
-#: How many of the largest differences are listed first.
+#: The number of differences that the section of the largest differences lists.
 _LARGEST: Final = 10
 
 
 def page(title: str, findings: Sequence[Finding], about: Sequence[str], body: list[str]) -> str:
     """Return a page in Markdown: `title`, counts of verdicts, `about`, the legend, and `body`.
 
-    `about` are paragraphs, and `body` the lines of the rest.
+    `about` has paragraphs, and `body` the lines after the legend. The verdicts are those of
+    `findings`.
     """
     lines = [f"# {title}", "", f"**{counts_text(findings)}.**", ""]
     for paragraph in (*about, LEGEND):
@@ -77,13 +78,19 @@ def table(findings: Sequence[Finding]) -> list[str]:
 
 
 def own_table(findings: Sequence[Finding]) -> list[str]:
-    """Return a table of `findings` without the paper's columns, followed by an empty line."""
+    """Return the lines of a Markdown table of `findings` without the columns on the paper.
+
+    An empty line follows the table.
+    """
     rows = [[text.replace("*", "\\*") for text in own_cells(finding)] for finding in findings]
     return markdown_table(OWN_COLUMNS, [[f"`{key}`", *others] for key, *others in rows])
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table in Markdown, followed by an empty line."""
+    """Return the lines of a Markdown table, followed by an empty line.
+
+    `columns` has the headings, and each of `rows` a cell for each column.
+    """
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
 
@@ -95,7 +102,7 @@ def _cells(finding: Finding) -> list[str]:
 
 
 def largest(findings: Sequence[Finding]) -> list[str]:
-    """Return the page's section on the largest differences from the paper."""
+    """Return the lines of a section with the ten largest differences from the paper."""
     known = [finding for finding in findings if finding.difference]
     known.sort(key=lambda finding: (-abs(finding.difference or 0.0), finding.key))
     lines = []
@@ -109,7 +116,7 @@ def largest(findings: Sequence[Finding]) -> list[str]:
 
 
 def saturated_note(findings: Sequence[Finding]) -> list[str]:
-    """Return the note that a star marks saturated systems; empty if no value has a star."""
+    """Return the lines of the note that a star marks saturated systems; empty without a star."""
     if not any(finding.saturated for finding in findings):
         return []
     return [
@@ -120,7 +127,7 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the page's section with our figures by other definitions of the same quantity."""
+    """Return the lines of a section with our figures by other definitions; empty if none has."""
     rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
         for finding in findings
@@ -136,7 +143,10 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """Return the page's section of reasons and notes; rows with equal texts share one entry."""
+    """Return the lines of the sections of reasons and of notes.
+
+    Rows with the same reason or note share one entry.
+    """
     lines = []
     if reasons := reasons_text(findings):
         classes = any(finding.why and finding.why.kind for finding in findings)

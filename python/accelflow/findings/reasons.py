@@ -14,13 +14,13 @@ from accelflow.findings.targets import DATA, targets
 
 __all__ = ["CLASSES", "Reason", "notes", "read_reason", "reasons"]
 
-#: The classes of reasons why our figure differs. ``contradiction``: other printed figures of the
-#: paper rule this one out, as a proof shows. ``definition``: it depends on what is meant, and ours
-#: by other definitions is shown too. ``not_printed``: it depends on an input that the paper does
-#: not give. ``open``: not known.
+#: The classes of reasons why our figure differs from the paper's. ``contradiction``: other printed
+#: figures of the paper rule this one out, as a proof shows. ``definition``: the figure depends on a
+#: definition that the paper leaves open. ``not_printed``: the figure depends on an input that the
+#: paper does not give. ``open``: the reason is not known.
 CLASSES: Final = ("contradiction", "definition", "not_printed", "open")
 
-#: The keys of each class beside :data:`_COMMON`, and whether they are required.
+#: The keys of each class in addition to :data:`_COMMON`, and whether they are required.
 _KEYS: Final[Mapping[str, Mapping[str, bool]]] = {
     "contradiction": {},
     "definition": {"measures": False},
@@ -37,12 +37,12 @@ class Reason:
     """The recorded reason why our figure differs from the paper's, for a page of results.
 
     `kind` is one of :data:`CLASSES`, or empty for a reason that a simulator gives. `text` is a
-    sentence with the reason. `proofs` name proofs from the paper's printed figures, and `measures`
-    name our figures by other definitions. `missing` is the input that the paper does not give.
-    `choices` name the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
-    says at which value of the input the figure would agree (``holds_at`` in the file); `implied`
-    names proofs of that value, and `computed` a computation of it. `tried` lists the readings with
-    which the figure is still off.
+    sentence with the reason. `proofs` names proofs from the paper's printed figures, and `measures`
+    names our figures by other definitions. `missing` is the input that the paper does not give.
+    `choices` names the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
+    says at which value of the missing input the figure would agree (``holds_at`` in the file);
+    `implied` names proofs of that value, and `computed` a computation of the value. `tried` lists
+    the readings with which the figure is still off. All but `kind` and `text` may be empty.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Reason:
     tried: str = ""
 
     def sentence(self) -> str:
-        """Return the reason in sentences for a page, its class first."""
+        """Return the reason as text for a page: the class first, then sentences."""
         if not self.kind:
             return self.text
         said = []
@@ -99,7 +99,7 @@ def _listed(names: tuple[str, ...]) -> str:
 def reasons() -> Mapping[str, Reason]:
     """Return the recorded reasons why our figures are off, by key of the figure.
 
-    Raises InputError; the message names the key, the error and the allowed values.
+    Raises InputError for a key that no paper reports, and as :func:`read_reason`.
     """
     text = resources.files(DATA).joinpath("reasons.toml").read_text("utf-8")
     found: dict[str, Reason] = {}
@@ -119,7 +119,7 @@ def reasons() -> Mapping[str, Reason]:
 def notes() -> Mapping[str, str]:
     """Return the remarks on our figures in ``experiments/notes.toml``, by key of the figure.
 
-    Raises InputError for a remark that is not a sentence.
+    Raises InputError for a remark whose text is empty, or whose keys are not a list of names.
     """
     text = resources.files(DATA).joinpath("notes.toml").read_text("utf-8")
     found: dict[str, str] = {}
@@ -133,7 +133,8 @@ def notes() -> Mapping[str, str]:
 def read_reason(content: object, place: str) -> Reason:
     """Make a reason from `content`, a table of ``reasons.toml``; `place` names it in messages.
 
-    Raises InputError; the message names the place, the value and the allowed values.
+    Raises InputError for an unknown class, an unknown or missing key, and a value that is not
+    allowed.
     """
     if not isinstance(content, Mapping):
         allowed = f"must be a table with class ({', '.join(CLASSES)}) and text"

@@ -41,9 +41,10 @@ def to_dict(finding: Finding) -> dict[str, Any]:
 def from_dict(
     found: Mapping[str, Any], target: Target, why: Reason | None, experiment: str
 ) -> Finding:
-    """Make a finding from an object of :func:`to_dict`, compared with the current `target`.
+    """Make a finding from `found`, an object of :func:`to_dict`, compared with `target`.
 
-    Raises KeyError or TypeError for an object that is not a finding.
+    `target`, `why` and `experiment` replace those with which the object was made. Raises KeyError
+    or TypeError for an object that is not a finding.
     """
     return Finding.of(
         target,
@@ -60,5 +61,8 @@ def from_dict(
 
 
 def json_text(content: Mapping[str, Any]) -> str:
-    """Return `content` as the text of a JSON file; equal content gives equal bytes."""
+    """Return `content` as the text of a JSON file; equal content gives equal bytes.
+
+    Raises ValueError for a number that is not finite.
+    """
     return json.dumps(content, sort_keys=True, indent=1, allow_nan=False) + "\n"

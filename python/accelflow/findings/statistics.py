@@ -6,8 +6,8 @@ without each replication in turn. Replications are independent, and each is a lo
 jackknife of a quantile requires (Shao and Wu, "A general theory for jackknife variance estimation",
 1989). Leaving out single responses would be wrong.
 
-Compared systems have the same requests with the same seed. The same seed is left out for both, so
-that their common variation cancels. The interval of a plain mean is Student's.
+With the same seed, compared systems serve the same requests. The jackknife leaves out the same seed
+for both systems, so that their common variation cancels. The interval of a plain mean is Student's.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from accelflow.findings.estimate import Estimate
 
 __all__ = ["Figure", "estimate", "half_width", "jackknife"]
 
-#: A function that computes a figure from the replications with the given indices; None if it does
-#: not exist.
+#: A function that computes a figure from the replications with the given indices; it returns None
+#: if these replications do not have the figure.
 Figure = Callable[[Sequence[int]], float | None]
 
 #: Relative half widths below this are rounding errors and count as 0.
@@ -30,10 +30,10 @@ _ROUNDING: Final = 1e-9
 
 
 def jackknife(figure: Figure, replications: int) -> Estimate | None:
-    """Return the figure over all `replications`, with its interval by the jackknife.
+    """Return the figure over all replications, with its 95 % interval by the jackknife.
 
-    None if the figure does not exist for all replications together, or without one of them: an
-    estimate from the others would be biased.
+    `replications` is their number. None if it is 0, if `figure` is None for all replications
+    together, or if it is None without one of them, since the interval would be biased.
     """
     everyone = range(replications)
     whole = figure(everyone) if replications else None
@@ -53,7 +53,8 @@ def jackknife(figure: Figure, replications: int) -> Estimate | None:
 def half_width(whole: float, without: Sequence[float]) -> float:
     """Return half the 95 % confidence interval of the figure `whole`, by the jackknife.
 
-    `without` has the figure without each replication in turn, for at least two replications.
+    `without` has the figure without each replication in turn, for at least two replications. Less
+    than 1e-9 of the figure counts as 0.
     """
     # Tukey's pseudo-values: their Student interval has the half width of the jackknife.
     count = len(without)
@@ -67,7 +68,8 @@ def half_width(whole: float, without: Sequence[float]) -> float:
 def estimate(values: Sequence[float | None]) -> Estimate | None:
     """Return the mean of independent `values`, one for each seed, with its confidence interval.
 
-    None if one of the values does not exist: a mean over the other seeds would be biased.
+    None if there are no values or one of them is None, since a mean over the others would be
+    biased.
     """
 
     def mean(kept: Sequence[int]) -> float | None:

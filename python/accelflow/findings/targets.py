@@ -1,4 +1,4 @@
-"""The papers' reported figures, from ``experiments/paper-targets.toml``, by key."""
+"""The figures that the papers report, by key, from ``experiments/paper-targets.toml``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "uncovered",
 ]
 
-#: The Python package with data files about the papers.
+#: The name of the Python package with data files about the papers.
 DATA: Final = "accelflow.experiments"
 
 #: The kinds of figures: ``exact`` ones are arithmetic on stated inputs, ``dynamic`` ones the
@@ -42,7 +42,7 @@ BOUNDS: Final = ("above", "at_least", "at_most")
 #: The relative size of rounding errors of binary fractions.
 _ROUNDING: Final = 1e-9
 
-#: The keys of a section that are not names of figures.
+#: The keys of a section of the file that are attributes, not names of figures.
 _ABOUT: Final = (
     "kind",
     "use",
@@ -61,9 +61,9 @@ _ABOUT: Final = (
 class Reported:
     """A figure as a paper prints it: a number, a range, or a bound.
 
-    It is the interval from `low` to `high`. A number has equal ends, and a bound has one infinite
-    end. A `strict` bound excludes its finite end ("above"). If `cut_off`, the paper may have
-    truncated the number instead of rounding it.
+    The figure is the interval from `low` to `high`. A number has equal ends, and a bound has one
+    infinite end. A `strict` bound excludes its finite end ("above"). If `cut_off`, the paper may
+    have truncated the number instead of rounding it.
     """
 
     low: Decimal
@@ -101,7 +101,7 @@ class Reported:
 
     @property
     def finite_ends(self) -> tuple[float, ...]:
-        """The printed numbers: one for a number or a bound, two for a range."""
+        """The numbers that the paper prints: one for a number or a bound, two for a range."""
         ends = dict.fromkeys(end for end in (self.low, self.high) if not end.is_infinite())
         return tuple(float(end) for end in ends)
 
@@ -115,13 +115,16 @@ class Reported:
         return f"{self.low:,f}" if self.single else f"{self.low:,f} to {self.high:,f}"
 
     def nearest(self, value: float) -> float:
-        """Return the value of the figure nearest to `value`: `value` itself inside a range."""
+        """Return the number nearest to `value` that the figure contains, `value` itself if inside.
+
+        The finite end of a strict bound counts as contained.
+        """
         return min(max(value, float(self.low)), float(self.high))
 
     def allows(self, value: float, tolerance: float) -> bool:
-        """Return whether `value` agrees: in the range, or beyond an end by at most `tolerance`.
+        """Return whether `value` agrees with the figure: inside, or outside by the `tolerance`.
 
-        `tolerance` is a share of the end. A bound has no tolerance.
+        `tolerance` is a ratio to the nearer end of a number or range. A bound has no tolerance.
         """
         low, high = self._limits(tolerance)
         return low < value if self.strict else low <= value <= high
@@ -129,7 +132,7 @@ class Reported:
     def splits(self, low: float, high: float, tolerance: float) -> bool:
         """Return whether some, but not all, values from `low` to `high` agree with the figure.
 
-        `tolerance` is that of :meth:`allows`.
+        `tolerance` is a ratio to the ends of the figure, as in :meth:`allows`.
         """
         least, most = self._limits(tolerance)
         if self.allows(low, tolerance) and self.allows(high, tolerance):
@@ -137,7 +140,7 @@ class Reported:
         return high > least and low < most if self.strict else high >= least and low <= most
 
     def _limits(self, tolerance: float) -> tuple[float, float]:
-        """The ends with the tolerance of a range, and without rounding errors."""
+        """Return the lowest and the highest value that agree with the figure."""
         low, high = float(self.low), float(self.high)
         if self.strict:
             return low, high
@@ -147,7 +150,8 @@ class Reported:
     def printed_digits_match(self, value: float) -> bool:
         """Return whether `value` has the printed digits: rounded or, if `cut_off`, truncated.
 
-        A range or a bound must contain `value`.
+        A whole number is always compared as rounded. A range or a bound must contain `value`, where
+        the finite end of a strict bound counts as contained.
         """
         if not self.single:
             return self.nearest(value) == value
@@ -156,11 +160,14 @@ class Reported:
         if exponent >= 0:
             return abs(difference) < 0.5
         unit = 10.0**exponent
-        # A billionth for what binary fractions add.
+        # A billionth is added for the rounding errors of binary fractions.
         return -unit / 2 - 1e-9 <= difference < (unit if self.cut_off else unit / 2 + 1e-9)
 
     def to_json(self) -> float | dict[str, float]:
-        """Return a number, or a JSON object with ``low`` and ``high`` or one of :data:`BOUNDS`."""
+        """Return the figure for JSON: a number, or an object.
+
+        The object of a range has ``low`` and ``high``, that of a bound one of :data:`BOUNDS`.
+        """
         if self.single:
             return float(self.low)
         if self.bound_kind is not None:
@@ -170,15 +177,15 @@ class Reported:
 
 @dataclass(frozen=True)
 class Target:
-    """One figure that a paper reports, with what a comparison with ours needs.
+    """One figure that a paper reports, with the data for a comparison with ours.
 
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` the
     printed value. `kind` is one of :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures,
-    and otherwise None. An empty `unit` means a fraction. Our value is divided by `ours_per_printed`
+    and otherwise None. An empty `unit` means a ratio. Our value is divided by `ours_per_printed`
     before its digits are compared with the printed digits. A `change` is a ratio that is compared
-    by its difference from 1: 1.005 is far from 1.14. `fits` names parameters that were chosen with
-    the figure in view: a figure with such a parameter is no check. `places` says where the paper
-    has it.
+    by its difference from 1: 1.005 is far from 1.14. `fits` names the parameters that were chosen
+    by this figure, which is then no check of the models. `places` names the figures, tables and
+    sections of the paper that print the figure.
     """
 
     key: str
@@ -193,9 +200,10 @@ class Target:
 
     @property
     def scale(self) -> float:
-        """The size of the printed number, or for a `change` of its difference from 1.
+        """The number to which differences from the printed number are relative.
 
-        Differences are relative to it. Raises ValueError for a range or a bound.
+        This is the printed number's absolute value, or for a `change` that of its difference from
+        1. Raises ValueError for a range or a bound.
         """
         return abs(self.value - 1.0 if self.change else self.value)
 
@@ -211,7 +219,7 @@ class Target:
 def targets() -> Mapping[str, Target]:
     """Return the figures that the papers report, by key, in the order of the file.
 
-    If a figure is a list, each of its elements has a key.
+    If a figure is a list, each of its elements has a key of its own, such as ``NAME[0]``.
     """
     found = {}
     for key, name, figure, about in _figures():
@@ -232,7 +240,7 @@ def targets() -> Mapping[str, Target]:
 
 
 def _own(by_name: Mapping[str, Any], name: str, default: Any) -> Any:
-    """A section's entry for the figure `name`, or for the part of its name before a dot or place.
+    """Return a section's entry for the figure `name`, or for its name before a dot or index.
 
     TOML reads a dotted name as a table; its parts are looked up one after the other.
     """
@@ -250,7 +258,7 @@ def printed_figures() -> Mapping[str, Decimal]:
 
 
 def _figures() -> Iterator[tuple[str, str, Reported, Mapping[str, Any]]]:
-    """Yield key, name, figure and the section's attributes, for the whole file."""
+    """Yield the key, the name, the printed value and the section's attributes of each figure."""
     text = resources.files(DATA).joinpath("paper-targets.toml").read_text(encoding="utf-8")
     for paper, sections in tomllib.loads(text, parse_float=Decimal).items():
         for section, content in sections.items():
@@ -283,7 +291,7 @@ def _flat(content: Mapping[str, Any]) -> Iterator[tuple[str, Reported]]:
 def uncovered() -> Mapping[str, str]:
     """Return the reasons why some of the papers' figures are not reproduced, by key or section.
 
-    Raises InputError for a key that no paper reports, and for a reason that is not a sentence.
+    Raises InputError for a key that no paper reports, and for a reason that is not a text or empty.
     """
     text = resources.files(DATA).joinpath("uncovered.toml").read_text(encoding="utf-8")
     found: dict[str, str] = tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""Print findings as tables in the terminal, the same for all papers."""
+"""Tables of findings for the terminal, the same for all papers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS: Final = frozenset({"ours", "value", "95 % CI", "paper", "difference"})
 
 
 def print_findings(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of `findings`, with emphasis on those that do not agree."""
+    """Print a table of `findings`; rows that are off or undecided are yellow."""
     table = plain_table()
     for column in COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
@@ -31,7 +31,7 @@ def print_findings(findings: Sequence[Finding], console: Console) -> None:
 
 
 def print_own_figures(findings: Sequence[Finding], console: Console) -> None:
-    """Print a table of those `findings` that no paper reports."""
+    """Print a table of `findings` that no paper reports, without columns for the paper."""
     table = plain_table()
     for column in OWN_COLUMNS:
         table.add_column(column, justify="right" if column in _NUMBERS else "left", no_wrap=True)
@@ -41,7 +41,7 @@ def print_own_figures(findings: Sequence[Finding], console: Console) -> None:
 
 
 def _details(finding: Finding) -> str:
-    """The class of the reason, and the systems that were saturated."""
+    """Return a text with the class of the reason, and the systems that were saturated."""
     text = ""
     if finding.verdict is Verdict.OFF:
         kind = finding.why.kind.replace("_", " ") if finding.why else "no reason recorded"
@@ -57,7 +57,7 @@ def plain_table() -> Table:
 
 
 def print_table(table: Table, console: Console) -> None:
-    """Print a table in full: the console is made wider if needed."""
+    """Print `table` without cutting its columns; makes the console wider if needed."""
     unbounded = console.options.update(width=10_000)
     console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     console.print(table)

@@ -1,4 +1,4 @@
-"""Findings in words and numbers, as pages and terminals show them."""
+"""Texts for findings, as pages and terminals show them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ OWN_COLUMNS: Final = ("figure", "experiment", "value", "95 % CI", "unit", "doubt
 #: Relative half intervals below this are rounding errors and count as 0.
 _ROUNDING: Final = 1e-9
 
-#: The text in place of a missing reason; conspicuous on purpose.
+#: The text in place of a missing reason, conspicuous on purpose.
 NO_REASON: Final = "**NO REASON RECORDED**"
 
 
 def cells(finding: Finding) -> list[str]:
-    """Return the texts of a row of a table with :data:`COLUMNS`.
+    """Return the cells of the finding's row in a table with :data:`COLUMNS`.
 
     A star after our figure marks a saturated system.
     """
@@ -67,7 +67,7 @@ def cells(finding: Finding) -> list[str]:
 
 
 def own_cells(finding: Finding) -> list[str]:
-    """Return the texts of a row of a table with :data:`OWN_COLUMNS`.
+    """Return the cells of the finding's row in a table with :data:`OWN_COLUMNS`.
 
     A star after the value marks a saturated system.
     """
@@ -75,7 +75,7 @@ def own_cells(finding: Finding) -> list[str]:
 
 
 def _own_figure(finding: Finding) -> list[str]:
-    """Return the key, the source of our figure, the figure and its interval."""
+    """Return cells: the key, the source of our figure, the figure and half its interval."""
     experiment = finding.experiment
     if finding.requests:
         experiment += f", {finding.requests:,} requests"
@@ -88,7 +88,7 @@ def _own_figure(finding: Finding) -> list[str]:
 
 
 def _kind_text(finding: Finding) -> str:
-    """Return the kind of a row: ``exact``, or its use."""
+    """Return the kind of a finding as text: ``exact``, its use, or both."""
     if finding.paper is None:
         return ""
     exact = ["exact"] if finding.kind == "exact" else []
@@ -96,7 +96,7 @@ def _kind_text(finding: Finding) -> str:
 
 
 def counts_text(findings: Iterable[Finding]) -> str:
-    """Return as text how many rows agree with the paper, are off, and are undecided."""
+    """Return as text how many of `findings` agree with the paper, are off, and are undecided."""
     verdicts = [finding.verdict for finding in findings]
     agree = verdicts.count(Verdict.AGREES) + verdicts.count(Verdict.AS_PRINTED)
     off, undecided = (verdicts.count(verdict) for verdict in (Verdict.OFF, Verdict.UNDECIDED))
@@ -106,9 +106,10 @@ def counts_text(findings: Iterable[Finding]) -> str:
 
 
 def predictions_text(findings: Sequence[Finding]) -> str:
-    """Return as text the counts of verdicts of predictions, and of the other rows.
+    """Return as text how many predictions agree with the paper, are off, and are undecided.
 
-    Predictions are the rows of use ``check``.
+    Predictions are the findings whose use is ``check``. The text has the same counts for the
+    findings of use ``fit`` and ``input``.
     """
     used = [finding for finding in findings if finding.use is not None]
     predicted = [finding for finding in used if finding.use == "check"]
@@ -117,17 +118,20 @@ def predictions_text(findings: Sequence[Finding]) -> str:
 
 
 def ours_text(finding: Finding) -> str:
-    """Return our figure as text; ``none`` if it could not be computed."""
+    """Return our figure as text; ``none`` if the figure could not be computed."""
     return "none" if finding.ours is None else number(finding.ours.mean)
 
 
 def interval_text(finding: Finding) -> str:
-    """Return half our figure's interval as text; empty if it is computed or equal for all seeds."""
+    """Return half our figure's interval as text, such as ``± 0.05``.
+
+    Empty for a single seed, for a computed figure, and for one that is equal for all seeds.
+    """
     return "" if finding.ours is None else _half_text(finding.ours)
 
 
 def _half_text(estimate: Estimate) -> str:
-    """Half the interval, unless rounding alone makes it."""
+    """Return half of the interval as text; empty if it is unknown or only a rounding error."""
     half = estimate.half_width
     if not half or not math.isfinite(half) or half <= _ROUNDING * abs(estimate.mean):
         return ""
@@ -135,19 +139,22 @@ def _half_text(estimate: Estimate) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """Return a figure with half its interval as text."""
+    """Return an estimate with half its interval as text; ``none`` for None."""
     if estimate is None:
         return "none"
     return f"{number(estimate.mean)} {_half_text(estimate)}".rstrip()
 
 
 def paper_text(finding: Finding) -> str:
-    """Return the paper's figure as text, with the digits that it prints."""
+    """Return the paper's figure as text with the printed digits; empty if there is none."""
     return "" if finding.paper is None else finding.paper.text
 
 
 def difference_text(finding: Finding) -> str:
-    """Return the difference as text, in per cent of the paper's figure or of its change from 1."""
+    """Return the difference as text, in per cent of the paper's figure or of its change from 1.
+
+    Empty if there is no difference to compute.
+    """
     if finding.difference is None:
         return ""
     text = f"{finding.difference:+.0%}"
@@ -156,16 +163,16 @@ def difference_text(finding: Finding) -> str:
 
 
 def verdict_text(finding: Finding) -> str:
-    """Return the verdict as text; `undecided` is followed by the reasons."""
+    """Return the verdict as text; ``undecided`` is followed by the reasons in brackets."""
     if finding.verdict is Verdict.UNDECIDED:
         return f"{finding.verdict} ({finding.doubts})"
     return str(finding.verdict or "")
 
 
 def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return the keys of the rows that are off, by the text of the reason.
+    """Return the keys of the findings that are off, by the text of the reason.
 
-    Rows without a reason have :data:`NO_REASON`.
+    The text of findings without a reason is :data:`NO_REASON`.
     """
     return _by_text(
         (finding, finding.why.sentence() if finding.why else NO_REASON)
@@ -175,7 +182,7 @@ def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return the keys of the rows that have a note and are not off, by the note's text."""
+    """Return the keys of the findings that have a note and are not off, by the note's text."""
     return _by_text(
         (finding, finding.note)
         for finding in findings
@@ -193,9 +200,11 @@ def _by_text(pairs: Iterable[tuple[Finding, str]]) -> dict[str, list[str]]:
 
 
 def number(value: float, significant: int = 3) -> str:
-    """Format a number without an exponent: three decimals, fewer above 100.
+    """Format a number without an exponent.
 
-    Below 0.1 it has `significant` digits; below a millionth it is 0.000.
+    Whole numbers below ten million have no decimals. Other numbers have three decimals, from 100 on
+    one, from 1,000 on none. Below 0.1 they have `significant` digits; below a millionth the text is
+    0.000.
     """
     if not math.isfinite(value):
         return str(value)

@@ -1,10 +1,10 @@
-"""Search the parameters that the paper leaves open; fit them only to the rows marked ``fit``.
+"""The search for the parameters that the paper leaves open.
 
-The target is the paper's rows marked ``fit``: its reductions of P99 and mean latency in Fig. 11.
-Rows marked ``check`` are not used. Latencies are compared as ratios, not as reductions: reductions
-of .98 and .907 are a fiftieth and an eleventh of the latency, a factor of 4.6 apart. All points are
-simulated with the same seeds, each as long as its noise requires. The best few are simulated longer
-before one of them is chosen.
+The targets are the paper's figures marked ``fit``: the reductions of P99 and mean latency in
+Fig. 11. Figures marked ``check`` are not used. Latencies are compared as ratios, not as reductions:
+reductions of .98 and .907 leave a fiftieth and an eleventh of the latency, a factor of 4.6 apart.
+All points (sets of parameter values) are simulated with the same seeds, each with as many as its
+noise requires. The best few points are simulated with more seeds before one of them is chosen.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Write a search as files: the chosen scenario, and the log.
+"""The files of a search of `accelflow fit`: the chosen scenario, and the log.
 
-`accelflow reproduce --config` reads the scenario.
+`accelflow reproduce --config` reads the scenario's file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCHEMA: Final = "accelflow.fit/3"
 
 
 def to_toml(found: Fit) -> str:
-    """Return the best scenario as TOML for `accelflow reproduce --config`."""
+    """Return the best scenario of a search as TOML for `accelflow reproduce --config`."""
     best = found.best
     lines = [
         "# Chosen by `accelflow fit` against the rows marked `fit` alone: root of the mean squared",
@@ -56,7 +56,7 @@ def _fixed(found: Fit) -> str:
 
 
 def _named(key: str, value: float) -> str:
-    """Format a value as TOML; a choice by its name."""
+    """Return the value of the parameter `key` as TOML; a choice is given by its name."""
     parameter = next(parameter for parameter in simulation.parameters() if parameter.key == key)
     names = [choice.name for choice in parameter.choices if choice.value == value and choice.name]
     return json.dumps(names[0]) if names else repr(value)
@@ -76,7 +76,7 @@ def to_json(found: Fit) -> str:
 
 
 def _asked(found: Fit) -> dict[str, Any]:
-    """The arguments of the search, which distinguish it from others."""
+    """Return the arguments and inputs of the search, which distinguish it from other searches."""
     lengths = found.lengths
     return {
         "experiment": EXPERIMENT,
@@ -122,8 +122,8 @@ def _finite(value: float) -> float | None:
 def write_fit(found: Fit, out: Path) -> list[Path]:
     """Write the chosen scenario and the log to the folder `out`, and return their paths.
 
-    They are ``scenario.toml`` and ``fit.json``. If the folder has those of another search, they get
-    the next free number. Raises InputError if a file cannot be written.
+    The files are ``scenario.toml`` and ``fit.json``. If the folder has files of another search, the
+    new names get the next free number. Raises InputError if a file cannot be written.
     """
     text = to_json(found)
     asked = json.loads(text)["asked"]
@@ -144,7 +144,7 @@ def _write(path: Path, content: str) -> None:
 
 
 def _is_another(asked: dict[str, Any], out: Path, suffix: str) -> bool:
-    """Whether the files with `suffix` belong to a search other than `asked`."""
+    """Return whether files with `suffix` exist that do not belong to the search `asked`."""
     log, choice = out / f"fit{suffix}.json", out / f"scenario{suffix}.toml"
     if not log.exists() and not choice.exists():
         return False

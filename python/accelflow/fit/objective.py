@@ -1,4 +1,4 @@
-"""Compute the distance of a scenario's results from the paper's, and its standard error."""
+"""The distance of a scenario's results from the paper's figures, and its standard error."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ __all__ = ["EXPERIMENT", "Evaluation", "Judge", "Lengths"]
 #: The experiment to whose figures the parameters are fitted.
 EXPERIMENT: Final = "fig11"
 
-#: A point is abandoned if it is worse than the best by this many times its own noise,
+#: A point gets no more seeds if it is worse than the best by this many times its own noise.
 _HOPELESS: Final = 3.0
-#: or when its noise, which falls with the root of the seeds, would end this many times too large.
+#: A point gets no more seeds if its noise with `most_seeds` would be this many times too large; the
+#: noise falls with the square root of the number of seeds.
 _TOO_NOISY: Final = 1.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lengths:
-    """How long and how often a point of the search is simulated.
+    """The length and the number of simulations of a point of the search.
 
-    `requests` is the number for each service in a simulation. A point begins with `seeds` seeds;
-    they are doubled until the standard error of its distance is at most `noise`. The point is
-    abandoned if `most_seeds` are not expected to suffice.
+    A point is a set of parameter values. `requests` is the number of requests of each service in a
+    simulation. A point is first simulated with `seeds` seeds. Their number is doubled until the
+    standard error of the point's distance from the paper is at most `noise`. The point is abandoned
+    if `most_seeds` seeds are not expected to suffice.
     """
 
     requests: int = 800
@@ -39,26 +41,26 @@ class Lengths:
     most_seeds: int = 32
 
     def check(self) -> None:
-        """Raise InputError for the first value that is not allowed."""
+        """Raise InputError for the first field that is not allowed."""
         whole_number("requests", self.requests, 100, 1_000_000)
         whole_number("seeds", self.seeds, 2, self.most_seeds)
         positive_number("noise", self.noise, 10)
 
     def budget(self, seeds: int) -> Budget:
-        """Return the length of an experiment's simulations with `seeds` seeds."""
+        """Return the budget of an experiment's simulations: `requests` requests, `seeds` seeds."""
         return Budget(name="fit", requests=self.requests, replications=seeds, rate_step=1.15)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """A point of the search: a scenario, its results, and its distance from the paper.
+    """A simulated point of the search: a scenario, its results, and its distance from the paper.
 
-    `stage` names the part of the search that tried it. `findings` compare our figures with those of
-    the paper that are marked `fit`, and `rows` are our figures. Figures are reductions; a reduction
-    r means a latency ratio of 1 - r. `distance` is the root mean square difference between the
-    logarithms of our ratios and the paper's: 0.1 is about a tenth of a latency. It is infinite if a
-    figure could not be computed. `noise` is its standard error over the `seeds` by the jackknife,
-    and `steady` is true if it is small enough.
+    `stage` names the part of the search that tried the point. `findings` compare our figures with
+    the paper's figures marked `fit`. These figures are reductions; a reduction r means a latency
+    ratio of 1 - r. `distance` is the root mean square difference between the logarithms of our
+    ratios and the paper's: 0.1 is about a tenth of a latency. It is infinite if a figure could not
+    be computed. `noise` is the standard error of the distance by the jackknife, and `seeds` the
+    number of seeds. `steady` is true if the distance is finite and the noise small enough.
     """
 
     scenario: Scenario
@@ -71,24 +73,26 @@ class Evaluation:
 
     @property
     def rows(self) -> Mapping[str, float | None]:
-        """Our figures by key; None for a figure that could not be computed."""
+        """Our figures by the paper's key; None for a figure that could not be computed."""
         return _means(self.findings)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Simulates points of the search, each as long as needed, and computes their distances.
+    """Simulates points of the search and computes their distances from the paper.
 
-    `runner` runs the simulations, and `lengths` limits them.
+    Each point is simulated with as many seeds as it needs, within `lengths`. `runner` runs the
+    simulations.
     """
 
     runner: Runner
     lengths: Lengths
 
     def of(self, scenario: Scenario, stage: str, *, best: float = math.inf) -> Evaluation:
-        """Simulate `scenario` and compute its distance, for the stage `stage` of the search.
+        """Simulate `scenario` until its distance is steady; return the evaluated point.
 
-        It stops early if the point is clearly worse than the distance `best`.
+        `stage` names the part of the search. The number of seeds is no longer doubled once the
+        point is clearly worse than the distance `best`, or is not expected to become steady.
         """
         found = self.with_seeds(scenario, stage, self.lengths.seeds)
         while not found.steady and self._worth_more(found, best):
@@ -104,7 +108,10 @@ class Judge:
         return not hopeless and at_most_seeds <= _TOO_NOISY * self.lengths.noise
 
     def with_seeds(self, scenario: Scenario, stage: str, seeds: int) -> Evaluation:
-        """Simulate `scenario` with `seeds` seeds and compute its distance."""
+        """Simulate `scenario` with `seeds` seeds; return the evaluated point.
+
+        `stage` names the part of the search.
+        """
         (outcome,) = reproduce(
             [load(EXPERIMENT)],
             budget=self.lengths.budget(seeds),

@@ -1,4 +1,4 @@
-"""The search: generations of points, a refinement of the best, and a final comparison."""
+"""The search of `accelflow fit`: generations of points, a refinement, and a final comparison."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Fit", "fit"]
 #: The share of the points that the optimiser proposes; the others refine the best of them.
 _GLOBAL_SHARE: Final = 0.5
 
-#: The first and the last step of a refinement, as shares of a number's range.
+#: The first and the last step of a refinement, as shares of a parameter's range.
 _FIRST_STEP: Final = 0.16
 _LAST_STEP: Final = 0.02
 
-#: The number of best points that run again beside the default, and the factor for their seeds: the
-#: lowest of many noisy distances is low by chance.
+#: The number of best points that are simulated again beside the default, and the factor for their
+#: number of seeds. The lowest of many noisy distances is low by chance.
 _FINALISTS: Final = 3
 _LONGER: Final = 4
 
-#: Replaces a distance that does not exist; larger than any other.
+#: The distance of a point that has none, larger than any other.
 _NO_DISTANCE: Final = 100.0
 
 
@@ -34,12 +34,11 @@ _NO_DISTANCE: Final = 100.0
 class Fit:
     """The outcome of a search for parameters.
 
-    It was asked for at most `asked` points of these `lengths`, with `seed` and the `fixed` values.
-
-    `default` is the default scenario with the `fixed` values, the start of the search.
-    `evaluations` are all points in order. `finalists` are the best points with more seeds, among
-    them the default if the bounds allow it, and `best` is the best finalist. `lengths`, `asked`
-    (the largest number of points), and `seed` are the inputs of the search.
+    `default` is the start of the search: the default scenario with the `fixed` values.
+    `evaluations` are all other points in order. `finalists` are the best points, simulated again
+    with more seeds, and the default if its values are within the bounds. `best` is the best
+    finalist. `lengths`, `asked` (the largest number of points), `seed` and `fixed` are the inputs
+    of the search.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -60,14 +59,15 @@ def fit(
     seed: int = 1,
     fixed: Mapping[str, Value] | None = None,
 ) -> Fit:
-    """Search the parameters for the smallest distance from the paper; return the outcome.
+    """Search for the parameter values with the smallest distance from the paper.
 
-    It tries at most `evaluations` points; the result depends on `seed`, not on threads. Half of the
-    points are the optimiser's. The others change the best point by one parameter at a time. The
-    search ends early if no such change is nearer. `fixed` holds values that are not searched, such
-    as ``{"placement": "isolated"}``. Raises InputError for fewer than two evaluations, invalid
-    lengths, and values that cannot be fixed. Raises AccelflowError if the optimiser's package is
-    not installed.
+    At most `evaluations` points (sets of values) are tried, in addition to the default. An
+    optimiser proposes half of them. The others change the best point by one parameter at a time;
+    the search ends early if no such change comes nearer to the paper. The result depends on `seed`,
+    not on the number of threads. `fixed` has values of parameters that are not searched, by name,
+    such as ``{"placement": "isolated"}``. Raises InputError for `evaluations` outside 2 to 100,000,
+    invalid `lengths`, and values that cannot be fixed. Raises AccelflowError if the optimiser's
+    package is not installed.
     """
     whole_number("evaluations", evaluations, 2, 100_000)
     lengths, fixed = lengths or Lengths(), dict(fixed or {})
@@ -77,7 +77,7 @@ def fit(
     optimiser = Optimiser(free, values, seed)
     default = Judge(runner, lengths).of(start, "default")
     search = _Search(Judge(runner, lengths), fixed, evaluations)
-    # The default is the first of all points, if it is one.
+    # The default is the first of all points, if its values are within the bounds.
     if all(bound.has(values[bound.name]) for bound in free):
         search.known[_key(values)] = (values, default)
     _generations(search, optimiser, math.ceil(evaluations * _GLOBAL_SHARE))
@@ -118,7 +118,7 @@ class _Search:
         return min(self.known.values(), key=lambda known: _rank(known[1]))
 
     def look(self, values: Mapping[str, Value], stage: str, best: float) -> Evaluation:
-        """Evaluate a point, unless it is known."""
+        """Return the evaluation of the point with `values`; simulate it unless it is known."""
         key = _key(values)
         if key not in self.known:
             self.spent += 1
@@ -132,14 +132,14 @@ def _key(values: Mapping[str, Value]) -> str:
 
 
 def _generations(search: _Search, optimiser: Optimiser, most: int) -> None:
-    """Evaluate the optimiser's points, a generation at a time."""
+    """Evaluate the optimiser's points by generations, until `most` new points are evaluated."""
     generation = 0
     while search.spent < most:
         generation += 1
         places = optimiser.ask()
         steady = [point.distance for _, point in search.known.values() if point.steady]
         best = min(steady, default=math.inf)
-        # The last generation may be cut short: the optimiser does not learn from it.
+        # The optimiser does not learn from the last generation if that is cut short.
         news = [
             (place, search.look(place.values, f"generation {generation}", best))
             for place in places
@@ -150,7 +150,7 @@ def _generations(search: _Search, optimiser: Optimiser, most: int) -> None:
 
 
 def _refine(search: _Search, free: Sequence[Bound]) -> None:
-    """Change the best point by one parameter at a time, as long as that is nearer."""
+    """Change the best point by one parameter at a time, as long as the distance decreases."""
     step = _FIRST_STEP
     while step >= _LAST_STEP and not search.is_over():
         before = search.best[1]
@@ -165,7 +165,7 @@ def _refine(search: _Search, free: Sequence[Bound]) -> None:
 
 
 def _others(bound: Bound, value: Value, step: float) -> Iterator[Value]:
-    """The values of a parameter next to `value`: the other choices, or numbers a step away."""
+    """Yield a parameter's values next to `value`: the other choices, or numbers a step away."""
     if bound.choices:
         yield from (choice for choice in bound.choices if choice != value)
         return

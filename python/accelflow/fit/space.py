@@ -1,4 +1,4 @@
-"""The search space: bounds of parameters, and the optimiser."""
+"""The search space of `accelflow fit`: the bounds of parameters, and the optimiser."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ __all__ = ["Bound", "Optimiser", "Place", "bounds", "free_bounds", "scenario_of"
 #: A value in the search: a number, or the name of a choice.
 Value = float | str
 
-#: The first spread of the search, as a share of a parameter's whole range.
+#: The first standard deviation of the search, as a share of a parameter's range.
 _FIRST_SPREAD = 0.3
-#: The first probability of the default of a choice.
+#: The probability of a choice's default in the first generation.
 _FIRST_CHOICE = 0.5
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The allowed values of the parameter `name`: `low` to `high`, or `choices`.
+    """The values of the parameter `name` that a search tries: `low` to `high`, or `choices`.
 
-    `whole` allows only whole numbers. Choices are names, or numbers where a range makes no sense,
-    such as one that includes 0. `source` is the reason for the bounds.
+    A range excludes 0, since it is searched on a logarithmic scale. With `whole`, only whole
+    numbers are tried. Choices are names or numbers; a parameter without choices has an empty tuple.
+    `source` is the reason for these bounds.
     """
 
     name: str
@@ -45,21 +46,22 @@ class Bound:
     def place(self, value: float) -> float:
         """Return the position of `value` from `low` (0) to `high` (1) on a logarithmic scale.
 
-        Values below `low` have 0, values above `high` have 1.
+        Values below `low` have the position 0, values above `high` the position 1.
         """
         inside = min(max(value, self.low), self.high)
         return math.log(inside / self.low) / math.log(self.high / self.low)
 
     def has(self, value: Value) -> bool:
-        """Return whether `value` is within the bounds."""
+        """Return whether `value` is one of the choices, or within the range."""
         if self.choices or isinstance(value, str):
             return value in self.choices
         return self.low <= value <= self.high
 
     def at(self, place: float) -> float:
-        """Return the number at the position `place` between the bounds.
+        """Return the number at the position `place` from `low` (0) to `high` (1).
 
-        Positions are from 0 to 1 on a logarithmic scale.
+        Positions are on a logarithmic scale; those outside 0 to 1 give an end. The number is
+        rounded to a whole number with `whole`, and otherwise to four digits.
         """
         value = self.low * (self.high / self.low) ** min(max(place, 0.0), 1.0)
         return float(round(value)) if self.whole else float(f"{value:.4g}")
@@ -67,7 +69,7 @@ class Bound:
 
 @cache
 def bounds() -> tuple[Bound, ...]:
-    """Return the parameters that are searched, in the order of the file."""
+    """Return the bounds of all parameters that are searched, in the order of ``bounds.toml``."""
     text = resources.files("accelflow.fit").joinpath("bounds.toml").read_text(encoding="utf-8")
     whole = {parameter.key for parameter in simulation.parameters() if parameter.whole}
     return tuple(
@@ -86,8 +88,8 @@ def bounds() -> tuple[Bound, ...]:
 def free_bounds(fixed: Mapping[str, Value]) -> list[Bound]:
     """Return the bounds of the parameters that are not `fixed`.
 
-    Raises InputError if none is left, if a fixed parameter is not searched, or if its value is not
-    allowed.
+    `fixed` has values by the parameter's name. Raises InputError if no parameter is left, if a
+    fixed parameter has no bounds, or if its value is not one of its choices or not a number.
     """
     by_name = {bound.name: bound for bound in bounds()}
     for name, value in fixed.items():
@@ -107,9 +109,9 @@ def _text(value: Value) -> str:
 
 
 def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
-    """Return the values that `scenario` has for the parameters `free`, by name.
+    """Return the values that `scenario` has for the parameters `free`, by the parameter's name.
 
-    Choices are given by their names.
+    A choice is given by its name.
     """
     fields = scenario.to_dict()
     known = {parameter.key: parameter for parameter in simulation.parameters()}
@@ -129,9 +131,10 @@ def values_of(scenario: Scenario, free: Sequence[Bound]) -> dict[str, Value]:
 
 
 def scenario_of(values: Mapping[str, Value]) -> Scenario:
-    """Return the default scenario with `values` by name.
+    """Return the default scenario with `values`, by the parameter's name.
 
-    Names with a dot are parameters of the server.
+    Names with a dot are parameters of the server, others are fields of the scenario. Raises
+    InputError for a value that is not allowed.
     """
     config = simulation.configured({key: value for key, value in values.items() if "." in key})
     rest: dict[str, Any] = {key: value for key, value in values.items() if "." not in key}
@@ -145,7 +148,8 @@ def scenario_of(values: Mapping[str, Value]) -> Scenario:
 class Place:
     """A point that the optimiser proposes.
 
-    It has `values` by name, and `asked`, the optimiser's own object for the point.
+    `values` has the parameters' values by name, and `asked` is the optimiser's own object for the
+    point.
     """
 
     values: Mapping[str, Value]
@@ -153,16 +157,16 @@ class Place:
 
 
 class Optimiser:
-    """CMA-ES over numbers and choices (CatCMA with margin), from the package ``cmaes``.
+    """An optimiser over numbers and choices: CatCMA with margin, from the package ``cmaes``.
 
-    It proposes a generation of points and receives their distances from the paper, which it
-    minimises and which must be finite. Equal seeds and distances give equal points.
+    :meth:`ask` proposes a generation of points. :meth:`tell` takes their distances from the paper,
+    which the optimiser minimises. Equal seeds and distances give equal points.
     """
 
     def __init__(self, free: Sequence[Bound], start: Mapping[str, Value], seed: int) -> None:
-        """Begin around the values `start`.
+        """Make an optimiser of the parameters `free` that begins around the values `start`.
 
-        Raises AccelflowError if the package is not installed.
+        Raises AccelflowError if the package ``cmaes`` is not installed.
         """
         try:
             from cmaes import CatCMAwM  # noqa: PLC0415 (only a search needs it)
@@ -185,12 +189,12 @@ class Optimiser:
         )
 
     def _mean(self, start: Mapping[str, Value]) -> Any:
-        """The first place of each number; None without numbers."""
+        """Return the first position of each number; None without numbers."""
         places = [bound.place(float(start[bound.name])) for bound in self._numbers]
         return np.array(places) if places else None
 
     def _likely(self, start: Mapping[str, Value]) -> Any:
-        """The first probabilities of choices, in rows padded with zeros; None without choices."""
+        """Return the first probabilities of choices, in rows padded with zeros, or None."""
         if not self._choices:
             return None
         likely = np.zeros((len(self._choices), max(len(bound.choices) for bound in self._choices)))
@@ -212,7 +216,7 @@ class Optimiser:
         return [self._place(self._engine.ask()) for _ in range(self.generation_size)]
 
     def tell(self, found: Sequence[tuple[Place, float]]) -> None:
-        """Tell the optimiser the distances of all points of the generation."""
+        """Tell the optimiser the distances, all finite, of all points of the generation."""
         self._engine.tell([(place.asked, distance) for place, distance in found])
 
     def _place(self, asked: Any) -> Place:

@@ -1,8 +1,8 @@
 """A self-contained HTML page for an answer: verdict, plots, tables and settings.
 
 A page works without a network, and its security policy forbids loading anything. :class:`Page` is
-its content; :func:`to_html` and :func:`write_page` render it. This package does not depend on the
-simulator.
+the content of a page; :func:`to_html` and :func:`write_page` render it as HTML. This package does
+not depend on the simulator.
 """
 
 from accelflow.page.document import Code, Column, Figure, Page, Section, Selector, Slider, Table

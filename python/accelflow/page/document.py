@@ -1,4 +1,4 @@
-"""The content of an HTML page: questions, answers, plots and tables, without their look."""
+"""The content of an HTML page: question, answer, plots and tables, without their style."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Cell = str | float | int | None
 class Column:
     """A column of a table on a page, with the heading `name`.
 
-    `name` is its heading, with `unit` below. `form` is ``text``, ``number`` with `digits` decimals,
-    ``share`` (0 to 1), shown as a percentage, ``written``, a text that contains a number, or
-    ``code``.
+    `unit` is shown below the heading. `form` is the form of the column's cells: ``text``,
+    ``number``, ``share`` (a ratio, shown as a percentage), ``written`` (a text that contains a
+    number) or ``code``. Numbers and shares have `digits` decimals.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Column:
 class Table:
     """A table that readers can sort by column, with a `caption` above and `notes` below.
 
-    Each of `rows` has a value for each of `columns`. A `folded` table is opened by the reader.
-    `marked` has the indices of highlighted rows.
+    Each of `rows` has a cell for each of `columns`. A `folded` table is closed until the reader
+    opens it. `marked` has the indices of highlighted rows.
     """
 
     caption: str
@@ -67,8 +67,8 @@ class Selector:
 class Slider:
     """A slider with a `label`; its position sets the plot's `parameter` to one of `values`.
 
-    Values are shown as `texts`; `at` is the index of the first one. The slider also follows the
-    pointer along the plot's y axis.
+    Each value is shown as the text at the same index in `texts`. `at` is the index of the initial
+    value. The slider also follows the pointer along the plot's y axis.
     """
 
     parameter: str
@@ -80,12 +80,12 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """A list of the selected rows' values, which screen readers read aloud when a control moves.
+    """A list of values of a plot's data, which screen readers read when a control moves.
 
-    A row is selected if its columns in `where` equal the page's parameters of the same names. Its
-    entry in the list is the text in the column `by`, and the number in the column `field` with
-    `unit`. If `shown` is false, the list is for screen readers only, since the plot has the numbers
-    already.
+    It lists the rows of the data whose columns `where` equal the plot's parameters of the same
+    names. An entry is the text in the column called `by`, and the number in the column called
+    `field` with `unit`. If `shown` is false, the list is for screen readers only, since the plot
+    shows the numbers already.
     """
 
     where: Sequence[str]
@@ -97,11 +97,12 @@ class Readout:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A plot in the grammar of Vega-Lite, with a `title`, and its `data` by column.
+    """A plot in the grammar of Vega-Lite, with a `title`.
 
-    `text` describes the plot in words, for readers who cannot see it. `spec` is the plot without
-    data, description and width, which the page adds. Readers change its parameters by `controls`;
-    `readout` lists the values that they select. `notes` follow below.
+    `text` describes the plot in words, for readers who cannot see it. `spec` is the plot's
+    specification without data, description and width, which the page adds. `data` has the values by
+    column. Readers change the plot's parameters by `controls`; `readout` lists the values that they
+    select. `notes` are paragraphs below the title.
     """
 
     title: str
@@ -125,7 +126,7 @@ class Code:
 class Section:
     """A section of a page: its heading `title`, paragraphs `text`, and `parts` below.
 
-    A `folded` section is opened by the reader.
+    A `folded` section is closed until the reader opens it.
     """
 
     title: str
@@ -136,9 +137,9 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page: the `question`, the `answer`, then `sections`.
+    """The content of an HTML page: the `question`, the `answer`, then `sections`.
 
-    `title` is that of the browser's window.
+    `title` is the title of the browser's window.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Write a page as one HTML file with its style, its script, its data and its plotting library."""
+"""HTML of a page, in one file with style, script, data and plotting library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from accelflow.page.table import table_html
 
 __all__ = ["to_html", "write_page"]
 
-#: The browser refuses to load anything from outside the page. Vega compiles expressions.
+#: The policy by which the browser refuses to load anything from outside the page. Vega needs
+#: ``unsafe-eval``, since it compiles expressions.
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "img-src data:"
@@ -30,9 +31,10 @@ _SCHEMA: Final = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Write the page to `path`, whole or not at all.
+    """Write `page` as an HTML file to `path`, whole or not at all.
 
-    Raises OSError if the file cannot be written, and AccelflowError without the plotting library.
+    Raises OSError if the file cannot be written, and AccelflowError if the package of the plotting
+    library is not installed.
     """
     text = to_html(page)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
@@ -41,7 +43,7 @@ def write_page(page: Page, path: Path) -> None:
 def to_html(page: Page) -> str:
     """Return `page` as HTML. Equal pages give equal text.
 
-    Raises AccelflowError without the plotting library.
+    Raises AccelflowError if the package of the plotting library is not installed.
     """
     sections = "".join(_section(section, place) for place, section in enumerate(page.sections))
     contents = "".join(
@@ -67,7 +69,7 @@ def to_html(page: Page) -> str:
 
 
 def _together(text: str) -> str:
-    """Replace the spaces between numbers and units, so that no line breaks there."""
+    """Return `text` with no-break spaces between numbers and units."""
     return re.sub(r"(?<=\d) (?=%|us\b|ms\b)", "\N{NO-BREAK SPACE}", text)
 
 
@@ -138,7 +140,7 @@ def _figure(figure: Figure, name: str) -> Iterator[str]:
 
 
 def _packed(column: Sequence[Any]) -> Any:
-    """A long column of texts as its different texts and the place of each among them."""
+    """Return `column`, or for a long column of texts, the different texts and an index per row."""
     if len(column) < _LONG_COLUMN or not all(isinstance(value, str) for value in column):
         return column
     places = {text: place for place, text in enumerate(dict.fromkeys(column))}
@@ -165,7 +167,7 @@ def _control(control: Selector | Slider, name: str) -> str:
 
 
 def embedded(content: Any) -> str:
-    """Return `content` as JSON that is safe inside an HTML element.
+    """Return `content` as JSON text that is safe inside an HTML element.
 
     Raises ValueError for a number that is not finite.
     """

@@ -1,6 +1,6 @@
 """The plotting library that each page contains: Vega-Lite with Vega and its embedder.
 
-They are part of the package vl-convert-python, so nothing is downloaded.
+These libraries are part of the package vl-convert-python, so nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
 @cache
 def library_javascript() -> str:
-    """Return the plotting library as one script, which sets `window.vegaEmbed`, with its licence.
+    """Return the plotting library and its licence as one script, which sets `window.vegaEmbed`.
 
     Raises AccelflowError if the package vl-convert-python is not installed.
     """
@@ -56,10 +56,10 @@ def library_javascript() -> str:
         raise AccelflowError(message) from error
     bundle = vl_convert.javascript_bundle
     script: str = bundle(vl_version=VEGA_LITE)  # type: ignore[call-arg]  # the stub lacks the default
-    # Within a page this would end the script's element.
+    # Within a page, "</script" would end the script's element.
     return f"/*\n{_LICENSE}*/\n" + script.replace("</script", "<\\/script")
 
 
 def library_versions() -> str:
-    """Return as text the versions of vl-convert-python and of the libraries that it bundles."""
+    """Return the versions of Vega-Lite and of the package vl-convert-python as text."""
     return f"Vega-Lite {VEGA_LITE} (of {_PACKAGE} {version(_PACKAGE)})"

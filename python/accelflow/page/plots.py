@@ -1,6 +1,7 @@
-"""Specifications of plots in the grammar of Vega-Lite, from columns of plain names and numbers.
+"""Specifications of plots in the grammar of Vega-Lite.
 
-Column names are constants and users' texts are only values, so that no text becomes a program.
+Column names are constants. Users' texts are only values of the data, so that no text becomes a
+program.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 __all__ = ["PALETTE", "Columns", "bars", "dots", "lines", "stacked"]
 
-#: The data of a plot: a sequence of values by name of the column.
+#: The data of a plot: the sequence of values of each column, by the column's name.
 Columns = Mapping[str, Sequence[Any]]
 
 #: Colours with a contrast of at least 3 to 1 on the light and on the dark page (WCAG 2.2, 1.4.11).
@@ -36,9 +37,9 @@ _WIDE: Final = {"type": "fit-x", "contains": "padding"}
 
 
 def scale(names: Sequence[str], colors: Mapping[str, str]) -> dict[str, Any]:
-    """Return the colour scale of `names`, in order.
+    """Return the Vega-Lite colour scale of `names`, in order.
 
-    Names that `colors` lacks take a colour from the palette.
+    `colors` has colours by name. Other names take a colour from :data:`PALETTE`.
     """
     unused = [color for color in PALETTE if color not in colors.values()] or list(PALETTE)
     chosen = [colors.get(name, unused[place % len(unused)]) for place, name in enumerate(names)]
@@ -56,12 +57,13 @@ def bars(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     mark: str | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with horizontal bars, one for each of `names` (column `name`).
+    """Return a plot with horizontal bars, one for each of `names`, values of the column ``name``.
 
-    A bar's length is in the column `value`. `parameters` maps the columns that controls filter by
-    to their initial values. `intervals` draws the columns `low` and `high`, `limit` a dashed line
-    at its column, and `mark` a tick at its column. The text of the column `label` is drawn at the
-    position of the column `end`.
+    `value` is the name of the column with the bars' lengths, and `title` that of the x axis.
+    `parameters` maps the columns that controls filter by to their initial values. With `intervals`,
+    whiskers reach from the column ``low`` to the column ``high``. `limit` names a column at whose
+    largest value a dashed line is drawn, and `mark` a column at whose values ticks are drawn. The
+    text in the column ``label`` is drawn at the position in the column ``end``.
     """
     y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
     x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
@@ -103,7 +105,7 @@ def bars(  # noqa: PLR0913 (options, by name)
 
 
 def _interval(title: str) -> dict[str, Any]:
-    """Whiskers from the column `low` to the column `high`."""
+    """Return whiskers from the column ``low`` to the column ``high``."""
     return {
         "mark": {"type": "errorbar", "aria": False, "ticks": True},
         "encoding": {
@@ -114,7 +116,7 @@ def _interval(title: str) -> dict[str, Any]:
 
 
 def _tick(column: str) -> dict[str, Any]:
-    """A short line across a row, where the column has a value."""
+    """Return a short line across each row for which the column has a value."""
     return {
         "transform": [{"filter": f"isValid(datum.{column})"}],
         "mark": {"type": "tick", "aria": False, "thickness": 2, "color": "currentColor"},
@@ -123,7 +125,7 @@ def _tick(column: str) -> dict[str, Any]:
 
 
 def _limit(column: str) -> dict[str, Any]:
-    """A dashed line across all rows at the largest value of the column."""
+    """Return a dashed line across all rows at the largest value of the column."""
     return {
         "transform": [{"filter": f"isValid(datum.{column})"}],
         "mark": {"type": "rule", "aria": False, "strokeDash": [6, 3], "strokeWidth": 1.5},
@@ -143,10 +145,11 @@ def stacked(
     parameters: Mapping[str, str | float],
     colors: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with a horizontal bar for each name, stacked by the column `part`.
+    """Return a plot with a horizontal bar for each of `names`, stacked from `parts`.
 
-    The length of each part is in the column `value`. `parameters` maps the columns that controls
-    filter by to their initial values.
+    The data has the columns ``name``, ``part``, ``value`` (the length of the part) and ``place``
+    (the part's index in the bar). `title` is that of the x axis, and `colors` has colours by part.
+    `parameters` maps the columns that controls filter by to their initial values.
     """
     return {
         **_chosen(parameters),
@@ -178,10 +181,12 @@ def dots(  # noqa: PLR0913 (options, by name)
     limit: str | None = None,
     parameters: Mapping[str, str | float] | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with dots at the column `value`, coloured by name, in a row for each of `rows`.
+    """Return a plot with a row of dots for each of `rows`, coloured by name.
 
-    `log` and `share` set the axis: logarithmic, or in per cent. `limit` names the column of a tick.
-    `parameters` maps the columns that controls filter by to their initial values.
+    The data has the columns ``row``, ``name`` and ``value`` (the position of the dot). `title` is
+    that of the x axis, which is logarithmic with `log`, and in per cent with `share`. `limit` names
+    a column at whose values ticks are drawn. `parameters` maps the columns that controls filter by
+    to their initial values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
     axis: dict[str, Any] = {"format": ".0%"} if share else {}
@@ -225,11 +230,13 @@ def lines(  # noqa: PLR0913 (options, by name)
     steps: bool = False,
     limit: str | None = None,
 ) -> dict[str, Any]:
-    """Return a plot with a line through the columns `x` and `y` for each of `names`.
+    """Return a plot with a line for each of `names`, through the columns ``x`` and ``y``.
 
     Lines differ in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type.
-    `cursor` is a parameter: a vertical line marks its value of `y`. `limit` names the column of a
-    dashed line. With `points`, values are marked. With `steps`, a value holds until the next one.
+    `cursor` names a parameter: a horizontal line marks the y value that equals it. `limit` names a
+    column at whose largest value a dashed horizontal line is drawn. With `points`, each value is
+    marked. With `steps`, a value holds until the next one. `parameters` maps the columns that
+    controls filter by to their initial values.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}
     dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]
@@ -283,7 +290,7 @@ def _cursor(
     color: Mapping[str, Any],
     tooltip: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """A line at the value of the parameter `name`, and a dot where it crosses each line."""
+    """Return a line where y equals the parameter `name`, and a dot where it crosses each line."""
     here = [{"filter": f"datum.y === {name}"}]
     return [
         {
@@ -300,7 +307,7 @@ def _cursor(
 
 
 def _chosen(parameters: Mapping[str, str | float], every: str | None = None) -> dict[str, Any]:
-    """The parameters of a plot, and the filters that keep the rows which they choose.
+    """Return the parameters of a plot, and the filters that keep the rows which they select.
 
     The parameter called `every` filters nothing.
     """

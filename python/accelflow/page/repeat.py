@@ -15,9 +15,9 @@ __all__ = ["command_line", "repeated"]
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """Return `arguments`, those of this process, as a command quoted for a shell.
+    """Return the command that started this process, quoted for a shell.
 
-    The first of them is the path of the program's file, as in :data:`sys.argv`.
+    `arguments` has the form of :data:`sys.argv`: the path of the program's file is the first.
     """
     program, *others = arguments
     name = Path(program).name
@@ -28,7 +28,7 @@ def command_line(arguments: Sequence[str]) -> str:
 def repeated(seeds: str, command: str | None) -> Section:
     """Return the section "How to repeat it" of a page, with the versions of the software.
 
-    It also has the `command`, if it is known, and `seeds`, a description of the seeds in words.
+    `seeds` describes the seeds in words. `command` is the command to repeat; None if unknown.
     """
     parts = [] if command is None else [Code(caption="The command", text=command)]
     return Section(

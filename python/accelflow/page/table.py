@@ -1,4 +1,4 @@
-"""A table as HTML, for pages and for notebooks."""
+"""HTML of a table, for pages and for notebooks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from accelflow.page.document import Cell, Column, Table
 
 __all__ = ["cell_text", "table_html"]
 
-#: Texts up to the first length are not wrapped; from the second on, their column is wide.
+#: The lengths of texts up to which they are not wrapped, and above which their column is wide.
 _SHORT: Final = 26
 _LONG: Final = 60
 
 
 def table_html(table: Table) -> str:
-    """Return the table with its caption and notes as HTML.
+    """Return `table` with its caption and notes as HTML.
 
-    It needs no script; that of a page makes the headings buttons that sort.
+    The HTML needs no script. On a page, the page's script makes the headings buttons that sort.
     """
     head = "".join(_heading(column) for column in table.columns)
     body = "".join(_rows(table))
@@ -47,13 +47,13 @@ def _rows(table: Table) -> Iterator[str]:
 
 
 def _cell(column: Column, value: Cell, place: int) -> str:
-    # What is a number is sorted as one, and not as the text that is shown.
+    # A number is sorted by its value, not by the text that is shown.
     key = f' data-key="{value!r}"' if isinstance(value, int | float) else ""
     text = escape(cell_text(column, value))
     if column.form == "code":
         text = f"<code>{text}</code>"
     elif column.form in ("text", "written"):
-        # A name from right to left leaves its neighbours alone, and short ones stay on a line.
+        # <bdi> keeps a right-to-left name from reordering its neighbours; short names do not wrap.
         size = "short" if len(text) <= _SHORT else "long" if len(text) > _LONG else ""
         text = f'<bdi class="{size}">{text}</bdi>' if size else f"<bdi>{text}</bdi>"
     if place == 0:
@@ -67,7 +67,7 @@ def _side(column: Column) -> str:
 
 
 def cell_text(column: Column, value: Cell) -> str:
-    """Return the value of a cell as text in the form of its column."""
+    """Return the value of a cell as text in the form of its column; a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     if isinstance(value, str):

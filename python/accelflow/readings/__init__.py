@@ -1,9 +1,9 @@
 """Choices that the paper leaves open, and how the results depend on each of them.
 
 A *choice* is a sentence of the paper that allows several *readings*, each a set of parameters.
-Every experiment runs with the default scenario, and with each other reading of each choice, one at
-a time. A page shows how far each reading moves each row (a result beside the paper's), and which
-readings change a verdict.
+Every experiment runs with the default scenario, and then with each other reading of each choice,
+one at a time. A page shows how far each reading moves each row (one of our results beside the
+paper's), and which readings change a row's verdict.
 """
 
 from __future__ import annotations

@@ -15,14 +15,14 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: What may support a reading, the best first, and the words for it on the page.
+#: The kinds of support for a reading, the best first, with the words for each on the page.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
     "assumed": "assumed",
 }
 
-#: The keys of a choice.
+#: The keys that a choice in ``choices.toml`` may have.
 _KEYS: Final = (
     "name",
     "title",
@@ -40,9 +40,10 @@ _KEYS: Final = (
 class Reading:
     """One way to understand a sentence of the paper that allows several.
 
-    `settings` are the fields and parameters of a scenario that it sets, `basis` is its support (a
-    key of :data:`BASES`), and `why` the reason. `set_aside` is the reason why it is not the default
-    although the rule (:mod:`accelflow.readings.rule`) prefers it; empty for any other reading.
+    `settings` are the fields and server parameters of a scenario that the reading sets. `basis` is
+    its kind of support (a key of :data:`BASES`), and `why` explains it. `set_aside` is the reason
+    why the reading is not the default although the rule (:mod:`accelflow.readings.rule`) prefers
+    it; empty for any other reading.
     """
 
     settings: Mapping[str, float | str]
@@ -52,7 +53,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The reading's values as text; all but the first with their keys."""
+        """The reading's values as text; each but the first follows its key."""
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:
@@ -68,11 +69,11 @@ class Reading:
 class Choice:
     """A choice that the paper leaves open: several readings of one sentence.
 
-    `name` is its identifier and `title` its heading. `quote` is the sentence, and `place` where the
-    paper has it. `readings` are the ways to understand it. `contrary` is a sentence that speaks
-    against `quote`, and `contrary_place` its place; empty if there is none. A choice `on_request`
-    runs only when it is named. A `combined` choice changes several others together, and has no
-    default.
+    `name` identifies the choice and `title` is its heading. `quote` is the sentence, and `place`
+    its section in the paper. `readings` are the ways to understand the sentence, at least two.
+    `contrary` is a sentence that speaks against `quote`, and `contrary_place` its section; both are
+    empty if there is none. With `on_request`, the choice runs only when it is named. A `combined`
+    choice changes several other choices together, and needs no default among its readings.
     """
 
     name: str
@@ -86,16 +87,16 @@ class Choice:
     combined: bool = False
 
     def default(self, scenario: Scenario) -> Reading | None:
-        """Return the reading that `scenario` uses, or None.
+        """Return the reading that `scenario` uses, or None if it uses none of them.
 
-        If it uses several, the one with most settings counts.
+        If the scenario agrees with several readings, the one with most settings counts.
         """
         others = self.alternatives(scenario)
         found = [reading for reading in self.readings if reading not in others]
         return max(found, key=lambda reading: len(reading.settings), default=None)
 
     def default_text(self, scenario: Scenario) -> str:
-        """Return as text the values that `scenario` has for the settings of this choice."""
+        """Return as text the scenario's values of the settings that this choice changes."""
         found = self.default(scenario)
         if found is not None:
             return found.label
@@ -114,7 +115,7 @@ class Choice:
 
 
 def _values(scenario: Scenario, keys: Sequence[str]) -> dict[str, float | str]:
-    """Return the values of `scenario` for `keys`; unset parameters have their defaults."""
+    """Return the values of `scenario` by key, for `keys`; unset parameters have their defaults."""
     defaults = _defaults()
     fields = {**scenario.choices(), "config": scenario.config}
     return {
@@ -133,7 +134,7 @@ def _label(settings: Mapping[str, float | str]) -> str:
 
 
 def _text(key: str, value: float | str) -> str:
-    """A value without its key: choices by name, times in microseconds."""
+    """Return the value of `key` as text: choices by name, times in microseconds."""
     if isinstance(value, str):
         return value
     if key.endswith("_ns"):
@@ -152,14 +153,14 @@ def _every() -> tuple[Choice, ...]:
 
 @cache
 def choices() -> tuple[Choice, ...]:
-    """Return the choices that run by default, in the order of the file."""
+    """Return the choices that run by default, in the order of ``choices.toml``."""
     return tuple(choice for choice in _every() if not choice.on_request)
 
 
 def select(names: Sequence[str]) -> tuple[Choice, ...]:
-    """Return the choices called `names`, in the order of the file.
+    """Return the choices called `names`, in the order of ``choices.toml``.
 
-    Without names, they are those of :func:`choices`. Raises InputError for an unknown name.
+    Without names, the choices are those of :func:`choices`. Raises InputError for an unknown name.
     """
     if not names:
         return choices()
@@ -171,9 +172,10 @@ def select(names: Sequence[str]) -> tuple[Choice, ...]:
 
 
 def parse_choices(text: str) -> tuple[Choice, ...]:
-    """Return the choices in `text`, the content of ``choices.toml``.
+    """Return the choices in `text`, which has the form of ``choices.toml``.
 
-    Raises InputError; the message names the choice, the value and the allowed values.
+    Raises InputError for a text that is not TOML, for a missing or unknown key, for a value that is
+    not allowed, for a choice with fewer than two readings, and for a repeated name.
     """
     try:
         tree = parse_toml(text)

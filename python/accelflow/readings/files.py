@@ -1,4 +1,4 @@
-"""Write the results under each reading: a page, its pictures, and everything as JSON."""
+"""The files with the results under each reading of the paper: a page, its pictures, and JSON."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ __all__ = ["PAGE", "SCHEMA", "to_json", "write_held", "write_readings"]
 
 #: The schema of ``readings.json``.
 SCHEMA: Final = "accelflow.readings/3"
-#: The schema of ``held.json``, the results by reading that reasons quote.
+#: The schema of ``held.json``, the results by reading that `accelflow reproduce` quotes.
 HELD_SCHEMA: Final = "accelflow.held/1"
 
-#: The name of the page in the folder of the results.
+#: The file name of the page.
 PAGE: Final = "readings.md"
 
 
 def write_readings(found: Readings, out: Path) -> list[Path]:
     """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
 
-    If the folder has results of another scenario, budget or experiments, all names get the next
-    free number. Equal results give equal bytes. Raises InputError if a file cannot be written.
+    If the folder has results of another scenario or budget, of other seeds or experiments, all
+    names get the next free number. Equal results give equal bytes. Raises InputError if a file
+    cannot be written.
     """
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
@@ -64,7 +65,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def to_json(found: Readings) -> str:
-    """Return the results under each reading of the paper as JSON; equal results, equal bytes."""
+    """Return the content of ``readings.json``; equal results give equal text."""
     content = {
         "schema": SCHEMA,
         "budget": found.budget.name,
@@ -89,10 +90,10 @@ def to_json(found: Readings) -> str:
 
 
 def write_held(found: Sequence[Readings], path: Path) -> None:
-    """Write the figures of rows by choice and reading to the file `path`.
+    """Write our figures by row, choice and reading to the file `path`, as JSON.
 
-    `accelflow reproduce` quotes them in its reasons. Raises InputError if the file cannot be
-    written.
+    `accelflow reproduce` quotes these figures in its reasons for differences. Raises InputError if
+    the file cannot be written.
     """
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for tried in (tried for readings in found for tried in readings.tried):

@@ -1,4 +1,4 @@
-"""Read ``readings.json``, and rewrite what is made from it, without simulations."""
+"""Reads ``readings.json``, and rewrites its page and pictures without simulations."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from accelflow.reproduce.pooling import rates_lacking
 
 __all__ = ["read_readings", "rewrite_readings"]
 
-#: Rows of an experiment by key, as in the file.
+#: The rows of an experiment by key, as in ``readings.json``.
 _Rows = Mapping[str, Mapping[str, Any]]
 
-#: The name of the file of the readings in its folder.
+#: The file name of the results under each reading.
 _FILE = "readings.json"
 
-#: The schemas that can be read.
+#: The schemas of ``readings.json`` that this version can read.
 _SCHEMAS = (SCHEMA, "accelflow.readings/2")
 
 
 def rewrite_readings(folder: Path) -> Readings:
     """Rewrite the page and pictures in `folder` from its ``readings.json``, without simulations.
 
-    Figures are those of the file; sentences, bases and the rule are the current ones. Returns the
-    results. Raises InputError for a folder without readings, and for readings that do not fit the
-    current choices or experiments.
+    Our figures are those of the file; sentences, bases and the rule are those of this version.
+    Returns the results in the file. Raises InputError for a folder without ``readings.json``, for
+    a file that does not fit this version's choices or experiments, and if a file cannot be written.
     """
     found = read_readings(folder / _FILE)
     try:
         write_readings(found, folder)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # All members are there, but one has a type that no readings have.
+        # All members are present, but one has a wrong type.
         raise InputError(
             f"{folder / _FILE}: a value cannot be used ({error}); run `accelflow readings` again"
         ) from error
@@ -47,9 +47,10 @@ def rewrite_readings(folder: Path) -> Readings:
 
 
 def read_readings(path: Path) -> Readings:
-    """Return the results in ``readings.json`` at `path`.
+    """Return the results in the file `path`, a ``readings.json``.
 
-    Raises InputError if they do not fit the current choices or experiments.
+    Raises InputError if the file cannot be read, has another schema, or does not fit this version's
+    choices or experiments.
     """
     try:
         tree = parse_json(read_text(path))
@@ -110,9 +111,9 @@ def _figures(
 
 
 def _lacking(definition: Definition, scenario: Scenario, simulated: Budget) -> str:
-    """Which rates of the arrivals the simulations lack; empty if they have enough."""
+    """Return a text on bursty arrivals' rates that the simulations lack; empty if none lacks."""
     found = (
-        # The arrivals are those of every system.
+        # All systems have the same arrivals.
         rates_lacking(
             scenario.experiment("accelflow", definition.setup, point, simulated.requests, 1),
             simulated.replications,

@@ -1,4 +1,4 @@
-"""The page ``readings.md``: every choice, and how far each of its readings moves each result."""
+"""The page ``readings.md``: how far each reading of each choice moves each result."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from accelflow.reproduce.budgets import MIN_DWELLS
 
 __all__ = ["Swing", "drawn_rows", "markdown", "name_of", "short", "swings"]
 
-#: How many choices a row's summary names, from the one that moves it most.
+#: The number of choices that a row's summary names, from the one that moves the row most.
 _MOST: Final = 3
-#: A smaller swing counts as none: a fiftieth of a latency.
+#: The least width of a swing that counts, as a log ratio: about a fiftieth of a latency.
 _LEAST: Final = 0.02
 
 
 def markdown(found: Readings) -> str:
-    """Return the page as Markdown; equal results give equal text."""
+    """Return ``readings.md`` for the results `found`; equal results give equal text."""
     lines = [
         *_heading(found),
         *rule_section(found),
@@ -35,23 +35,24 @@ def markdown(found: Readings) -> str:
 
 
 def name_of(tried: Tried) -> str:
-    """Return the name of a reading on the page."""
+    """Return the name of a reading on the page, such as ``placement = isolated``."""
     return f"{tried.choice.name} = {tried.reading.label}"
 
 
 def short(figure: Figure) -> str:
-    """Return the key of a row without the name of the paper."""
+    """Return the key of the figure's row without the name of the paper."""
     return figure.finding.short_key
 
 
 @dataclass(frozen=True)
 class Swing:
-    """The effect of a choice on one result: log ratios under the choice's readings.
+    """The effect of a choice on one result, as log ratios under the choice's readings.
 
-    A log ratio is the logarithm of our figure over the paper's. `default` is that of the default
-    reading, and `others` are those of the other readings. Readings with a saturated system are
-    separate, in `saturated`, since their figures grow with the run. A swing is `sure` if a figure
-    differs from the default by more than both intervals.
+    A log ratio is the logarithm of our figure over the paper's. `default` is the log ratio under
+    the default scenario, and `others` has those under the other readings. The log ratios of
+    readings with a saturated system are in `saturated` instead, since they depend on the length of
+    the run. `sure` is true if a reading's figure differs from the default's by more than both
+    confidence intervals.
     """
 
     choice: Choice
@@ -68,16 +69,16 @@ class Swing:
 
     @property
     def width(self) -> float:
-        """The highest log ratio minus the lowest, with those of saturated systems."""
+        """The highest log ratio minus the lowest, including readings with a saturated system."""
         every = (self.default, *self.others, *self.saturated)
         return max(every) - min(every)
 
 
 def swings(found: Readings, experiment: int, row: int) -> list[Swing]:
-    """Return the effects of all choices that move a result, the largest first.
+    """Return the effects of the choices that move a result, the largest first.
 
-    `experiment` and `row` are the indices of the result. Empty if the result has no log ratio by
-    default.
+    `experiment` and `row` are the indices of the result in `found.default`. Effects below a log
+    ratio of 0.02 are left out. Empty if the result has no log ratio under the default scenario.
     """
     default = found.default[experiment][row].log_ratio
     if default is None:
@@ -132,7 +133,7 @@ def _heading(found: Readings) -> list[str]:
 
 
 def _deciding(found: Readings) -> list[str]:
-    """The rows whose verdict another reading changes."""
+    """Return the lines on rows whose verdict another reading changes."""
     lines = []
     for experiment, figures in enumerate(found.default):
         for row, default in enumerate(figures):
@@ -152,7 +153,7 @@ def _deciding(found: Readings) -> list[str]:
 
 
 def _turns(figure: Figure, default: Figure) -> bool:
-    """Whether one figure agrees and the other is off; an undecided figure does not count."""
+    """Return whether one figure agrees and the other is off; undecided figures give False."""
     return {figure.verdict, default.verdict} == {"agrees", "off"}
 
 
@@ -188,7 +189,7 @@ def _summary(found: Readings) -> list[str]:
 
 
 def _moves(swing: Swing) -> str:
-    """A choice with the ends of its swing, then its saturated figures."""
+    """Return a choice as text with the ends of its swing, then its saturated figures."""
     low, high = (f"{end:+.2f}" for end in swing.ends)
     ends = [] if low == high else [f"{low} to {high}"]
     doubt = [] if swing.sure else ["~"]
@@ -200,7 +201,8 @@ def _moves(swing: Swing) -> str:
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
     """Return the indices of the rows of an experiment that a plot can show.
 
-    They have a ratio to the paper's figure under at least one reading.
+    These rows have a log ratio to the paper's figure under the default scenario. `experiment` is an
+    index.
     """
     return [
         row
@@ -210,7 +212,7 @@ def drawn_rows(found: Readings, experiment: int) -> list[int]:
 
 
 def _experiment(found: Readings, index: int) -> list[str]:
-    """One experiment: its picture, and all readings by rows."""
+    """Return the section of one experiment: its picture, and a table of readings by rows."""
     definition, default = found.definitions[index], found.default[index]
     names = [f"`{short(figure)}`" for figure in default]
     papers = [paper_text(figure.finding) for figure in default]

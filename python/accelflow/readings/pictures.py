@@ -1,4 +1,4 @@
-"""A tornado plot for each row: the effect of each choice, the largest first."""
+"""Tornado plots, one for each row: the effect of each choice, the largest first."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from accelflow.reproduce.pictures import save
 
 __all__ = ["write_pictures"]
 
-#: How many choices a row's panel has.
+#: The largest number of choices in a row's panel.
 _MOST: Final = 8
 _COLUMNS: Final = 2
-#: The largest log ratio that is shown: some seven times the paper's figure.
+#: The largest log ratio that is shown: about seven times the paper's figure.
 _EDGE: Final = 2.0
 _BAR: Final = "#56B4E9"
 _DOUBTFUL: Final = "#D6ECF8"
@@ -34,8 +34,8 @@ _DEFAULT: Final = "#444444"
 def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
     """Write the plot of an experiment's rows as `stem`.png and `stem`.svg; return their paths.
 
-    `experiment` is its index. Equal results give equal bytes. Raises OSError if a file cannot be
-    written.
+    `experiment` is the experiment's index in `found`. Equal results give equal bytes. Raises
+    OSError if a file cannot be written.
     """
     with mpl.rc_context(STYLE):
         return save(_draw(found, experiment), stem, dpi=140)
@@ -67,7 +67,7 @@ def _draw(found: Readings, experiment: int) -> Drawing:
 
 
 def _panel(axes: Axes, default: Figure, moves: Sequence[Swing], places: int) -> None:
-    """One row of the page, with room for as many choices as the other panels have."""
+    """Draw the panel of one row, with space for `places` choices, as in the other panels."""
     axes.set_title(f"{short(default)}: {default.verdict}", fontsize=8, loc="left")
     for place, swing in enumerate(moves):
         low, high = (_inside(end) for end in swing.ends)

@@ -1,10 +1,11 @@
 """The rule that chooses the default scenario, and whether the default follows it.
 
 The default of a choice is the reading with the best basis: the paper's text, then published data.
-If several readings have the best basis, or all are assumed, it is the nearest to the rows of Fig.
-11 marked ``fit``; a reading that is nearer by no more than :data:`NOISE` changes nothing. A reading
-that the rule prefers to the default is set aside for a stated reason. It cannot stand if runs show
-a saturated system or most of the fitted rows off, and is an exception to the rule otherwise.
+If several readings have the best basis, or all are assumed, the default is the one nearest to the
+rows of Fig. 11 marked ``fit``. A reading that is nearer by no more than :data:`NOISE` changes no
+default. A reading that the rule prefers to the default is set aside for a stated reason. If its
+runs have a saturated system, or at least half of the fitted rows do not agree, such a reading
+cannot be the default; otherwise it is an exception to the rule.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from accelflow.reproduce.distance import distance, fitted
 
 __all__ = ["NOISE", "Decision", "Judged", "decide", "decisions"]
 
-#: The smallest difference of distances that counts: a reading nearer by no more changes no default.
+#: The largest difference of distances that is ignored, a log ratio: a reading that is nearer by no
+#: more changes no default.
 NOISE: Final = 0.02
 
-#: With at least this share of the fitted rows off, a reading cannot stand.
+#: The share of the fitted rows from which on, if these do not agree, a reading cannot stand.
 _MOST_OFF: Final = 0.5
 
 
@@ -31,9 +33,10 @@ _MOST_OFF: Final = 0.5
 class Judged:
     """A reading with the distance of its results from the paper's.
 
-    `distance` is that from the rows of Fig. 11 marked ``fit``
-    (:mod:`accelflow.reproduce.distance`). `saturated` are the systems of Fig. 11 that could not
-    keep up, and `off` is the number of the `fitted` rows that are off.
+    `distance` is that of the rows of Fig. 11 marked ``fit`` (:mod:`accelflow.reproduce.distance`);
+    infinite if a figure could not be computed. `fitted` is the number of these rows, and `off` the
+    number of them that are off or undecided. `saturated` names the systems that could not keep up
+    in these rows.
     """
 
     reading: Reading
@@ -46,13 +49,13 @@ class Judged:
     def stands(self) -> bool:
         """Whether the reading may be the default.
 
-        It may if no system is saturated, and most of the fitted rows are not off.
+        This is so if no system is saturated, and more than half of the fitted rows agree.
         """
         return not self.saturated and self.off < _MOST_OFF * self.fitted
 
     @property
     def fails(self) -> str:
-        """The reason why the reading cannot be the default, in words; empty if it can."""
+        """The reason why the reading cannot be the default, as text; empty if it can."""
         if self.saturated:
             return f"{', '.join(self.saturated)} saturated"
         return "" if self.stands else f"{self.off} of {self.fitted} rows off"
@@ -60,13 +63,14 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """How the rule decides between the readings of `choice`.
+    """The rule's decision between the readings of `choice`.
 
-    `by` is the basis of the decision, or ``nearest`` for the distance from Fig. 11. `default` is
-    the reading that the scenario uses, or None if it uses none of them, and `others` are the rest.
-    `exceptions` are readings that the rule prefers to the default, but that were set aside for a
-    stated reason. `breaks` says how the default breaks the rule without a stated reason; it is
-    empty if the default does not.
+    `default` is the reading that the scenario uses, or None if it uses none of them, and `others`
+    are the rest. `by` is the basis of the default (a key of
+    :data:`accelflow.readings.choices.BASES`), ``nearest`` if the distance from Fig. 11 decided, or
+    empty without a default. `exceptions` are readings that the rule prefers to the default and that
+    could be the default, but were set aside for a stated reason. `breaks` has sentences on how the
+    default breaks the rule without a stated reason.
     """
 
     choice: Choice
@@ -78,7 +82,7 @@ class Decision:
 
 
 def decisions(found: Readings) -> list[Decision]:
-    """Return the rule's decision on every choice that is not `on_request`.
+    """Return the rule's decision on every choice in `found` that does not run only on request.
 
     Empty if `found` lacks Fig. 11, to which parameters are fitted.
     """
@@ -101,7 +105,7 @@ def _decision(found: Readings, index: int, choice: Choice) -> Decision:
 
 
 def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
-    """Return `reading` with its distance, from its figures in Fig. 11."""
+    """Return `reading` with its distance from the paper, computed from its `figures` of Fig. 11."""
     findings = fitted([figure.finding for figure in figures])
     means = {finding.key: finding.ours.mean if finding.ours else None for finding in findings}
     stuck = [system for finding in findings for system in finding.saturated]
@@ -134,7 +138,7 @@ def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> 
 
 
 def _preferred(rival: Judged, default: Judged) -> bool:
-    """Whether the rule prefers a reading to the default."""
+    """Return whether the rule prefers the reading `rival` to the default."""
     rank = list(BASES).index
     mine, its = rank(default.reading.basis), rank(rival.reading.basis)
     return its < mine or (its == mine and default.distance - rival.distance > NOISE)

@@ -1,4 +1,4 @@
-"""The section of the page that shows how the rule chooses the default scenario."""
+"""The section of ``readings.md`` that shows how the rule chooses the default scenario."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _RULE: Final = (
 
 
 def rule_section(found: Readings) -> list[str]:
-    """Return the section as lines of Markdown; empty if `found` lacks Fig. 11."""
+    """Return the section "How the default is chosen" as lines of Markdown.
+
+    Empty if `found` lacks Fig. 11, by whose figures the rule decides.
+    """
     decided = decisions(found)
     if not decided:
         return []
@@ -61,7 +64,7 @@ def rule_section(found: Readings) -> list[str]:
 
 
 def _judged(judged: Judged, decision: Decision) -> str:
-    """A reading with its basis and distance."""
+    """Return a reading as text with its basis and distance."""
     distance = "no distance" if math.isinf(judged.distance) else f"{judged.distance:.3f}"
     aside = ""
     if judged in decision.exceptions:

@@ -1,4 +1,4 @@
-"""Simulations of every reading, compared with the default scenario."""
+"""Simulations of every reading of the paper, compared with the default scenario."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ REDUCTION: Final = "reduction"
 
 @dataclass(frozen=True)
 class Figure:
-    """One of our figures under one reading of the paper, compared with the paper's.
+    """One of our figures under one reading of the paper, compared with the paper's figure.
 
-    `finding` is the comparison, and `reduction` is true for a reduction of latency.
+    `finding` is the comparison. `reduction` is true if the figure is a reduction of latency: 1
+    minus a ratio of latencies.
     """
 
     finding: Finding
@@ -46,21 +47,21 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """The verdict on our figure: ``agrees``, ``off`` or ``undecided``.
+        """The verdict on our figure, a value of :class:`accelflow.findings.Verdict` as text.
 
-        It depends on the interval, and on whether bursty arrivals had enough different rates.
-        Unlike on the page of `accelflow reproduce`, it does not depend on the number of responses
-        beyond a percentile, since these runs are short.
+        A wide interval, or too few different rates of bursty arrivals, make a figure undecided.
+        Unlike on the page of `accelflow reproduce`, too few responses beyond a percentile do not,
+        since these runs are short.
         """
         few = rates_shortage(self.finding.lacking)
         return str(replace(self.finding, lacking=few).verdict)
 
     @property
     def log_ratio(self) -> float | None:
-        """The logarithm of our figure over the paper's: 0 is equal, 0.69 is twice as much.
+        """The natural logarithm of our figure over the paper's: 0 is equal, 0.69 twice as much.
 
-        For a reduction r, latency ratios 1 - r are compared instead. None if one of the two has no
-        logarithm, or the paper reports no single number.
+        For a reduction r, the latency ratios 1 - r are compared instead. None if a figure is
+        missing or not above 0, or the paper reports no single number.
         """
         reported = self.finding.paper
         if self.mean is None or reported is None or not reported.single:
@@ -72,7 +73,7 @@ class Figure:
 
     @property
     def saturated(self) -> bool:
-        """Whether requests arrived faster than they ended: the figure depends on the run length."""
+        """Whether a system could not keep up, so that the figure depends on the run's length."""
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
@@ -90,7 +91,7 @@ class Figure:
 class Tried:
     """The results under `reading`, one of the readings of `choice` that is not the default.
 
-    `figures[experiment][row]` is one figure.
+    `figures[experiment][row]` is a figure, where both indices are those of :class:`Readings`.
     """
 
     choice: Choice
@@ -102,9 +103,10 @@ class Tried:
 class Readings:
     """The results of experiments under the default scenario and under every other reading.
 
-    `default[experiment][row]` is a figure under the default `scenario`, and `tried` has those under
-    each other reading. `definitions` are the experiments, `choices` the choices that were varied,
-    and `budget` is the length of simulations.
+    `definitions` are the experiments, `choices` the choices that were varied, and `scenario` the
+    default scenario. `budget` is the length and number of simulations. `default[experiment][row]`
+    is a figure under the default scenario, where `experiment` is an index in `definitions` and
+    `row` one in that experiment's rows. `tried` has the results under each other reading.
     """
 
     definitions: tuple[Definition, ...]
@@ -117,7 +119,7 @@ class Readings:
     def of_row(self, experiment: int, row: int) -> list[tuple[Tried, Figure]]:
         """Return a row's figure under each reading that is not the default.
 
-        `experiment` and `row` are indices.
+        `experiment` and `row` are the indices of the row in `default`.
         """
         return [(tried, tried.figures[experiment][row]) for tried in self.tried]
 
@@ -130,11 +132,12 @@ def read_all(
     runner: Runner,
     scenario: Scenario | None = None,
 ) -> Readings:
-    """Run the experiments with `scenario` and with every other reading of `choices`.
+    """Run the experiments with `scenario`, and with every other reading of `choices`.
 
-    Readings are run one at a time. A simulation that several readings need runs once. The outcome
-    does not depend on the runner's threads. Raises InputError for an experiment without rows, and
-    for a scenario that is not allowed.
+    Readings are changed one at a time. `scenario` is the default one if None. A simulation that
+    several readings need runs once. The results do not depend on the number of the runner's
+    threads. Raises InputError for an experiment without rows, and for a scenario that is not
+    allowed.
     """
     scenario = scenario or Scenario()
     for definition in definitions:

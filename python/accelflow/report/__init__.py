@@ -1,6 +1,6 @@
 """Tables, files and plots of one comparison, as `accelflow compare` writes them.
 
-Nothing here runs an engine: every function takes a :class:`Comparison`.
+Nothing in this package simulates: every function takes the results, a :class:`Comparison`.
 """
 
 import importlib
@@ -26,7 +26,7 @@ __all__ = [
     "write_plots",
 ]
 
-#: Functions that need a library that is slow to load (matplotlib, rich), by module.
+#: The module of each function that needs a library which is slow to load (matplotlib, rich).
 _SLOW: Final = {"print_comparison": "table", "write_plots": "plot"}
 
 install(VIEWS)

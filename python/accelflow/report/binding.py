@@ -1,14 +1,14 @@
 """The bottleneck of a system: the resource, or the work, that its requests wait for most.
 
-The rule depends on the results alone. The first of these that applies is the bottleneck:
+The rule depends on the results alone. The first of the following that applies is the bottleneck:
 
 1. The resource that could not keep up, as the engine names it (``saturated``).
 2. The accelerator whose full queue turned away the most operations, if at least 1 %.
-3. Orchestration, queueing or communication, if it took at least 10 % of the mean latency. The
-   largest of the three counts. Orchestration is named with the place that took most of the time:
-   manager, cores or dispatchers. Queueing is named with the busiest resource (cores, an
-   accelerator, manager, A-DMA engines or a link) if that is used at least half of the time,
-   since waiting grows with utilisation. Communication is named with the transfers.
+3. The largest of orchestration, queueing and communication, if it took at least 10 % of the mean
+   latency. The bottleneck "orchestration" names what took most of the time: manager, cores or
+   dispatchers. "Queueing" names the busiest resource (cores, an accelerator, manager, A-DMA
+   engines or a link) if that is used at least half of the time, since waiting grows with
+   utilisation. "Communication" names the transfers.
 4. The work itself: the largest of application logic, accelerators and remote waits.
 
 Shares and utilisations are means over the services.
@@ -37,13 +37,13 @@ __all__ = [
 #: A full queue is the bottleneck if it turns away at least this share of an accelerator's
 #: operations.
 DENIED_SHARE: Final = 0.01
-#: Orchestration, queueing or communication is the bottleneck from this share of the mean latency
-#: on.
+#: The share of the mean latency from which on orchestration, queueing or communication is the
+#: bottleneck.
 WAITING_SHARE: Final = 0.10
 #: The least utilisation of a resource that explains queueing.
 BUSY_SHARE: Final = 0.50
 
-#: The parts of the response time that reports show, and the simulator's parts that each adds up.
+#: The parts of the response time that reports show; each is the sum of the simulator's parts named.
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "application": ("cpu",),
     "accelerators": ("accelerator",),
@@ -67,11 +67,12 @@ BindingKind = Literal["overload", "denials", "orchestration", "queueing", "commu
 
 @dataclass(frozen=True, kw_only=True)
 class Binding:
-    """The bottleneck of a system.
+    """The bottleneck of a system or a service.
 
-    `kind` is one of :data:`BindingKind`, and `resource` its name. `share` (0 to 1) is its share of
-    the mean latency, the share of operations turned away for the kind ``denials``, and None for the
-    kind ``overload``. For the kind ``queueing``, `used` is the utilisation of the busiest resource.
+    `kind` is one of :data:`BindingKind`, and `resource` the name of the resource or work. `share`
+    (0 to 1) is the bottleneck's share of the mean latency. For the kind ``denials`` it is the share
+    of operations turned away, and for ``overload`` it is None. For the kind ``queueing``, `used` is
+    the utilisation of the busiest resource (0 to 1); otherwise it is None.
     """
 
     kind: BindingKind
@@ -110,7 +111,7 @@ class Binding:
 def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
     """Return the parts of the mean latency in us, by the names in :data:`PARTS`.
 
-    For a system, they are means over its services. Empty if the results do not have the parts.
+    For a system, the parts are means over its services. Empty if the results do not have the parts.
     """
     spent = spent_of(result)
     return (
@@ -123,7 +124,7 @@ def parts_of(result: SystemResult | ServiceResult) -> dict[str, float]:
 def spent_of(result: SystemResult | ServiceResult) -> dict[str, float]:
     """Return the parts of the mean latency in us, by the simulator's own names.
 
-    Empty if the results do not have the parts.
+    For a system, the parts are means over its services. Empty if the results do not have the parts.
     """
     services = result.services if isinstance(result, SystemResult) else (result,)
     known = [service.spent_us for service in services if service.spent_us]
@@ -157,7 +158,7 @@ def _waiting(
     part: str,
     share: float,
 ) -> Binding:
-    """The resource behind the part of the latency that is not the work itself."""
+    """Return the bottleneck for `part`, a part of the latency that is not the work itself."""
     if part == "orchestration":
         spent = spent_of(result)
         most = max(_ORCHESTRATORS, key=lambda name: spent.get(name, 0.0))
@@ -169,7 +170,7 @@ def _waiting(
 
 
 def utilizations(services: Sequence[ServiceResult]) -> dict[str, float]:
-    """Return the utilisation of each resource (0 to 1), a mean over `services`."""
+    """Return the utilisation of each resource (0 to 1) by name, as a mean over `services`."""
     return {
         "cores": _mean(service.core_utilization for service in services),
         **_by_name(service.accelerator_utilization for service in services),

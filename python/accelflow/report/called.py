@@ -1,4 +1,4 @@
-"""Results of requests that come from other services."""
+"""The results of requests to a service that other services made."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ __all__ = ["Called"]
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """Results of the requests to a service that other services made; clients' are excluded.
+    """The results of the requests to a service that other services made, not clients.
 
-    `completed` is their number. Latencies (mean and percentiles) are in us, and None if no request
-    completed.
+    `completed` is the number of completed requests. Latencies (mean and percentiles) are in us, and
+    None if no request completed.
     """
 
     completed: int

@@ -1,4 +1,4 @@
-"""Curves of response times: percentiles on an axis with a stretched tail."""
+"""Percentile curves of response times, on an axis of percentiles that stretches the tail."""
 
 from __future__ import annotations
 
@@ -16,19 +16,22 @@ __all__ = ["ALL_SERVICES", "LEVELS", "curves", "level_text"]
 
 #: The name that stands for the requests of all services together.
 ALL_SERVICES: Final = "all services"
-#: The fewest requests beyond the last point.
+#: The least number of requests beyond the last point of a curve.
 _FEWEST_BEYOND: Final = 10
 _STEP: Final = 0.1
 
-#: Positions on the axis of percentiles: -log10 of the share of requests that take longer, so 1 is
-#: P90 and 2 is P99.
+#: The positions of a curve's points on the axis of percentiles. A position is -log10 of the share
+#: of requests that take longer: 1 is P90 and 2 is P99.
 LEVELS: Final = tuple(
     sorted({round(math.log10(2), 4), *(round(step * _STEP, 4) for step in range(61))})
 )
 
 
 def level_text(level: float) -> str:
-    """Return the percentile at a position of the axis (:data:`LEVELS`), as in ``P99.9``."""
+    """Return the name of the percentile at a position on the axis, such as ``P99.9`` at 3.
+
+    `level` is -log10 of the share of requests that take longer, as in :data:`LEVELS`.
+    """
     percent = 100 * (1 - 10**-level)
     digits = max(0, math.ceil(level) - 2)
     text = f"{percent:.{digits}f}"
@@ -38,9 +41,10 @@ def level_text(level: float) -> str:
 def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
     """Return the percentile curves of each system, by service and for all services, as columns.
 
-    The columns are the system's `name`, `service`, the response time `x` in us and the position `y`
-    of the percentile (:data:`LEVELS`). Percentiles are by nearest rank. None if the comparison has
-    no samples.
+    A row is a point of a curve. The columns are the system's ``name``, the ``service``, the
+    response time ``x`` in us, and the percentile's position ``y`` (:data:`LEVELS`). Percentiles are
+    by nearest rank. A curve ends where fewer than ten requests are beyond a point. None if the
+    comparison has no samples.
     """
     if comparison.samples is None:
         return None
@@ -65,7 +69,7 @@ def curves(comparison: Comparison) -> dict[str, list[Any]] | None:
 
 
 def _percentiles(times: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Return the times at the levels beyond which there are enough requests."""
+    """Return pairs of time in us and level, up to the last level with enough requests beyond."""
     count = len(times)
     found = []
     for level in LEVELS:

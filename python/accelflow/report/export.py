@@ -1,4 +1,4 @@
-"""Comparisons as JSON and Parquet files."""
+"""JSON and Parquet files of comparisons."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 
 def to_json(comparison: Comparison) -> str:
-    """Return the results as JSON text, schema ``accelflow.compare/1``.
+    """Return the results of a comparison as JSON text, schema ``accelflow.compare/1``.
 
     Keys are sorted, and each float is the shortest text that reads back as the same value, so equal
-    results give equal bytes.
+    results give equal text.
     """
     return json.dumps(comparison.source, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
 
 def write_json(comparison: Comparison, path: Path) -> None:
-    """Write the results to `path` as JSON. Raises OSError if the file cannot be written."""
+    """Write the results of a comparison to the file `path` as JSON.
+
+    Raises OSError if the file cannot be written.
+    """
     text = to_json(comparison)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 
@@ -52,8 +55,8 @@ def to_table(comparison: Comparison) -> pa.Table:
     With several seeds, each measure has two more columns for its interval, ``NAME_low`` and
     ``NAME_high``.
 
-    The schema's metadata describes the whole run (workload, profile, seed, arrivals ...) as JSON
-    under the key ``accelflow``. Workload, profile and seed are also columns.
+    The schema's metadata has, under the key ``accelflow``, all settings of the comparison
+    (workload, profile, seed, arrivals ...) as JSON. Workload, profile and seed are also columns.
     """
     columns = _Columns(comparison)
     columns.add("workload", "string", lambda _: comparison.workload)
@@ -95,22 +98,22 @@ class _Columns:
         self._columns: dict[str, pa.Array] = {}
 
     def names_in(self, member: str) -> list[str]:
-        """Return the names in a mapping of the results, in the order of first appearance."""
+        """Return the names in the mapping `member` of all results, in order of appearance."""
         mappings = (getattr(result, member) for _, result in self.pairs)
         return list(dict.fromkeys(name for mapping in mappings for name in mapping))
 
     def add_all(self, name: str, kind: str, values: Iterable[Any]) -> None:
-        """Add a column of `values`; `kind` is a type of Arrow, such as float64."""
+        """Add a column with `values`; `kind` is the name of an Arrow type, such as float64."""
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
         self._columns[name] = pa.array(list(values), getattr(pa, kind)())
 
     def add(self, name: str, kind: str, read: Callable[[ServiceResult], Any]) -> None:
-        """Add a column of what `read` returns for each result."""
+        """Add a column with the value that `read` returns for each service's result."""
         self.add_all(name, kind, (read(result) for _, result in self.pairs))
 
     def measure(self, name: str, path: str) -> None:
-        """Add a column of the measure at `path`, and two of its interval, if there are seeds."""
+        """Add a column with the measure at `path`, and with several seeds two with its interval."""
         self.add(name, "float64", partial(_inner, path))
         intervals = [result.intervals.get(path) for _, result in self.pairs]
         if any(intervals):
@@ -127,7 +130,7 @@ class _Columns:
 
 
 def _inner(path: str, result: ServiceResult) -> Any:
-    """The value at `path`: a member, or a name in a mapping, such as ``spent_us.cpu``."""
+    """Return the value at `path`: a field of `result`, or an entry, such as ``spent_us.cpu``."""
     member, _, name = path.partition(".")
     value = getattr(result, member)
     return value.get(name) if name else value

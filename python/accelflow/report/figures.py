@@ -24,14 +24,14 @@ __all__ = [
 
 _MEAN: Final = "mean of all services"
 _TIME: Final = "response time (us)"
-#: The places of the tail's axis that have a name: P50, P90 and so on.
+#: The positions on the axis of percentiles that have a label: P50, P90 and so on.
 _NAMED: Final = (round(math.log10(2), 4), 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 
 
 def tail_figure(comparison: Comparison) -> Figure | None:
     """Return a plot of the percentiles of response times by system; None without samples.
 
-    A list selects one or all services, and a cursor a percentile.
+    Readers select a service or all of them in a list, and a percentile with a cursor.
     """
     found = curves(comparison)
     if found is None:
@@ -85,7 +85,10 @@ def tail_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_figure(comparison: Comparison) -> Figure:
-    """Return a plot of P99 by system, with the mean, the SLO and the interval over seeds."""
+    """Return a plot of P99 by system, with the mean, the SLO and the interval over seeds.
+
+    Readers select the service or the mean over services.
+    """
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "us", "mean", "low", "high", "end", "slo", "label")
     }

@@ -1,4 +1,4 @@
-"""The plots of a comparison over time and over load, on an HTML page."""
+"""The plots over time and over load on the HTML page of a comparison."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ __all__ = ["latency_load_figure", "throughput_figure", "use_over_time_figure"]
 
 _ALL: Final = "all services"
 _WORST: Final = "the worst service"
-#: The line of a system that serves all of its load.
+#: The label of the line on which a system serves all of its load.
 _OFFERED: Final = "the whole load"
 _OFFERED_COLOR: Final = "#7d6bd0"
 
 
 def use_over_time_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of each resource's utilisation over simulated time; None if not recorded."""
+    """Return a plot of each resource's utilisation over simulated time.
+
+    None if the comparison did not record the utilisation.
+    """
     if not comparison.use:
         return None
     labels = {system.id: system.label for system in comparison.systems}
     servers = list(dict.fromkeys(_server(use.services) for use in comparison.use))
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "resource", "server", "x", "y")}
     for use in comparison.use:
-        # A step needs both of its ends.
+        # A step of the line needs both of its ends.
         times = [use.from_us[0] / 1e3, *(until / 1e3 for until in use.until_us)]
         for resource, shares in use.shares.items():
             columns["name"] += [labels[use.system]] * len(times)
@@ -65,7 +68,7 @@ def _server(services: tuple[str, ...]) -> str:
 
 
 def _about(comparison: Comparison) -> str:
-    """A note on the length of the intervals and the seed."""
+    """Return a note on the length of the intervals and the seed."""
     lengths = [
         until - start
         for use in comparison.use
@@ -77,7 +80,7 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of throughput within the SLO over load; None without other loads."""
+    """Return a plot of the throughput within the SLO over load; None without other loads."""
     if not comparison.loads:
         return None
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}
@@ -87,7 +90,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
             offered = (
                 math.fsum(result.offered_rps for result in next(iter(by_system.values()))) / 1e3
             )
-            # The first line is below the others.
+            # The first line is drawn below the others.
             _add(columns, _OFFERED, service, offered, offered)
             for label, results in by_system.items():
                 served = math.fsum(_served(result) for result in results) / 1e3
@@ -114,7 +117,7 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of P99 / SLO over load; None without other loads."""
+    """Return a plot of P99 over load, as a ratio to the SLO; None without other loads."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:
@@ -158,7 +161,7 @@ def latency_load_figure(comparison: Comparison) -> Figure | None:
 
 
 def _of(system: SystemResult, service: str) -> list[ServiceResult]:
-    """The service, or all that clients call."""
+    """Return the result of `service`, or those of all services that clients call."""
     return [
         result
         for result in system.services

@@ -1,4 +1,4 @@
-"""The colours of systems and of parts of the latency, on a light or dark page."""
+"""The colours of systems and of parts of the latency on HTML pages, light or dark."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ PART_COLORS: Final = {
 
 
 def system_colors(comparison: Comparison) -> dict[str, str]:
-    """Return the colour of each system, by its label.
+    """Return the colours of systems on a page, by the system's label.
 
-    With several chips, colours follow the systems' order.
+    With several chips, colours follow the order of the systems. Otherwise, systems that are written
+    in Python have no colour of their own and are left out.
     """
     if comparison.chips:
         return {

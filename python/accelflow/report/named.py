@@ -1,4 +1,4 @@
-"""Access by name to results that are also tables."""
+"""Access by name to the parts of results: the systems of a comparison, a system's services."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _Part = TypeVar("_Part")
 
 
 class UnknownNameError(InputError, KeyError):
-    """The name of a system or service that the results do not have."""
+    """The error for the name of a system or service that the results do not have."""
 
     __str__ = Exception.__str__  # that of KeyError would put the message in quotes
 
 
 class Named(Generic[_Part]):
-    """A base class for results with named parts, which has the methods of a read-only mapping.
+    """A base class for results with named parts, with the methods of a read-only mapping.
 
-    It is not a `collections.abc.Mapping`: libraries such as polars would then read it as a mapping
-    of columns and not use its table.
+    The parts are systems or services. The class is no `collections.abc.Mapping`: libraries such as
+    polars would read a mapping as columns, and not use the results' table.
     """
 
     #: The word for a part, ``system`` or ``service``, in the error for an unknown name.
@@ -48,7 +48,7 @@ class Named(Generic[_Part]):
         return len(self.parts())
 
     def keys(self) -> KeysView[str]:
-        """Return the names of the parts."""
+        """Return the names of the systems or services, in order."""
         return self.parts().keys()
 
     def values(self) -> ValuesView[_Part]:
@@ -56,7 +56,7 @@ class Named(Generic[_Part]):
         return self.parts().values()
 
     def items(self) -> ItemsView[str, _Part]:
-        """Return pairs of name and part."""
+        """Return pairs of name and result of the systems or services, in order."""
         return self.parts().items()
 
     def get(self, name: str) -> _Part | None:

@@ -11,22 +11,22 @@ from accelflow.report.results import Comparison
 
 __all__ = ["P999_RESPONSES", "notes_of"]
 
-#: The fewest responses for P99.9: with fewer, fewer than 100 are beyond it, and a few bursts decide
-#: it.
+#: The least number of responses for which P99.9 is shown: with fewer, fewer than 100 are beyond it,
+#: and a few bursts decide its value.
 P999_RESPONSES: Final = 100_000
-#: With fewer responses, fewer than 10 are beyond P99.
+#: The least number of responses without a note: with fewer, fewer than 10 are beyond P99.
 _P99_RESPONSES: Final = 1_000
-#: What parameters of a profile say of a cost's error, in their notes.
+#: The phrase with a cost's error in the note of a profile's parameter.
 _STATED_ERROR: Final = re.compile(r"relative standard error of ([0-9.e-]+)")
-#: The most names in a note.
+#: The largest number of names in a note.
 _MOST_NAMES: Final = 4
 
 
 def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) -> list[str]:
-    """Return notes on uncertain costs, saturated systems, and operations that fell back to cores.
+    """Return the notes below a table: uncertain costs, saturated systems, fallbacks and more.
 
-    Without `starred`, the notes on saturated systems, which explain the stars of a table, are left
-    out.
+    `by_service` adds notes for a table with a row for each service. Without `starred`, the notes on
+    saturated systems, which explain the stars of a table, are left out.
     """
     notes = [*_of_costs(comparison), *(_of_tails(comparison) if by_service else [])]
     notes += [*_of_rare(comparison), *_of_slos(comparison)]
@@ -48,7 +48,7 @@ def notes_of(comparison: Comparison, *, by_service: bool, starred: bool = True) 
 
 
 def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:
-    """Notes on systems that cannot keep up, with the services and queues if they are shown."""
+    """Return notes on systems that cannot keep up, with services and queues if `by_service`."""
     if not by_service:
         stuck = any(system.saturated for system in comparison.systems)
         text = "* The system cannot keep up: its latency depends on the length of the run."
@@ -68,7 +68,7 @@ def _of_saturated(comparison: Comparison, *, by_service: bool) -> list[str]:
 
 
 def _of_costs(comparison: Comparison) -> list[str]:
-    """Notes on the uncertainty of the costs of operations."""
+    """Return notes on the uncertainty of the costs of operations."""
     if comparison.profile == "paper":
         return []
     if comparison.profile == "own":
@@ -86,7 +86,7 @@ def _of_costs(comparison: Comparison) -> list[str]:
 
 
 def _of_stated_costs(comparison: Comparison) -> str:
-    """A note on the standard errors that a workload's file states with its costs."""
+    """Return a note on the standard errors that a workload's file states with its costs."""
     errors = {}
     for row in comparison.source.get("profile_parameters", ()):
         stated = _STATED_ERROR.search(row.get("note", ""))
@@ -104,7 +104,7 @@ def _of_stated_costs(comparison: Comparison) -> str:
 
 
 def _of_absent(comparison: Comparison) -> list[str]:
-    """Notes on accelerators that a chip lacks, and on their operations."""
+    """Return notes on accelerators that a chip lacks, and on their operations."""
     common = comparison.source.get("config", {})
     chips = comparison.source.get("chips") or [{"name": None, "config": {}}]
     notes = []
@@ -132,7 +132,7 @@ def _of_absent(comparison: Comparison) -> list[str]:
 
 
 def _of_tails(comparison: Comparison) -> list[str]:
-    """A note on why P99.9 is missing, if it is."""
+    """Return a note on why P99.9 is missing; empty if it is not."""
     least, name = _fewest(comparison)
     if least >= P999_RESPONSES:
         return []
@@ -147,7 +147,7 @@ def _fewest(comparison: Comparison) -> tuple[int, str]:
 
 
 def _of_rare(comparison: Comparison) -> list[str]:
-    """A note on services with too few responses for a P99."""
+    """Return a note on services with too few responses for a P99; empty if there are none."""
     results = [result for system in comparison.systems for result in system.services]
     fewest: dict[str, int] = {}
     for result in results:
@@ -162,7 +162,7 @@ def _of_rare(comparison: Comparison) -> list[str]:
 
 
 def _of_slos(comparison: Comparison) -> list[str]:
-    """Notes on services of which no response meets the SLO under any system."""
+    """Return notes on services none of whose responses meets the SLO under any system."""
     notes = []
     for name in comparison.service_names:
         found = [system.service(name) for system in comparison.systems]

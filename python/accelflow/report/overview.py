@@ -1,4 +1,4 @@
-"""The first output on a terminal: the answer, a row for each system, and bars of its time."""
+"""The first output of a comparison on a terminal: answer, a row for each system, bars of time."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _LOOKS: Final = {
 }
 _LEAST_BAR: Final = 10
 _MOST_BAR: Final = 60
-#: The width in characters that separate columns of shares need.
+#: The width in characters that the columns with the shares of the parts need.
 _SHARES: Final = sum(len(heading) + 2 for *_, heading in _LOOKS.values())
 _MOST_LABEL: Final = 28
 
 
 def print_overview(comparison: Comparison, console: Console) -> None:
-    """Print the answer, a row for each system, and bars of the parts of its latency."""
+    """Print the answer, a row for each system, and a bar of the parts of each system's latency."""
     _line(console, Text(verdict(comparison), style="bold"))
     console.print()
     _line(console, Text(_scenario(comparison), style="dim"))
@@ -65,7 +65,7 @@ def _scenario(comparison: Comparison) -> str:
 
 
 def _precision(comparison: Comparison) -> str:
-    """A note on the precision reached, if one was requested."""
+    """Return a text on the precision reached; empty if none was requested."""
     found = comparison.source.get("precision")
     if not isinstance(found, Mapping):
         return ""
@@ -76,7 +76,7 @@ def _precision(comparison: Comparison) -> str:
 def systems_table(comparison: Comparison, width: int) -> Table:
     """Return a table with a row for each system.
 
-    The least important columns are left out so that it fits `width` characters.
+    The least important columns are left out so that the table fits `width` characters.
     """
     columns = _columns(comparison)
     for unneeded in ("Busiest", "Mean", "Cores", "Within SLO", ""):
@@ -91,7 +91,7 @@ _UNBOUNDED: Final = Console(width=10_000)
 
 
 def _columns(comparison: Comparison) -> dict[str, tuple[str, list[str]]]:
-    """The unit and the cells of each column by its heading."""
+    """Return the unit and the cells of each column, by the column's heading."""
     systems = comparison.systems
     marks = ["*" if system.saturated else "" for system in systems]
     means = [
@@ -131,7 +131,7 @@ def _table(comparison: Comparison, columns: dict[str, tuple[str, list[str]]]) ->
 
 
 def _within(system: SystemResult) -> str:
-    """The rate within the SLO, and its share, which is 100 % only if no request was late."""
+    """Return the rate within the SLO and its share, which is 100 % only if no request was late."""
     within = within_slo(system)
     if within is None:
         return "-"
@@ -141,14 +141,14 @@ def _within(system: SystemResult) -> str:
 
 
 def latency_text(value_us: float | None) -> str:
-    """Return a latency in us as text, with one decimal below a millisecond."""
+    """Return a latency in us as text, with one decimal below a millisecond; a dash for None."""
     if value_us is None:
         return "-"
     return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"
 
 
 def _bars(comparison: Comparison, console: Console) -> list[Text]:
-    """A line for each system: a bar as long as its mean latency, and the shares of the parts."""
+    """Return a line for each system: a bar of its mean latency, and the shares of the parts."""
     shown = [(system, parts_of(system)) for system in comparison.systems]
     name_width = min(max(cell_len(system.label) for system, _ in shown), _MOST_LABEL)
     room = console.width - name_width - 2
@@ -173,7 +173,7 @@ def _bars(comparison: Comparison, console: Console) -> list[Text]:
 
 
 def _heading(before: int, bar_width: int, *, with_shares: bool, unicode: bool) -> Text:
-    """The title, and the names of the parts above their shares, with their glyphs as a legend."""
+    """Return the heading of the bars: title, and names of the parts with glyphs as a legend."""
     line = Text("Where the time goes", style="bold")
     if with_shares:
         line.append(" " * (before + bar_width - line.cell_len))
@@ -192,7 +192,7 @@ def _legend(*, unicode: bool) -> Text:
 
 
 def _bar(parts: dict[str, float], longest: float, width: int, *, unicode: bool) -> Text:
-    """A bar whose segments end where their sums round to, so that its length is the whole's."""
+    """Return a bar with a segment for each part; rounding does not change its total length."""
     bar, reached, drawn = Text(), 0.0, 0
     for part in PARTS:
         if not parts:

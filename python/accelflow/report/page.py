@@ -1,4 +1,4 @@
-"""A comparison as a page: answer, plots, tables, configuration, and the command."""
+"""The HTML page of a comparison: answer, plots, tables, configuration, and the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from accelflow.report.verdict import verdict
 
 __all__ = ["comparison_page"]
 
-#: Settings of a comparison by the name in its results, in the order of the page.
+#: The words for a comparison's settings, by the setting's name in the results, in the page's order.
 _SETTINGS: Final = {
     "workload": "workload",
     "placement": "placement",
@@ -58,7 +58,10 @@ _OVERLOADED: Final = (
 
 
 def comparison_page(comparison: Comparison, command: str | None = None) -> Page:
-    """Return the page of a comparison; `command` is the command that repeats it."""
+    """Return the HTML page of a comparison.
+
+    `command` is the command that repeats the comparison; None if there is none to show.
+    """
     *first, last = [system.label for system in comparison.systems]
     names = f"{', '.join(first)} and {last}" if first else last
     breakdown = breakdown_figure(comparison)
@@ -169,7 +172,7 @@ def _beside_the_paper(comparison: Comparison) -> Iterator[Section]:
 
 
 def _configuration(comparison: Comparison) -> Section:
-    """Describe the scenario, every parameter of the server and every cost, with their origins."""
+    """Return the section with the scenario, the parameters and the costs, with their origins."""
     source = comparison.source
     arrivals = ", ".join(f"{key} {value}" for key, value in comparison.arrivals.items())
     rows: list[list[Cell]] = [

@@ -1,4 +1,4 @@
-"""The figures of the AccelFlow paper, and the comparisons to which they apply."""
+"""The AccelFlow paper's latency reductions, and the comparisons to which they apply."""
 
 import json
 import math
@@ -27,7 +27,7 @@ PAPER_REDUCTIONS: Final = {
 
 _WORKLOAD: Final = "socialnetwork"
 _SERVICES: Final = frozenset(_native.service_names(_WORKLOAD))
-#: The mean rate of each service, which is the default of a scenario.
+#: The mean rate of each service in requests per second, the default of a scenario.
 _RATE_RPS: Final[float] = json.loads(_native.scenario_check("{}", None))["rate_rps"]
 
 #: A description of the experiment to which the paper's figures belong, for tables and pages.
@@ -36,7 +36,7 @@ EXPERIMENT: Final = (
     " Table III, with the paper's costs of operations"
 )
 
-#: Arrivals that can represent the paper's production arrivals.
+#: The kinds of arrivals that can represent the paper's production arrivals.
 _ARRIVALS: Final = ("poisson", "alibaba")
 #: The default order of input queues; setting it does not change the server.
 _SAME_SERVER: Final = {"scheduling.policy": 0.0}
@@ -45,12 +45,12 @@ _SAME_SERVER: Final = {"scheduling.policy": 0.0}
 def other_experiment(comparison: Comparison) -> str | None:
     """Return why `comparison` is not the paper's Fig. 11 experiment; None if it is.
 
-    In that experiment the workload is socialnetwork and every system runs its eight services, with
-    the costs of the profile ``paper``. Each service receives 13,400 requests a second on average,
-    with arrivals poisson or alibaba. No parameter of the server, tenant, priority or shaper is set.
-    The paper does not specify the following, so this check ignores them: placement, payload sizes,
-    the cost of TCP, remote waits, facts, the services' shares of the rate, the seed and the number
-    of requests. Results without one of these fields are not the paper's experiment.
+    In that experiment the workload is socialnetwork and every system runs its eight services on one
+    kind of chip, with the costs of the profile ``paper``. Each service receives 13,400 requests a
+    second on average, with arrivals poisson or alibaba. No parameter of the server, tenant,
+    priority or shaper is set. Results that lack the rate or the parameters are not the experiment.
+    The paper does not specify placement, payload sizes, the cost of TCP, remote waits, facts, the
+    services' shares of the rate, seed and number of requests, so this check ignores them.
     """
     source = comparison.source
     kind = comparison.arrivals.get("kind")
@@ -78,9 +78,9 @@ def _has_paper_rate(comparison: Comparison) -> bool:
 
 
 def compared(comparison: Comparison) -> list[tuple[SystemResult, SystemResult]]:
-    """Return pairs (AccelFlow, other system) for each system that the paper compares with it.
+    """Return a pair (AccelFlow, other system) for each system that the paper compares it with.
 
-    Both are on the same chip.
+    Both systems of a pair are on the same chip. Empty if AccelFlow did not take part.
     """
     rivals = [s for s in comparison.systems if s.orchestrator in PAPER_REDUCTIONS]
     pairs = [(comparison.system("accelflow", rival.chip), rival) for rival in rivals]

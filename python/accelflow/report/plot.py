@@ -1,4 +1,4 @@
-"""Pictures of a comparison: bars as in Fig. 11 of the AccelFlow paper, parts, and tails."""
+"""Pictures of a comparison: latency bars as in the AccelFlow paper's Fig. 11, parts, and tails."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -35,7 +35,7 @@ COLORS: Final = {
     "ideal": "#CC79A7",
 }
 
-#: The letters of services' names that fit side by side below a picture.
+#: The total number of letters of services' names that fit side by side below a picture.
 _LABELS: Final = 90
 
 #: Okabe and Ito's palette, for bars and lines that are not systems.
@@ -56,18 +56,18 @@ IN_PYTHON: Final = ("#332288", "#882255", "#117733", "#44AA99")
 #: The hatching of bars by chip.
 _HATCHES = ("", "////", "....", "xxxx", "----", "||||")
 
-#: The share of a service's slot that its bars fill together.
+#: The share of a service's slot on the x axis that its bars fill together.
 _GROUP_WIDTH = 0.84
 
-#: The finest tail that is drawn: fewer than 10 requests are beyond it.
+#: The number of slowest requests that the tail does not draw.
 _FEWEST_BEYOND: Final = 10
 
 
 class Picture(Figure):
-    """A figure of matplotlib that notebooks show, even without pyplot."""
+    """A matplotlib figure that notebooks show, even if pyplot is not used."""
 
     def __init__(self, **settings: Any) -> None:
-        """Make an empty figure with the width of a page."""
+        """Make an empty figure of 7.5 by 3.4 inches; `settings` go to matplotlib's Figure."""
         super().__init__(figsize=(7.5, 3.4), layout="constrained", **settings)
         FigureCanvasAgg(self)
 
@@ -80,7 +80,8 @@ class Picture(Figure):
 def figure(comparison: Comparison, kind: str) -> Figure:
     """Return a picture of the comparison; `kind` is ``latency``, ``parts`` or ``tail``.
 
-    Raises InputError for another kind, and for a tail of results without samples.
+    The kinds are those of :meth:`accelflow.report.views.Viewed.plot`. Raises InputError for another
+    kind, and for the kind ``tail`` if the results have no samples.
     """
     if kind not in _KINDS:
         raise refused("kind", kind, known=_KINDS)
@@ -89,7 +90,7 @@ def figure(comparison: Comparison, kind: str) -> Figure:
 
 
 def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
-    """Write a picture of the comparison as `stem`.png and `stem`.svg; return their paths.
+    """Write the latency picture of the comparison as `stem`.png and `stem`.svg; return the paths.
 
     Equal results give equal bytes. Raises OSError if a file cannot be written.
     """
@@ -100,7 +101,7 @@ def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Return a picture of the comparison, as wide as a page of a paper."""
+    """Return the picture of P99 (bars) and mean (stars) of each service under each system."""
     picture = Picture()
     axes = picture.add_subplot()
     axes.set_yscale("log")
@@ -149,7 +150,7 @@ def _draw_parts(comparison: Comparison) -> Figure:
 
 
 def _mean_parts(system: SystemResult) -> dict[str, float]:
-    """The mean over the services of each part of the mean latency."""
+    """Return the mean over the services of each part of the mean latency, in us by part."""
     known = [result.spent_us for result in system.services if result.spent_us]
     names = dict.fromkeys(part for parts in known for part in parts)
     return {name: fsum(parts.get(name, 0.0) for parts in known) / len(known) for name in names}
@@ -180,7 +181,7 @@ def _draw_tail(comparison: Comparison) -> Figure:
     return picture
 
 
-#: The functions that draw, by the kind of picture.
+#: The function that draws each kind of picture, by kind.
 _KINDS: Final[dict[str, Callable[[Comparison], Figure]]] = {
     "latency": draw,
     "parts": _draw_parts,

@@ -1,4 +1,4 @@
-"""Read results files with checks: an error names the place of the wrong value."""
+"""A checked reader of JSON results: an error names the place of the wrong value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Interval", "Reader", "reject_repeats"]
 
 _Wanted = TypeVar("_Wanted")
 
-#: What refusals call the types of JSON.
+#: The words for JSON types in error messages.
 _JSON_TYPES: Final[Mapping[type, str]] = {
     bool: "true or false",
     dict: "an object",
@@ -31,14 +31,14 @@ class Interval(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Half the distance from `low` to `high`."""
+        """Half of the distance from `low` to `high`."""
         return (self.high - self.low) / 2
 
 
 def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
     """Raise InputError if `names` has a name twice.
 
-    `what` says whose names they are, and `place` where they are in the file.
+    The error names the place of the names in the file, `place`, and their kind, `what`.
     """
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -46,17 +46,24 @@ def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
 
 
 class Reader:
-    """An object of a JSON file and its place there, for errors that name the place."""
+    """An object of a JSON file, and its place in the file, which errors name.
+
+    Every method that reads a member raises InputError if the member is missing or has another type
+    or range, unless its description says otherwise.
+    """
 
     def __init__(self, value: object, place: str) -> None:
-        """Read `value`, which is at `place`. Raises InputError if it is not an object."""
+        """Make a reader of the object `value` at `place`. Raises InputError for another value."""
         if not isinstance(value, Mapping):
             raise refused(place, value, "must be an object")
         self.value = value
         self.place = place
 
     def get(self, key: str, wanted: type[_Wanted]) -> _Wanted:
-        """Return the value of `key`. Raises InputError if it is missing or not of type `wanted`."""
+        """Return the value of `key`, which must have the type `wanted`.
+
+        Raises InputError if it is missing or has another type.
+        """
         if key not in self.value:
             raise refused(f"{self.place}.{key}", LEFT_OUT, "must be given")
         value = self.value[key]
@@ -65,7 +72,7 @@ class Reader:
         return value
 
     def has(self, key: str) -> bool:
-        """Return whether the object has a member `key`, even null."""
+        """Return whether the object has a member `key`, even if it is null."""
         return key in self.value
 
     def holds(self, key: str) -> bool:
@@ -80,7 +87,7 @@ class Reader:
         return tuple(values)
 
     def get_or_none(self, key: str, wanted: type[_Wanted]) -> _Wanted | None:
-        """Return the value of `key`, or None if it is null."""
+        """Return the value of `key`, which must have the type `wanted`; None if it is null."""
         return None if self.value.get(key, 0) is None else self.get(key, wanted)
 
     def number(self, key: str) -> float:
@@ -109,7 +116,7 @@ class Reader:
         return value
 
     def counts(self, key: str) -> tuple[int, ...]:
-        """Return the list at `key` of whole numbers that are not negative."""
+        """Return the value of `key`, a list of whole numbers that are not negative."""
         return tuple(Reader({key: value}, self.place).count(key) for value in self.get(key, list))
 
     def numbers(self, key: str) -> tuple[float, ...]:
@@ -117,7 +124,7 @@ class Reader:
         return tuple(Reader({key: value}, self.place).number(key) for value in self.get(key, list))
 
     def interval(self, key: str) -> Interval:
-        """Return the value of `key`, two finite numbers in ascending order."""
+        """Return the value of `key`, a list of two finite numbers in ascending order."""
         ends = self.get(key, list)
         numbers = [end for end in ends if isinstance(end, float | int) and math.isfinite(end)]
         if len(ends) != 2 or len(numbers) != 2 or numbers[0] > numbers[1]:
@@ -125,13 +132,13 @@ class Reader:
         return Interval(*numbers)
 
     def inner_if_any(self, key: str) -> Reader:
-        """Return the object at `key`; an empty one if it is missing or null."""
+        """Return a reader of the object at `key`; of an empty object if `key` is missing."""
         return Reader(self.value.get(key, {}), f"{self.place}.{key}")
 
     def optional(
         self, key: str, absent: _Wanted, read: Callable[[Reader, str], _Wanted]
     ) -> _Wanted:
-        """Return `read(self, key)`, or `absent` if the member `key` is missing or null."""
+        """Return `read(self, key)`, or `absent` if the member `key` is missing."""
         return read(self, key) if key in self.value else absent
 
     def mapping(self, key: str) -> Mapping[str, Any]:
@@ -139,18 +146,18 @@ class Reader:
         return self.get(key, dict)
 
     def each(self, key: str, read: Callable[[Reader, str], _Wanted]) -> Mapping[str, _Wanted]:
-        """Apply `read` to each member of the object at `key`; return the values by name."""
+        """Read each member of the object at `key` with `read`; return the values by name."""
         inner = Reader(self.mapping(key), f"{self.place}.{key}")
         return {name: read(inner, name) for name in inner.value}
 
     def each_if_any(
         self, key: str, read: Callable[[Reader, str], _Wanted]
     ) -> Mapping[str, _Wanted]:
-        """Return the members as :meth:`each` does; none if the object is missing or null."""
+        """Return the members as :meth:`each` does; empty if the object is missing or null."""
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:
-        """Return the value of `key`, a list of at least one object. Raises InputError otherwise."""
+        """Return readers of the objects in the list at `key`, at least one."""
         values = self.get(key, list)
         if not values:
             raise refused(f"{self.place}.{key}", values, "must have at least one entry")

@@ -1,7 +1,7 @@
 """Latency reductions between two systems, with paired intervals.
 
-Systems of a comparison have the same requests for the same seed (common random numbers), so the
-interval is paired. The jackknife leaves out the same seed for both systems, and their common
+With the same seed, the systems of a comparison serve the same requests (common random numbers), so
+the interval is paired. The jackknife leaves out the same seed for both systems, and their common
 variation cancels. The interval is usually much narrower than those of the two latencies suggest.
 """
 
@@ -19,9 +19,9 @@ __all__ = ["reduction", "reduction_text"]
 def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estimate | None:
     """Return the latency reduction from `theirs` to `ours`: 1 - ours/theirs, mean over services.
 
-    `statistic` is ``mean_us`` or ``p99_us``. Services have equal weights. The interval is the
-    jackknife's over the seeds, and unknown for a single seed. None if no service has both
-    latencies.
+    `statistic` is the latency to compare, ``mean_us`` or ``p99_us``. Services have equal weights.
+    The interval is the jackknife's over the seeds, and None for a single seed. The result is None
+    if no service has both latencies.
     """
     whole = mean_reduction(ours, theirs, statistic)
     if whole is None:
@@ -42,7 +42,10 @@ def reduction(ours: SystemResult, theirs: SystemResult, statistic: str) -> Estim
 
 
 def reduction_text(found: Estimate) -> str:
-    """Return the size of a reduction in percent, with its interval: ``59 %``, ``59.2 ± 0.4 %``."""
+    """Return the size of a reduction in percent, without sign: ``59 %`` or ``59.2 ± 0.4 %``.
+
+    The number after ± is half of the interval.
+    """
     percent = abs(found.mean) * 100
     if found.half_width is None:
         return f"{percent:.0f} %"

@@ -1,12 +1,12 @@
-"""Combine the results of several seeds: means and their intervals.
+"""The combination of results of several seeds: means and their intervals.
 
 Simulations with different seeds are independent, so the interval of a mean over seeds is Student's.
-The mean of the seeds' P99s is not the P99 of all requests; it is the average over runs of this
+The mean of the seeds' P99s is not the P99 of all requests, but the average over runs of this
 length.
 
-Systems of a comparison have the same requests for the same seed. Each service also has its mean and
-P99 without each seed in turn, ``without_seed``, so that common variation cancels in ratios
-(:mod:`accelflow.report.reductions`).
+With the same seed, the systems of a comparison serve the same requests. Each service's
+``without_seed`` has its mean latency and P99 without each seed in turn, so that common variation
+cancels in ratios (:mod:`accelflow.report.reductions`).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from accelflow.report.tails import pooled_percentile
 
 __all__ = ["pooled", "with_percentile"]
 
-#: Members that are not summed: they are equal for all seeds, or their largest value counts.
+#: Members of which the largest value counts, not the sum; ``number`` is equal for all seeds.
 _LARGEST: Final = ("number", "peak_running_traces")
-#: Response times of single requests or of bins.
+#: Members with the response times of single requests or of bins.
 _TAILS: Final = ("tail_us", "tail_bins")
-#: Times that are sums over a run, like counts.
+#: Members with times that are sums over a run, and so are added like counts.
 _SUMS: Final = ("waiting_us", "shaping_us", "accelerator_us", "charged_us")
-#: The measures of a service that are kept without each seed in turn.
+#: The measures of a service that ``without_seed`` has without each seed in turn.
 _LEFT_OUT: Final = ("mean_us", "p99_us")
 #: The measures of a system, computed from those of its services.
 _OF_SYSTEM: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "throughput_rps")
 
 
 def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine one scenario's results with several seeds into one, of the same schema.
+    """Combine the results of one scenario with several seeds into one result of the same schema.
 
-    Times, rates and shares are means over the seeds, with their 95 % confidence intervals under
-    ``intervals``. Counts are sums. If a seed lacks a value, its mean is missing. ``seeds`` has the
+    Times, rates and shares are means over the seeds, with their 95 % confidence intervals in
+    ``intervals``. Counts are sums. If a seed lacks a value, the mean is None. ``seeds`` lists the
     seeds. A single result is returned unchanged.
     """
     first = dict(results[0])
@@ -64,11 +64,12 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def with_percentile(
     results: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], name: str, thousandths: int
 ) -> dict[str, Any]:
-    """Replace one percentile in the pooled `results` by that of all seeds' responses together.
+    """Return `results` of :func:`pooled` with one percentile of all seeds' responses together.
 
-    `parts` are the results of the seeds, with ``tail_us`` of each service, and `name` is the
-    measure. Its interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`),
-    and ``without_seed`` has the percentile without each seed in turn.
+    The percentile replaces the mean of the seeds' percentiles, called `name`. `thousandths` is 990
+    for P99. `parts` are the results of the single seeds, in which each service has ``tail_us``. The
+    interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`), and
+    ``without_seed`` has the percentile without each seed in turn.
     """
     systems = []
     for number, system in enumerate(results["systems"]):
@@ -116,7 +117,7 @@ def _service(with_tails: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _means_without(values: Sequence[float]) -> list[float]:
-    """The means of `values` without each of them in turn."""
+    """Return the means of `values` without each value in turn."""
     return [
         math.fsum(other for place, other in enumerate(values) if place != left) / (len(values) - 1)
         for left in range(len(values))
@@ -128,7 +129,7 @@ def _merged(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _member(key: str, values: Sequence[Any]) -> Any:
-    """Combine the values of all seeds for one member."""
+    """Combine the values that all seeds have for the member `key`."""
     present = [value for value in values if value is not None]
     if present and isinstance(present[0], Mapping):
         return _merged(present) if len(present) == len(values) else None
@@ -148,7 +149,7 @@ def _is_count(value: object) -> bool:
 
 
 def _measures(row: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float | None]]:
-    """The measures of a service by their names; those inside of others have the names of both."""
+    """Yield the measures of a service by name; nested ones have dotted names."""
     for key, value in row.items():
         if isinstance(value, Mapping):
             yield from _measures(value, f"{prefix}{key}.")

@@ -1,7 +1,7 @@
 """The results of a comparison (schema ``accelflow.compare/1``), checked when they are read.
 
-A :class:`Comparison` gives access to systems by identifier, and a system to services by name. Both
-are tables for other libraries by Arrow's PyCapsule interface, without adapters:
+A :class:`Comparison` gives access to its systems by identifier, and a :class:`SystemResult` to its
+services by name. By Arrow's PyCapsule interface, other libraries read both as tables:
 ``polars.DataFrame(comparison)``, ``pyarrow.table(comparison)``.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
 #: The schema of the results of a comparison.
 SCHEMA = "accelflow.compare/1"
 
-#: Orchestrators in the order of the paper's figures, with the names that the paper prints.
+#: The names of orchestrators in the paper, by identifier, in the order of the paper's figures.
 ORCHESTRATORS: Mapping[str, str] = {
     "non_acc": "Non-acc",
     "cpu_centric": "CPU-Centric",
@@ -61,22 +61,23 @@ ORCHESTRATORS: Mapping[str, str] = {
 class ServiceResult:
     """The results of one service under one orchestrator, over the requests after the warm-up.
 
-    `service` is its name. Requests arrived at `offered_rps`, `completed` of them have a response,
-    and `throughput_rps` is the rate of these. Latencies (`mean_us`, and `p99_us` and the other
+    `service` is the service's name. Requests arrived at the rate `offered_rps`; `completed` of them
+    have a response, at the rate `throughput_rps`. Latencies (`mean_us`, and `p99_us` and the other
     percentiles) are in us, and None if no request completed. Utilisations are from 0 to 1.
     `fallbacks` counts the operations that a core did instead of an accelerator, by reason.
-    `dispatcher_instructions_mean` is the number of instructions of a dispatcher per operation.
+    `dispatcher_instructions_mean` is the mean number of a dispatcher's instructions per operation.
     `called` has the results of requests from other services. `spent_us` has the parts of the mean
-    latency along the path that ended last: cpu, accelerator, dispatcher, manager, cores,
-    communication, remote and queueing. `saturated` names the resource that could not keep up, if
-    there was one; the latencies then depend on the length of the run. `data` has bytes, counts and
-    shares (0 to 1) of the server's networks, caches, memory and address translation. Of
-    `slo_requests`, `slo_missed` were answered after `slo_us` or never. `timed_out` counts requests
-    without a latency, which were terminated because a message did not arrive in time. Of the
-    operations with `deadlines`, `deadlines_missed` ended late. `manager_utilization` and
-    `dma_utilization` are shares of the manager's and the A-DMA engines' time; `accelerator_denied`
-    is the share of the operations of each kind that a full queue turned away. Older files lack some
-    of these; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are 0.
+    latency: cpu, accelerator, dispatcher, manager, cores (their work of orchestration),
+    communication, remote and queueing; of parallel chains, the one that ended last counts.
+    `saturated` names the resource that could not keep up, if there was one; the latencies then
+    depend on the length of the run. `data` has bytes, counts and shares (0 to 1) of the server's
+    networks, caches, memory and address translation. Of `slo_requests` requests, `slo_missed` were
+    answered later than `slo_us` or never. `timed_out` counts requests without a latency, which were
+    terminated because a message did not arrive in time. Of the `deadlines` operations with a
+    deadline, `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are those
+    of the manager and the A-DMA engines; `accelerator_denied` has the share of operations that a
+    full queue turned away, by kind of accelerator. Older files lack some fields; `spent_us` is then
+    empty, `data` and `slo_us` are None, and numbers are 0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
@@ -116,17 +117,17 @@ class ServiceResult:
 
     @property
     def only_called(self) -> bool:
-        """Whether all its requests came from other services; `called` has their latencies."""
+        """Whether all requests came from other services; `called` then has the latencies."""
         return self.completed == 0 and self.called is not None
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results of clients' requests; of other services' requests if clients make none."""
+        """The results with the latencies to show: of clients' requests, or if none, `called`."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
     def slo_missed_share(self) -> float | None:
-        """The share of requests not answered within the SLO; None without an SLO."""
+        """The share of requests (0 to 1) not answered within the SLO; None without an SLO."""
         return self.slo_missed / self.slo_requests if self.slo_requests else None
 
     @property
@@ -136,7 +137,7 @@ class ServiceResult:
 
     @property
     def orchestration_share(self) -> float | None:
-        """The share of orchestration in the mean latency: dispatchers, manager and cores.
+        """The share (0 to 1) of orchestration in the mean latency: dispatchers, manager and cores.
 
         This is the orchestration overhead of the paper's Figs. 3 and 17. None if `spent_us` is
         empty.
@@ -147,7 +148,7 @@ class ServiceResult:
 
     @property
     def busiest_accelerator(self) -> tuple[str, float] | None:
-        """The accelerator with the highest utilisation (0 to 1), or None if none was used."""
+        """The name and utilisation (0 to 1) of the busiest accelerator; None if none was used."""
         used = [(name, share) for name, share in self.accelerator_utilization.items() if share > 0]
         return max(used, key=lambda item: item[1], default=None)
 
@@ -156,12 +157,13 @@ class ServiceResult:
 class SystemResult(Viewed, Named[ServiceResult]):
     """The results of one orchestrator, on one chip if there are several: its services by name.
 
-    `orchestrator` is its identifier, `services` are the results of each service, and `chip` is the
-    chip's name, None if there is only one. The system's latencies (`mean_us`, `p50_us`, `p99_us`,
-    `p999_us`) are unweighted means over the services that clients call, as in the paper (section
-    VII.A). They are None if a service lacks its value. `intervals` has the intervals of several
-    seeds, by name. `source` is the checked object, with only this system. `samples` has a row for
-    each request, if they were asked for (:func:`accelflow.compare`), as a table of pyarrow.
+    `orchestrator` is the orchestrator's identifier, and `services` has the results of each service.
+    `chip` is the chip's name; None if there is only one chip. The system's latencies (`mean_us`,
+    `p50_us`, `p99_us`, `p999_us`) are unweighted means over the services that clients call, as in
+    the paper (section VII.A); a mean is None if a service has no value. With several seeds,
+    `intervals` has the confidence interval of each mean by name. `source` is the checked JSON
+    object of the comparison with only this system. `samples` is a pyarrow table with a row for each
+    request; None unless :func:`accelflow.compare` was asked for samples.
     """
 
     #: The word for a part in error messages.
@@ -185,59 +187,59 @@ class SystemResult(Viewed, Named[ServiceResult]):
         return installed().system(self.whole()).to_html()
 
     def whole(self) -> Comparison:
-        """Return a comparison that contains only this system."""
+        """Return a comparison whose only system is this one."""
         return replace(Comparison.from_dict(self.source), samples=self.samples, systems=(self,))
 
     @property
     def id(self) -> str:
-        """The system's identifier in a comparison, with the chip's name if there are several."""
+        """The identifier in a comparison: the orchestrator's, and the chip's name if several."""
         return _id(self.orchestrator, self.chip)
 
     @property
     def name(self) -> str:
-        """The name that the paper prints, or the identifier of a system in Python."""
+        """The orchestrator's name in the paper, or its identifier if it is written in Python."""
         return ORCHESTRATORS.get(self.orchestrator, self.orchestrator)
 
     @property
     def label(self) -> str:
-        """The system's name, with the chip's name if there are several."""
+        """The system's name to show, with the chip's name if there are several chips."""
         return self.name if self.chip is None else f"{self.name} on {self.chip}"
 
     @property
     def mean_us(self) -> float | None:
-        """The mean latency in us, a mean over the services."""
+        """The mean over the services of the mean latency, in us; None if a service has none."""
         return self._mean("mean_us")
 
     @property
     def p50_us(self) -> float | None:
-        """The median latency in us, a mean over the services."""
+        """The mean over the services of the median latency, in us; None if a service has none."""
         return self._mean("p50_us")
 
     @property
     def p99_us(self) -> float | None:
-        """The 99th percentile of the latency in us, a mean over the services."""
+        """The mean over the services of the P99 latency, in us; None if a service has none."""
         return self._mean("p99_us")
 
     @property
     def p999_us(self) -> float | None:
-        """The 99.9th percentile of the latency in us, a mean over the services."""
+        """The mean over the services of the P99.9 latency, in us; None if a service has none."""
         return self._mean("p999_us")
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per second of all services together."""
+        """The completed requests per second of all services together."""
         return math.fsum(result.throughput_rps for result in self.services)
 
     @property
     def slo_missed_share(self) -> float | None:
-        """The share of requests without a response within their SLO; None without an SLO."""
+        """The share of requests (0 to 1) not answered within their SLO; None without an SLO."""
         requests = sum(result.slo_requests for result in self.services)
         missed = sum(result.slo_missed for result in self.services)
         return missed / requests if requests else None
 
     @property
     def saturated(self) -> str | None:
-        """The resource that could not keep up, of any service; None if all kept up."""
+        """The first resource, over all services, that could not keep up; None if all kept up."""
         return next((result.saturated for result in self.services if result.saturated), None)
 
     def service(self, name: str) -> ServiceResult | None:
@@ -251,11 +253,11 @@ class SystemResult(Viewed, Named[ServiceResult]):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The uncertainty of the operations' costs, measured on `date` in several `rounds`.
+    """The uncertainty of the operations' costs, which were measured in several rounds.
 
-    `date` is that of the measurement, and `rounds` their number. `spread_ratio` is, for each
-    service, the interquartile range over the rounds of the summed cost of its operations, as a
-    share of the median. `doubts` are reasons to measure again.
+    `date` is the date of the measurement, and `rounds` the number of rounds. `spread_ratio` has,
+    for each service, the interquartile range over the rounds of the summed cost of its operations,
+    as a ratio to the median. `doubts` are reasons to measure again.
     """
 
     date: str
@@ -266,16 +268,16 @@ class Calibration:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(Viewed, Named[SystemResult]):
-    """The results of one workload under several orchestrators, by identifier.
+    """The results of one workload under several orchestrators.
 
     `workload`, `profile` (the source of costs), `arrivals` and `placement` are those of the
     scenario. Each service has `requests` requests, of which the first `warmup_requests` are not
     counted. `calibration` is None if costs were not measured in rounds. `source` is the checked
-    object that the comparison was read from. `seeds` are those of the simulations, of which `seed`
-    is the first. `systems` are the results of each system. `samples` has a row for each request, if
-    they were asked for (:func:`accelflow.compare`), as a table of pyarrow. `use` has the servers'
-    utilisation over time, and `loads` the comparison at multiples of its load, if they were asked
-    for.
+    JSON object that the comparison was read from. `seeds` are those of the simulations, and `seed`
+    is the first of them. `systems` has the results of each system. `samples` is a pyarrow table
+    with a row for each request; None unless :func:`accelflow.compare` was asked for samples. `use`
+    has the servers' utilisation over time, and `loads` the comparisons at other loads with the
+    multiple of the load; both are empty unless they were asked for.
     """
 
     #: The word for a part in error messages.
@@ -300,7 +302,7 @@ class Comparison(Viewed, Named[SystemResult]):
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
         """Return the comparison in `source`, results of the simulator or the content of a file.
 
-        Raises InputError, which names the place of the first value that is missing or wrong. Keys
+        Raises InputError for a value that is missing or wrong; the message names its place. Keys
         outside of the schema are kept in `source` and otherwise ignored.
         """
         root = Reader(source, "results")
@@ -329,7 +331,7 @@ class Comparison(Viewed, Named[SystemResult]):
     def parts(self) -> dict[str, SystemResult]:
         """Return the systems by identifier.
 
-        With several chips, they have names such as ``relief on small``.
+        With several chips, the identifiers are such as ``relief on small``.
         """
         return {system.id: system for system in self.systems}
 
@@ -340,7 +342,7 @@ class Comparison(Viewed, Named[SystemResult]):
         return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
-        """Return the comparison itself, as results of one system return one with only it."""
+        """Return this comparison (the method that it shares with :class:`SystemResult`)."""
         return self
 
     @property
@@ -351,19 +353,19 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @property
     def service_names(self) -> list[str]:
-        """Every service that some system ran, in the order of first appearance."""
+        """The names of the services that any system ran, in order of first appearance."""
         results = (result for system in self.systems for result in system.services)
         return list(dict.fromkeys(result.service for result in results))
 
     @property
     def chips(self) -> list[str]:
-        """The names of the chips in order; empty if there is only one."""
+        """The names of the chips in order; empty if there is only one chip."""
         return [chip for chip in dict.fromkeys(s.chip for s in self.systems) if chip is not None]
 
     def system(self, orchestrator: str, chip: str | None = None) -> SystemResult | None:
-        """Return the results of `orchestrator`, on `chip` or on the first.
+        """Return the results of `orchestrator` on `chip`, or on the first chip if None.
 
-        None if it was not simulated.
+        The result is None if the orchestrator was not simulated there.
         """
         return next(
             (
@@ -376,9 +378,9 @@ class Comparison(Viewed, Named[SystemResult]):
 
 
 def system_id(system: Mapping[str, Any]) -> str:
-    """Return the identifier in a comparison of `system`, an object of the schema.
+    """Return the identifier of `system`, a system's object in the JSON results.
 
-    It has the chip's name if there are several.
+    The identifier has the chip's name if there are several chips.
     """
     return _id(str(system["orchestrator"]), system.get("chip"))
 
@@ -422,7 +424,7 @@ def _read_calibration(root: Reader) -> Calibration | None:
 
 
 def _in_python(root: Reader) -> list[str]:
-    """The identifiers of systems in Python, in the order of the results."""
+    """Return the identifiers of orchestrators in Python, in the order of the results."""
     if not root.has("python_systems"):
         return []
     return [row.get("orchestrator", str) for row in root.items("python_systems")]

@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 __all__ = ["Sampled", "samples_table"]
 
 #: The single requests of one service under one system, from the simulator: the system's index in
-#: the results, the service's name, and columns of 8-byte values by name. The column `request` has
-#: whole numbers, the others microseconds.
+#: the results, the service's name, and columns of 8-byte values by name. The column ``request`` has
+#: the requests' indices, and the others have times in us.
 Sampled = tuple[int, str, list[tuple[str, bytes]]]
 
 
 def samples_table(
     by_seed: Mapping[int, Sequence[Sampled]], systems: Sequence[str], system: str
 ) -> pa.Table:
-    """Return an Arrow table of single requests under `system`, a row for each.
+    """Return an Arrow table with a row for each single request under `system`.
 
-    `by_seed` has the simulator's samples of each seed. `systems` are the names of all systems in
-    the order of the results. The columns are `system`, `service`, `seed`, `request`, `arrival_us`,
-    `response_us` and the parts of the response time.
+    `by_seed` has the simulator's samples of each seed. `systems` are the identifiers of all systems
+    in the order of the results. The columns are ``system``, ``service``, ``seed``, ``request``,
+    ``arrival_us``, ``response_us`` and the parts of the response time in us.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
@@ -48,7 +48,7 @@ def samples_table(
 
 
 def _repeated(place: int, names: Sequence[str], rows: int) -> pa.DictionaryArray:
-    """A column with one of `names` in every row, as a number of 4 bytes."""
+    """Return a dictionary-encoded column with the name at the index `place` in every row."""
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
     codes = pa.repeat(pa.scalar(place, pa.int32()), rows)

@@ -1,4 +1,7 @@
-"""The functions that show results; each imports its module when it is first used."""
+"""The functions that show results as text, table, page or picture.
+
+Each function imports its module when it is first used.
+"""
 
 from __future__ import annotations
 

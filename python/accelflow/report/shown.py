@@ -1,4 +1,4 @@
-"""Results as a small table: text that fits a screen of 80 by 24, and HTML for notebooks."""
+"""Summaries of results: text that fits a terminal of 80 by 24 characters, HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _SATURATED: Final = "* The system cannot keep up: its latency grows with the len
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """A small table of results: lines of `title`, `headings`, and `rows` of texts.
+    """A small table of results.
 
-    Each row begins with a name. `notes` are shown below the table. `details` is a longer table,
-    folded in HTML.
+    `title` has the lines above the table, `headings` the texts of its first row, and `rows` those
+    of the others. Each row begins with a name. `notes` are lines below the table. `details` is a
+    longer table that only the HTML shows, folded.
     """
 
     title: Sequence[str]
@@ -35,7 +36,7 @@ class Summary:
     details: Summary | None = None
 
     def to_text(self) -> str:
-        """Return the table in lines of at most 80 characters, at most 24 of them."""
+        """Return the table as text, at most 24 lines of at most 80 characters."""
         cut = [[_cut(row[0], _LONGEST), *row[1:]] for row in self.rows[:_MOST_ROWS]]
         lines = [list(self.headings), *cut]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -48,7 +49,7 @@ class Summary:
         return "\n".join([*text, *self.notes])
 
     def to_html(self) -> str:
-        """Return the table as HTML that needs nothing else."""
+        """Return the table as HTML without scripts or other files."""
         name, *others = self.headings
         table = table_html(
             Table(
@@ -76,7 +77,7 @@ def _cut(text: str, length: int) -> str:
 
 
 def of_comparison(comparison: Comparison) -> Summary:
-    """Return a summary with a row for each system, and details with a row for each service."""
+    """Return a summary of `comparison`: a row for each system, and details for each service."""
     services = len(comparison.service_names)
     of_all = (
         f"{len(comparison)} {'system' if len(comparison) == 1 else 'systems'}",
@@ -115,7 +116,7 @@ def of_system(comparison: Comparison) -> Summary:
 
 
 def of_service(result: ServiceResult) -> str:
-    """Return the results of one service as text of one or two lines."""
+    """Return the latencies, throughput and missed SLO share of one service as text."""
     cells = _measures(result)
     measures = ", ".join(f"{name} {cell}" for name, cell in zip(_HEADINGS, cells, strict=True))
     return fill(f"{_cut(result.service, _LONGEST)}: {measures}", width=80, subsequent_indent="  ")

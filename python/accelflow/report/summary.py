@@ -15,7 +15,10 @@ __all__ = ["services_table", "systems_table"]
 
 
 def systems_table(comparison: Comparison, notes: Sequence[str] = ()) -> Table:
-    """Return a table of systems: latency, requests within the SLO, utilisation and bottleneck."""
+    """Return a table of systems: latency, requests within the SLO, utilisation and bottleneck.
+
+    `notes` are the paragraphs below the table.
+    """
     columns = [
         Column(name="System"),
         Column(name="Mean", unit="us", form="number"),

@@ -1,4 +1,4 @@
-"""The output on a terminal after a comparison: the answer first, then tables by service."""
+"""The output of a comparison on a terminal: the answer first, then tables by service."""
 
 from typing import Final
 
@@ -14,10 +14,10 @@ from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other
 from accelflow.report.reductions import reduction
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
 
-#: The workloads of which a reader may expect the paper's figures.
+#: The workloads for which a reader may expect the paper's figures.
 _SUITES: Final = frozenset(dict(_native.scenario_choices())["workload"])
 
-#: Columns about the server as a whole: its cores, and the accelerator that is used most.
+#: The columns about a whole server: the use of its cores, and the accelerator that is used most.
 _SERVER_HEADINGS: Final = ("Cores", "Busiest")
 
 _WHY_DIFFERENT: Final = (
@@ -27,11 +27,11 @@ _WHY_DIFFERENT: Final = (
 
 
 def print_comparison(comparison: Comparison, console: Console, *, by_service: bool = False) -> None:
-    """Print the answer: a sentence, a row for each system, where the time goes, and notes.
+    """Print a comparison: the answer, a row for each system, where the time goes, and notes.
 
     With `by_service`, a table with rows for each service and AccelFlow's reductions follow. Without
     it, reductions are printed only if the paper's figures apply. The tables may be wider than the
-    console, so that no figure is cut off.
+    console, so that no number is cut off.
     """
     print_overview(comparison, console)
     console.print()
@@ -51,7 +51,7 @@ def print_comparison(comparison: Comparison, console: Console, *, by_service: bo
 
 
 def _print_services(comparison: Comparison, console: Console) -> None:
-    # By the terminal's own width: the table may be wider or narrower than its title.
+    # The title wraps at the terminal's width, which the table may not have.
     console.print(
         _title(comparison),
         style="bold",
@@ -69,7 +69,7 @@ def _print_services(comparison: Comparison, console: Console) -> None:
 def services_table(comparison: Comparison) -> Table:
     """Return a table with a block of rows for each service, one row for each orchestrator.
 
-    The columns about the server are omitted if all services share one.
+    The columns about the server are omitted if all services share one server.
     """
     own = not _share_a_server(comparison)
     table = _plain_table()
@@ -94,7 +94,7 @@ def services_table(comparison: Comparison) -> Table:
 
 
 def _add_chip_column(table: Table, comparison: Comparison) -> bool:
-    """Add a column for the names of chips, if there are several: whether it was added."""
+    """Add a column for the names of chips if there are several; return whether it was added."""
     several = bool(comparison.chips)
     if several:
         table.add_column("Chip", no_wrap=True)
@@ -126,7 +126,7 @@ def server_table(comparison: Comparison) -> Table | None:
 
 
 def _share_a_server(comparison: Comparison) -> bool:
-    """Whether all services are on one server: then its cores are as busy for each of them."""
+    """Return whether all services share one server, so that all have the same core utilisation."""
     loads = [
         {service.core_utilization for service in system.services} for system in comparison.systems
     ]
@@ -145,10 +145,10 @@ def _title(comparison: Comparison) -> str:
 def reductions_table(comparison: Comparison) -> Table | None:
     """Return a table of AccelFlow's reductions of P99 and mean latency, means over services.
 
-    The paper's figures are added if this is the paper's experiment
+    The paper's figures are added if the comparison is the paper's experiment
     (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction where one of the two
-    systems is saturated. None without AccelFlow, or without an orchestrator that the paper compares
-    it with.
+    systems is saturated. The result is None if AccelFlow did not take part, or no orchestrator that
+    the paper compares it with.
     """
     pairs = compared(comparison)
     if not pairs:

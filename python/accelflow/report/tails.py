@@ -1,4 +1,4 @@
-"""Percentiles of the response times of several simulations together."""
+"""Percentiles over all response times of several simulations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ __all__ = ["pooled_percentile"]
 
 
 def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> float:
-    """Return the percentile of all responses of several simulations, by nearest rank, in us.
+    """Return a percentile of all response times of several simulations, by nearest rank, in us.
 
-    `rows` has a service's result in each simulation: the number of responses ``completed``, and the
-    longest of them, ``tail_us``. Responses that were counted in bins are in ``tail_bins``, pairs of
-    a time in us and a number of responses. The simulator uses the same method for one simulation.
-    Raises ValueError if the percentile is not among the kept responses.
+    `thousandths` is 990 for P99. `rows` has a service's result in each simulation: the number of
+    responses ``completed``, and the longest response times in us, ``tail_us``. If responses were
+    counted in bins, ``tail_bins`` has pairs of a time in us and a number of responses instead. The
+    simulator uses the same method for one simulation. Raises ValueError if the percentile is not
+    among the stored response times.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 
@@ -43,7 +44,7 @@ def pooled_percentile(thousandths: int, rows: Sequence[Mapping[str, Any]]) -> fl
 
 
 def _tail(row: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The longest response times of a simulation in us, and how many have each."""
+    """Return the longest response times of a simulation in us, and the number of each."""
     import numpy as np  # noqa: PLC0415 (slow to load)
 
     bins = row.get("tail_bins")

@@ -1,4 +1,4 @@
-"""The utilisation of servers over time, from the simulator's results."""
+"""The utilisation of simulated servers over time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["ServerUse", "read_use"]
 class ServerUse:
     """The utilisation of a server under a system, from its start to the last arrival.
 
-    `system` is the system's identifier and `services` are those on the server. Interval number i is
-    from `from_us[i]` to `until_us[i]` of simulated time. `shares` has each resource's utilisation
-    (0 to 1) per interval: cores, accelerators by name, manager, A-DMA engines.
+    `system` is the system's identifier, and `services` names the services on the server. The
+    interval at index i is from `from_us[i]` to `until_us[i]` of simulated time. `shares` has the
+    utilisation (0 to 1) of each resource in every interval, by the resource's name: cores,
+    accelerators, manager, A-DMA engines.
     """
 
     system: str
@@ -26,9 +27,9 @@ class ServerUse:
 
 
 def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple[ServerUse, ...]:
-    """Return the utilisation of each server, from the rows of the simulator.
+    """Return the utilisation of each server over time, from the simulator's `rows`.
 
-    `systems` are the identifiers in the order of the results.
+    `systems` has the identifiers of the systems in the order of the results.
     """
     return tuple(
         ServerUse(
@@ -42,5 +43,5 @@ def read_use(rows: Sequence[Mapping[str, Any]], systems: Sequence[str]) -> tuple
     )
 
 
-#: Names of resources as tables have them.
+#: The names of resources in tables, by the simulator's name, where these differ.
 _NAMES = {"A-DMA": "A-DMA engines"}

@@ -1,4 +1,4 @@
-"""The answer of a comparison in a sentence or two, and the measures shown below it."""
+"""The answer of a comparison in a sentence or two, and measures of a system."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from accelflow.report.results import Comparison, SystemResult, mean_of
 
 __all__ = ["accelerator_use", "core_use", "verdict", "within_slo"]
 
-#: Ideal counts as near within this share.
+#: The largest excess over Ideal's P99, as a ratio, with which a system "comes within" Ideal.
 _NEAR: Final = 0.10
-#: The number of nearest rivals that the sentence names.
+#: The largest number of rivals that a clause of the answer names.
 _RIVALS: Final = 2
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return the answer of a comparison in a sentence for each chip: gain and bottleneck.
+    """Return the answer of a comparison: for each chip, a system's gain and its bottleneck.
 
-    They are those of AccelFlow, or of the system with the lowest P99 if AccelFlow did not take
-    part. Reductions are means over the services, as in the paper. With several seeds each reduction
-    has a 95 % interval. A system whose interval contains zero is reported as equal.
+    The system is AccelFlow, or the one with the lowest P99 if AccelFlow did not take part. The gain
+    is the reduction of P99 against the nearest rivals, as a mean over the services. With several
+    seeds each reduction has a 95 % interval. A rival is reported as equal if the interval contains
+    zero.
     """
     chips: Sequence[str | None] = comparison.chips or [None]
     sentences = []
@@ -57,14 +58,14 @@ def _us(value: float | None) -> str:
 
 
 def _subject(systems: Sequence[SystemResult]) -> SystemResult:
-    """AccelFlow, or else the real system with the lowest P99."""
+    """Return AccelFlow, or without it the system other than Ideal with the lowest P99."""
     ours = next((system for system in systems if system.orchestrator == "accelflow"), None)
     real = [system for system in systems if system.orchestrator != "ideal"] or list(systems)
     return ours or min(real, key=lambda system: math.inf if (p := system.p99_us) is None else p)
 
 
 def _against(subject: SystemResult, systems: Sequence[SystemResult]) -> list[str]:
-    """Clauses that compare the subject's P99 with those of the nearest rivals and of Ideal."""
+    """Return clauses that compare `subject`'s P99 with those of its nearest rivals and Ideal."""
     others = [
         system for system in systems if system is not subject and system.orchestrator != "ideal"
     ]
@@ -116,9 +117,10 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def within_slo(system: SystemResult) -> tuple[float, float] | None:
-    """Return (requests per second answered within their SLO, share of all requests).
+    """Return the requests per second that `system` answers within the SLO, and their share.
 
-    None if no service has an SLO. A request without an answer counts as late.
+    The share (0 to 1) is that of all requests with an SLO. A request without an answer counts as
+    late. None if no service has an SLO.
     """
     known = [result for result in system.services if result.slo_missed_share is not None]
     missed = system.slo_missed_share
@@ -131,12 +133,15 @@ def within_slo(system: SystemResult) -> tuple[float, float] | None:
 
 
 def core_use(system: SystemResult) -> float:
-    """Return the utilisation of the cores (0 to 1), a mean over servers if there are several."""
+    """Return the utilisation of `system`'s cores (0 to 1), a mean over the services' servers."""
     return mean_of([result.core_utilization for result in system.services]) or 0.0
 
 
 def accelerator_use(system: SystemResult) -> tuple[str, float] | None:
-    """Return (kind, utilisation) of the busiest kind of accelerator; None if none was used."""
+    """Return the kind and the utilisation (0 to 1) of `system`'s busiest kind of accelerator.
+
+    None if no accelerator was used.
+    """
     names = dict.fromkeys(
         name for result in system.services for name in result.accelerator_utilization
     )

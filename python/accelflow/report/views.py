@@ -1,8 +1,8 @@
-"""The methods of results that show them: texts, tables, pages and plots.
+"""The methods of results that show them as text, table, page or plot.
 
-Results are plain data; the functions that show them are in modules that import them. The package
-installs these functions when it is loaded, so that results have methods without importing what
-shows them.
+Results are plain data; the functions that show results are in other modules, which import the
+results. The package installs these functions when it is loaded. So results have methods that show
+them, and their module imports none of these modules.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Viewed", "Views", "install", "installed"]
 
 
 class Summary(Protocol):
-    """A protocol: a summary of results, as text and as HTML."""
+    """A summary of results as text and as HTML (a protocol)."""
 
     def to_text(self) -> str:
         """Return the summary for a terminal."""
@@ -32,7 +32,7 @@ class Summary(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Views:
-    """The functions that show results as text, tables, pages and figures."""
+    """The functions that show results as text, tables, pages and pictures."""
 
     #: Returns the text of a service's results.
     service: Callable[[Any], str]
@@ -52,17 +52,17 @@ _VIEWS: list[Views] = []
 
 
 def install(views: Views) -> None:
-    """Use `views` for the methods of all results."""
+    """Make `views` the functions that all results use to show themselves."""
     _VIEWS[:] = [views]
 
 
 def installed() -> Views:
-    """Return the functions that show results."""
+    """Return the functions that :func:`install` received last."""
     return _VIEWS[0]
 
 
 class Viewed:
-    """A base class of results of several services: methods for a table, a page and a picture."""
+    """The base class of results with several services: methods for table, page and picture."""
 
     def whole(self) -> Any:
         """Return these results as a comparison."""
@@ -73,23 +73,23 @@ class Viewed:
         return installed().table(self.whole()).__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """Return the columns of the stream."""
+        """Return the Arrow schema of the stream: its columns."""
         return installed().table(self.whole()).schema.__arrow_c_schema__()
 
     def write_page(self, path: str | PathLike[str]) -> None:
-        """Write the results as one self-contained HTML page with plots and tables.
+        """Write the results to `path` as one self-contained HTML page with plots and tables.
 
-        It has the distribution of response times if the results have samples. Raises OSError if
-        `path` cannot be written; it is then unchanged.
+        The page has the distribution of response times if the results have samples. Raises OSError
+        if the file cannot be written; the file is then unchanged.
         """
         installed().page(self.whole(), Path(path))
 
     def plot(self, kind: str = "latency") -> Figure:
-        """Draw the results as a figure of matplotlib.
+        """Return a picture of the results as a figure of matplotlib.
 
         `kind` is ``latency`` (P99 bars and mean stars of each service, with intervals for several
         seeds), ``parts`` (the parts of each system's mean latency), or ``tail`` (the share of
         requests that take longer than a time; requires samples). Raises InputError for another
-        kind, and for a tail without samples.
+        kind, and for ``tail`` without samples.
         """
         return installed().figure(self.whole(), kind)

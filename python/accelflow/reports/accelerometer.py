@@ -1,4 +1,4 @@
-"""The page of `accelflow accelerometer`: the gain of offloading, and what it depends on."""
+"""The HTML page of `accelflow accelerometer`: the gain of offloading, and what it depends on."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def accelerometer_page(
 ) -> Page:
     """Return the page of `result` (schema ``accelflow.accelerometer/1``) for a service.
 
-    `settings` are the inputs by name, and `command` is the command that repeats it. A ``decision``
-    in the result is shown with its alternatives and SLO. `sought` is a sentence that says from
-    which value of an input on a goal is reached.
+    `settings` are the inputs by name. `command` is the command that repeats the result, or None. A
+    ``decision`` in the result is shown with its alternatives and SLO. `sought` is a sentence on the
+    value of an input that reaches a goal, or None.
     """
     decision = result.get("decision")
     kernels = " and ".join(row["name"] for row in result["kernels"])

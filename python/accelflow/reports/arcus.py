@@ -1,4 +1,4 @@
-"""The pages of `accelflow arcus`: an experiment compared with the paper, and a plan's promises."""
+"""The HTML pages of `accelflow arcus`: an experiment beside the paper, and a plan's promises."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["experiment_page", "plan_page"]
 
 
 def experiment_page(report: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page of an experiment (schema ``accelflow.arcus.experiment/1``).
+    """Return the page of one of ARCUS's experiments.
 
-    `command` is the command that repeats it.
+    `report` has the schema ``accelflow.arcus.experiment/1``. `command` is the command that repeats
+    the experiment, or None.
     """
     rows = report["rows"]
     near = [row for row in rows if row["difference"] is not None and abs(row["difference"]) <= 0.25]
@@ -89,7 +90,7 @@ def _paper(value: Any) -> str | None:
 
 
 def _curves(series: Sequence[Mapping[str, Any]]) -> list[Figure]:
-    """A figure for each pair of axes, with its series by name."""
+    """Return a plot for each pair of axes, with its curves by name."""
     axes = list(dict.fromkeys((curve["x"], curve["y"]) for curve in series))
     figures = []
     for x, y in axes:
@@ -118,9 +119,10 @@ def _curves(series: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def plan_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page of a plan's result (schema ``accelflow.arcus.plan/1``).
+    """Return the page of a plan: each flow's promise, and its rates with and without ARCUS.
 
-    `command` is the command that repeats it.
+    `result` has the schema ``accelflow.arcus.plan/1``. `command` is the command that repeats the
+    run of the plan, or None.
     """
     admitted, rejected = result["admitted"], result["rejected"]
     broken = [flow["name"] for flow in admitted if flow["verdict"]["Arcus"] == "below"]

@@ -1,4 +1,4 @@
-"""The pages of `accelflow cerebros`: designs, a simulated server, and the paper's figures."""
+"""The HTML pages of `accelflow cerebros`: designs, a simulated server, the paper's figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _OF_REQUEST: Final = {
 def designs_page(result: Mapping[str, Any], command: str | None) -> Page:
     """Return the page of the analytic model's results for Cerebros's designs.
 
-    `result` has schema ``accelflow.cerebros/1``. `command` is the command that repeats it.
+    `result` has the schema ``accelflow.cerebros/1``. `command` is the command that repeats the
+    result, or None.
     """
     designs = result["designs"]
     best = max(designs, key=lambda row: row["speedup_ratio"])
@@ -97,9 +98,10 @@ def _cycles(rows: Sequence[Mapping[str, Any]], parts: Mapping[str, str], title: 
 
 
 def simulation_page(result: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page of simulated requests (schema ``accelflow.cerebros-server/1``).
+    """Return the page of requests to a server that Cerebros's simulator has served.
 
-    `command` is the command that repeats it.
+    `result` has the schema ``accelflow.cerebros-server/1``. `command` is the command that repeats
+    the simulation, or None.
     """
     runs = [{"design": run["design"], **run["all"]} for run in result["runs"]]
     best = min(runs, key=lambda run: run["total_cycles"])
@@ -150,7 +152,7 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> Table:
     )
 
 
-#: The role of a row by the use of the paper's figure.
+#: The role of a row as text, by the use of the paper's figure.
 _ROLES: Final = {"input": "input", "fit": "fitted", "check": "prediction", None: "derived"}
 
 
@@ -159,7 +161,8 @@ def figures_page(
 ) -> Page:
     """Return the page that compares our figures with those of Cerebros's paper.
 
-    `settings` are the inputs by name, and `command` is the command that repeats it.
+    `settings` are the inputs by name. `command` is the command that repeats the comparison, or
+    None.
     """
     rows = [finding for finding in findings if finding.paper is not None]
     compared = [

@@ -1,4 +1,4 @@
-"""Parts that several pages share: parameters with origins, settings, comparisons with the paper."""
+"""Parts that several HTML pages share: settings, parameters, comparisons with the paper."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = [
     "whisker_bars",
 ]
 
-#: The cost of TCP that the parameters of the paper's profile are listed with.
+#: The cost of a TCP operation in ns, on which the listed costs of the paper's profile depend.
 _TCP_COST_NS: Final = 7_000.0
 
 
 def configuration(
     settings: Mapping[str, Any], *engine_names: str, values: Mapping[str, Any] | None = None
 ) -> Section:
-    """Return the page's section with the settings of an answer, and the parameters of its engines.
+    """Return the section with the settings of a result, and the parameters of its engines.
 
-    `engine_names` are the simulators and models that it used. `values` are the parameters that are
-    not at their default, by default those in `settings`.
+    `engine_names` are the simulators and models that computed the result. `values` has the changed
+    parameters by key; if None, they are taken from `settings`.
     """
     given = settings if values is None else values
     tables = [engine_table(name, given) for name in engine_names]
@@ -36,7 +36,10 @@ def configuration(
 
 
 def settings_table(settings: Mapping[str, Any]) -> Table:
-    """Return a table of settings by name; nested settings have dotted names."""
+    """Return a table of settings by name; nested settings have dotted names.
+
+    Settings that are None or empty are left out.
+    """
     return Table(
         caption="What was asked",
         columns=[Column(name="Setting"), Column(name="Value")],
@@ -55,7 +58,8 @@ def _flat(settings: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
     """Return a table of a simulator's or model's parameters with their origins.
 
-    Rows of changed `values` are highlighted.
+    `values` has the changed parameters by key, with or without the engine's name. Rows whose value
+    is not the default are highlighted.
     """
     (found,) = [candidate for candidate in engines(_TCP_COST_NS) if candidate.engine == engine]
     given = dict(_flat(values or {}, ""))
@@ -91,8 +95,8 @@ def engine_table(engine: str, values: Mapping[str, Any] | None = None) -> Table:
 def beside_the_paper(rows: Sequence[tuple[str, str, float]], names: Sequence[str]) -> Figure:
     """Return a plot of the relative differences of our figures from the paper's.
 
-    Each of `rows` is (figure, group, difference as a share); dots have the colour of their group,
-    one of `names`.
+    Each of `rows` has the figure's name, its group (one of `names`), and the difference as a ratio
+    to the paper's figure. A dot has the colour of its group.
     """
     return Figure(
         title="Differences from the paper's figures",
@@ -123,10 +127,11 @@ def whisker_bars(
     unit: str,
     whiskers: bool = True,
 ) -> Figure:
-    """Return a plot with a bar and a whisker for each row: name, value, low end, high end, label.
+    """Return a plot with a bar and a whisker for each of `rows`.
 
-    `title` heads the plot, `text` describes it in words, and `unit` is the title of the axis.
-    Without `whiskers`, only bars are drawn.
+    A row has the bar's name, its value, the low end and the high end of the whisker, and a label.
+    `title` is that of the plot, `text` describes the plot in words, and `unit` is the title of the
+    axis. Without `whiskers`, only bars are drawn.
     """
     return Figure(
         title=title,

@@ -11,12 +11,15 @@ from accelflow.reports.common import settings_table, whisker_bars
 
 __all__ = ["decided", "decision_section", "fleet_page"]
 
-#: The needs of a fleet, by the column names of their table.
+#: The column names of a fleet's needs, by the key of the need in the result.
 _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year": "Money a year"}
 
 
 def decided(decision: Mapping[str, Any]) -> str:
-    """Return the sentence that says which way to offload to choose."""
+    """Return a sentence that names the best alternative to offload, if one pays.
+
+    `decision` is the ``decision`` of `accelflow accelerometer`.
+    """
     within = (
         " within the latency SLO" if any(row["slo"] for row in decision["alternatives"]) else ""
     )
@@ -28,7 +31,8 @@ def decided(decision: Mapping[str, Any]) -> str:
 def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> list[Section]:
     """Return the section on alternative ways to offload, SLOs, and an input that reaches a goal.
 
-    Empty if `decision` and `sought` are None.
+    `decision` is the ``decision`` of `accelflow accelerometer`, and `sought` a sentence on the
+    input. The list is empty if both are None.
     """
     parts: list[Figure | Table] = []
     if decision is not None:
@@ -115,9 +119,10 @@ def _gain_bar(row: Mapping[str, Any]) -> tuple[str, float, float, float, str]:
 
 
 def fleet_page(result: Mapping[str, Any], settings: Mapping[str, Any], command: str | None) -> Page:
-    """Return the page of a fleet (schema ``accelflow.accelerometer-fleet/1``).
+    """Return the page of a fleet's servers, power and money before and after offloading.
 
-    `settings` are the inputs by name, and `command` is the command that repeats it.
+    `result` has the schema ``accelflow.accelerometer-fleet/1``, and `settings` the inputs by name.
+    `command` is the command that repeats the result, or None.
     """
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     whole = result["fleet"]

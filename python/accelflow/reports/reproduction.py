@@ -1,4 +1,4 @@
-"""The page of `accelflow reproduce`: our figures, the paper's, and all measures."""
+"""The HTML page of `accelflow reproduce`: our figures, the paper's, and all measures."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def reproduction_page(
 ) -> Page:
     """Return the page of experiments: our figures, the paper's, and all measures.
 
-    `settings` are those of the scenario, by name, and `command` is the command that repeats it.
-    With `own`, the experiments are of a user's workload, named ``workload`` in `settings`.
+    `settings` are those of the scenario, by name. `command` is the command that repeats the
+    experiments, or None. With `own`, the experiments ran with a user's workload, which `settings`
+    names in ``workload``.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     titles = ", ".join(outcome.definition.name for outcome in outcomes[:4])
@@ -116,7 +117,7 @@ def _findings(outcome: ExperimentResult) -> Table:
 
 
 def _measures(outcome: ExperimentResult) -> Figure | None:
-    """Make a table of every measure by service, system and point; None without simulations."""
+    """Return a plot of every measure by service, system and point; None without simulations."""
     shown = [cell for cell in outcome.shown if cell.value is not None]
     if not shown:
         return None

@@ -1,4 +1,4 @@
-"""The page of `accelflow size`: servers, money, and how latency grows with the load."""
+"""The HTML page of `accelflow size`: servers, money, and how latency grows with the load."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ __all__ = ["size_page"]
 _NAMES: Final = {"simulated": "simulated", "closed_form": "closed form"}
 _COLORS: Final = {ORCHESTRATORS[name]: color for name, color in SYSTEM_COLORS.items()}
 
-#: One simulated or computed load of a server: the system, which answer it belongs to, the share of
-#: all rates that the server has, and the largest of its services' P99s as a share of the SLO.
+#: One simulated or computed load of a server: the system, the answer that it belongs to (closed
+#: form or simulation), the load as a ratio to the plan's rates, and the largest P99 of a service as
+#: a ratio to its SLO.
 Point = tuple[str, str, float, float]
 
 
 def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | None) -> Page:
-    """Return the page of the size of a fleet (schema ``accelflow.size/1``).
+    """Return the page on the size of a fleet: servers and money under each system.
 
-    `sweep` has points of a server at different loads, and `command` is the command that repeats it.
+    `answer` has the schema ``accelflow.size/1``. `sweep` has the points of the plot of latency over
+    load. `command` is the command that repeats the answer, or None.
     """
     total_rps = sum(answer["needed_rps"].values())
     kinds = [kind for kind in _NAMES if any(row[kind] for row in answer["systems"])]
@@ -109,7 +111,7 @@ def _cells(side: Mapping[str, Any]) -> list[Cell]:
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """The name that the paper prints of the system of this row."""
+    """Return the name by which the paper calls the row's system."""
     return ORCHESTRATORS[row["system"]]
 
 

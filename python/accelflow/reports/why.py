@@ -1,4 +1,4 @@
-"""The page of `accelflow why`: why slow requests take longer than the median ones."""
+"""The HTML page of `accelflow why`: why slow requests take longer than the median ones."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from accelflow.reports.common import configuration
 
 __all__ = ["why_page"]
 
-#: Places that change the gap less are left out of the plot.
+#: The least share of the gap between slow and median requests with which a place is plotted.
 _LEAST_SHARE: Final = 0.01
 _REST: Final = "all other places"
-#: Times that a table would show as 0.0 are left out of it.
+#: The least time in us that the table shows; it would show smaller ones as 0.0.
 _LEAST_US: Final = 0.05
 
 
 def why_page(
     found: Mapping[str, Any], sentence: str, settings: Mapping[str, Any], command: str | None
 ) -> Page:
-    """Return the page that explains slow requests (schema ``accelflow.why/1``).
+    """Return the page that explains why slow requests to a service take longer.
 
-    `sentence` is the answer, and `settings` is the scenario with every default filled in. `command`
-    is the command that repeats it.
+    `found` has the schema ``accelflow.why/1``. `sentence` is the answer, and `settings` the
+    scenario with every default filled in. `command` is the command that repeats the result, or
+    None.
     """
     occupied = found["occupied_by"]
     return Page(
@@ -48,12 +49,12 @@ def why_page(
 
 
 def _bands(found: Mapping[str, Any]) -> dict[str, str]:
-    """Return the bands by name."""
+    """Return the labels of the two compared bands of requests, by the band's name in `found`."""
     return {"median": "around the median", "slow": f"around P{found['percentile']:g}"}
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    """Name a place, and whether it is a wait; the part is omitted if the place implies it."""
+    """Return the name of a place of time, with its part unless the place implies the part."""
     at, part = row["at"], row["part"]
     if row["waits"]:
         return f"waits: {at}"

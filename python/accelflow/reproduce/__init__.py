@@ -73,12 +73,13 @@ def reproduce(
     runner: Runner,
     scenario: Scenario | OwnScenario | None = None,
 ) -> list[ExperimentResult]:
-    """Run experiments, and return their results in order.
+    """Run the experiments `definitions`, and return their results in order.
 
-    :func:`of_workload` makes the experiments and the `scenario` for a workload of your own.
-    Outcomes depend on definitions, scenario and budget, not on the runner's threads or on which
-    other experiments are run with them. Raises InputError for a scenario that is not allowed, and
-    for a budget whose simulations have too few requests for a workload.
+    `scenario` is the default :class:`Scenario` if None. :func:`of_workload` makes the definitions
+    and the scenario for a workload of your own. Results depend on definitions, scenario and budget,
+    not on the runner's threads or on the other experiments that run with them. Raises InputError
+    for a scenario that is not allowed, and for a budget whose simulations have too few requests for
+    a workload.
     """
     scenario = scenario or Scenario()
     scenario.check()
@@ -110,9 +111,9 @@ def write_outcomes(
 ) -> list[Path]:
     """Write results, pictures and the page to the folder `out`, and return their paths.
 
-    If the folder has results of another scenario or budget, all names get the next free number.
-    `left_out` are the experiments that an :class:`OwnEvaluation` omits. Equal outcomes give equal
-    bytes. Raises InputError if a file cannot be written.
+    If the folder has results of another scenario or budget, the names of all files get the next
+    free number. `left_out` has the experiments that an :class:`OwnEvaluation` omits, with the
+    reason. Equal results give equal bytes. Raises InputError if a file cannot be written.
     """
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,

@@ -1,4 +1,4 @@
-"""The part of a picture that shows our figures beside the paper's."""
+"""The part of an experiment's picture that shows our figures beside the paper's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accelflow.findings.text import number, paper_text
 
 __all__ = ["compared", "draw_beside", "height_in"]
 
-#: Room of a row of figures, of the axis below them, and of the legend.
+#: The heights in inches of a row of figures, of the axis below the rows, and of the legend.
 _ROW_IN: Final = 0.21
 _AXIS_IN: Final = 0.7
 _LEGEND_IN: Final = 0.3
@@ -26,7 +26,7 @@ _OURS: Final[dict[str, Any]] = {
     "zorder": 4,
     "clip_on": False,
 }
-#: Larger than ours, so that it shows around it where both are the same.
+#: The mark of the paper's figure, larger than that of ours, so that both show at the same place.
 _PAPER: Final[dict[str, Any]] = {
     "marker": "D",
     "s": 48,
@@ -39,9 +39,10 @@ _PAPER: Final[dict[str, Any]] = {
 
 
 def compared(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Return the findings that have both our figure and the paper's, in groups of one unit.
+    """Return the findings that have both our figure and the paper's, in groups of the same unit.
 
-    Groups are in the order in which units appear. Bounds are left out.
+    Groups are in the order in which units appear. Findings whose figure in the paper is a bound are
+    left out.
     """
     units: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -59,9 +60,9 @@ def height_in(groups: Sequence[Sequence[Finding]]) -> float:
 
 
 def draw_beside(figure: SubFigure, groups: Sequence[Sequence[Finding]]) -> None:
-    """Draw a row for each finding: ours with its interval, the paper's, and both in numbers.
+    """Draw a row for each finding: our figure with its interval, the paper's, and both as numbers.
 
-    `groups` are those of :func:`compared`; each has an axis of its own.
+    `groups` has the form of the result of :func:`compared`; each group has an axis of its own.
     """
     heights = [_AXIS_IN + _ROW_IN * len(findings) for findings in groups]
     grid = figure.subplots(len(groups), 1, squeeze=False, height_ratios=heights)
@@ -73,7 +74,7 @@ def draw_beside(figure: SubFigure, groups: Sequence[Sequence[Finding]]) -> None:
 
 
 def _draw(axes: Axes, findings: Sequence[Finding]) -> tuple[Any, ...]:
-    """Draw figures of one unit, and return a mark of ours and one of the paper's."""
+    """Draw findings of one unit; return a mark of our figures and one of the paper's."""
     marks: tuple[Any, ...] = ()
     for row, finding in enumerate(findings):
         if finding.ours is None or finding.paper is None:
@@ -127,6 +128,6 @@ def _axes(axes: Axes, findings: Sequence[Finding]) -> None:
 
 
 def _label(finding: Finding) -> str:
-    """The key in words: `p99_reduction.Non-acc` is ``P99 reduction: Non-acc``."""
+    """Return the key in words: `p99_reduction.Non-acc` is ``P99 reduction: Non-acc``."""
     words = finding.short_key.replace("_", " ").replace(".", ": ", 1)
     return words.replace("p99", "P99").replace(" rps", " RPS")

@@ -10,26 +10,29 @@ from accelflow.errors import one_of
 
 __all__ = ["BUDGETS", "MIN_BEYOND", "MIN_DWELLS", "Budget", "budget"]
 
-#: The fewest responses, over all seeds, that may lie beyond a percentile that we report. Of n
-#: responses, (1 - q) n lie beyond percentile q, plus or minus the root of that: 10 % for 100.
+#: The least number of responses, over all seeds, beyond a percentile that we report. Of n
+#: responses, (1 - q) n lie beyond the percentile q, plus or minus the square root of this number:
+#: 10 % for 100.
 MIN_BEYOND: Final = 100
 
-#: The fewest changes of the arrival rate, over all seeds, for arrivals with a changing rate. The
-#: rarest state of `alibaba` has 1 %, makes most of its tail, and then occurs three times.
+#: The least number of changes of the arrival rate, over all seeds, for arrivals with a changing
+#: rate. The rarest state of `alibaba`, which makes most of its tail, has a share of 1 % and so
+#: occurs three times.
 MIN_DWELLS: Final = 300
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How long and how often simulations run, and the precision that they aim at.
+    """The length and the number of an experiment's simulations, and their intended precision.
 
-    `name` is its identifier. `requests` are those of a service with the mean rate in each
-    simulation, of which the first tenth is warm-up and not counted. They are doubled, up to
-    `most_requests`, until the half width of each compared figure is at most `precision` of the
-    paper's figure, and that of each service's P99 at most `tail_precision` of itself, unless it is
-    None. Each simulation is repeated with the seeds 1 to `replications`. A search for a maximum
-    rate tries rates that differ by the factor `rate_step`, or by less if a compared figure needs
-    it, and is accurate to one step. It never prolongs simulations.
+    `name` identifies the budget. `requests` is the number of requests in each simulation of a
+    service with the mean rate; the first tenth is warm-up and not counted. The number is doubled,
+    up to `most_requests`, until half of each compared figure's interval is at most `precision` of
+    the paper's figure. With `tail_precision`, half of the interval of each service's P99 must also
+    be at most this share of the P99. Each simulation is repeated with the seeds 1 to
+    `replications`. A search for a maximum rate tries rates that differ by the factor `rate_step`,
+    or by less if a compared figure needs it, and is accurate to one step. Searches never prolong
+    their simulations.
     """
 
     name: str
@@ -49,8 +52,8 @@ class Budget:
     def lengths(self) -> tuple[int, ...]:
         """The numbers of requests that a simulation may have, in ascending order.
 
-        They begin at `requests` and double up to `most_requests`. Few lengths allow experiments to
-        share simulations.
+        The first is `requests`, and each is twice the one before, up to `most_requests`. With few
+        different lengths, experiments can share simulations.
         """
         found = [self.requests]
         while found[-1] * 2 <= self.most_requests:
@@ -58,7 +61,7 @@ class Budget:
         return tuple(found)
 
     def length(self, needed: float) -> int:
-        """Return the shortest length of at least `needed` requests, or the longest length."""
+        """Return the shortest of :attr:`lengths` of at least `needed` requests, or the longest."""
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
 

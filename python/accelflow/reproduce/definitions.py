@@ -1,7 +1,7 @@
-"""Experiments as small files: what they simulate, measure, and compare with the paper.
+"""Definitions of experiments: what they simulate, measure, and compare with the paper.
 
-The files are ``python/accelflow/experiments/*.toml``; docs/reproduce.md describes them. Unknown
-keys and values are refused; the message names the place and the allowed values.
+Each experiment is a file ``python/accelflow/experiments/NAME.toml``; docs/reproduce.md describes
+its form. Unknown keys and values are refused; the message names the place and the allowed values.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ __all__ = [
 KINDS = ("simulation", "throughput", "static")
 #: The forms of an experiment's picture.
 PLOTS = ("bars", "lines", "stack", "range")
-#: What a bar stands for: a service, or the server if all its services share the figure.
+#: What a bar of a picture may stand for: a service, or the server if its services share the figure.
 PLOTTED_PER = ("service", "server")
 #: The directions of a trend.
 DIRECTIONS = ("rises", "falls")
-#: The fields of a simulation that an experiment's file may set; the scenario and the budget set the
-#: others.
+#: The fields of :class:`accelflow.simulation.Scenario` that an experiment's file may set; the
+#: scenario and the budget of the evaluation set the others.
 SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Scenario)) - {
     "by_rate",
     "orchestrators",
@@ -58,16 +58,16 @@ SETTABLE = frozenset(field_of.name for field_of in fields(simulation.Scenario)) 
     "slo_us",
     "tcp_cost_ns",
 }
-#: The value of `arrivals` that stands for the paper's production load, whose arrivals the scenario
-#: chooses.
+#: The value of `arrivals` in a file for the paper's production load, whose arrivals the scenario
+#: of the evaluation chooses.
 PRODUCTION = "production"
 
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of a varied parameter, such as a load or a number of elements.
+    """One setting of the parameter that an experiment varies, such as a load.
 
-    `label` is its name, and `settings` are added to the experiment's common `setup`.
+    `label` is the point's name, and `settings` are added to the experiment's common `setup`.
     """
 
     label: str
@@ -78,9 +78,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """One simulated combination of an experiment: a `system` at a `point`.
+    """One simulated combination of an experiment: a `system` at a `point` (the point's label).
 
-    A file may omit either if there is only one, or if all are meant.
+    An experiment's file may omit the system or the point if there is only one. An empty `point`
+    means all points, in a trend.
     """
 
     system: str
@@ -91,11 +92,11 @@ class Cell:
 class Row:
     """A figure of an experiment, to compare with one that the paper reports.
 
-    `measure` is what is read from the results of each service, ``of`` a system at a point. `form`
-    is ``value``, or ``ratio`` or ``reduction`` to the same measure (or to `to_measure`) of the cell
+    `measure` is read from each service's results in the cell `of` (a system at a point). `form` is
+    ``value``, or ``ratio`` or ``reduction`` to the same measure (or to `to_measure`) in the cell
     `to`. `summary` combines the services: ``mean`` or ``max``. `target` is the key of the reported
-    figure. A row of a user's workload has none: its key begins with ``own.``, and `unit` is its
-    unit. `also` are other definitions of the figure.
+    figure. A row of a user's workload has no reported figure: its `target` begins with ``own.``,
+    and `unit` is the figure's unit. `also` has other definitions of the figure.
     """
 
     target: str
@@ -111,7 +112,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Also:
-    """The same figure by another definition: its `row`, and `says`, a description."""
+    """A figure by another definition: the `row` that defines it, and a description, `says`."""
 
     says: str
     row: Row
@@ -121,12 +122,13 @@ class Also:
 class Check:
     """A statement of the paper in words (`says`), in a form that can be checked.
 
-    `kind` is one of these. ``order``: `groups` of systems are in the order of `measure` at `point`;
-    systems within a group may have any order. ``ranking``: the same for groups of measures, for the
-    system and point of `row`. ``trend``: the figure of `row` changes in one `direction` over
-    `points`, each with its point of comparison. ``most``: the figure of `row` of each of `services`
-    is above the mean of the others'. `why_not` is the recorded reason for a check that does not
-    hold here; None for one that should hold. `also` is the same statement by other definitions.
+    `kind` is one of four. ``order``: the `groups` of systems are in the order of `measure` at
+    `point`; systems within a group may have any order. ``ranking``: the `groups` of measures are in
+    order for the system and point of `row`. ``trend``: the figure of `row` changes in one
+    `direction` over `points`, pairs of a point and its point of comparison. ``most``: the figure of
+    `row` for each of `services` is above the mean of the other services. `why_not` is the recorded
+    reason why the statement does not hold here; None if it should hold. `also` has the same
+    statement by other definitions.
     """
 
     says: str
@@ -144,10 +146,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Plot:
-    """The picture of an experiment.
+    """The description of an experiment's picture.
 
-    `form` is one of :data:`PLOTS`. It shows `measures`, with the axis titles `x` and `y`, at a
-    width of `width_in` inches. `log` makes the y axis logarithmic. `star` is a measure that is
+    `form` is one of :data:`PLOTS`. The picture shows `measures`, with the axis titles `x` and `y`,
+    and is `width_in` inches wide. `log` makes the y axis logarithmic. `star` is a measure that is
     drawn as stars.
     """
 
@@ -158,7 +160,7 @@ class Plot:
     star: str | None = None
     log: bool = False
     width_in: float = 7.5
-    #: What a bar stands for: one of :data:`PLOTTED_PER`.
+    #: What a bar stands for, one of :data:`PLOTTED_PER`.
     per: str = "service"
     #: The labels of the points that are drawn; empty for all.
     points: tuple[str, ...] = ()
@@ -168,8 +170,9 @@ class Plot:
 class Slo:
     """A service-level objective: `factor` times a service's mean response time on an idle server.
 
-    The idle server is that of `point`; the scenario chooses its system. A search for the highest
-    load goes from `low_rps` to `high_rps` requests per second.
+    The idle server has the settings of the point with the label `point`; the scenario of the
+    evaluation chooses its system. A search for the highest load tries `low_rps` to `high_rps`
+    requests per second.
     """
 
     point: str
@@ -182,13 +185,14 @@ class Slo:
 class Definition:
     """One experiment of the paper, as its file defines it.
 
-    `name` is its identifier, `title` its heading, `place` where the paper has it, and `note` a
-    remark. `kind` is one of :data:`KINDS`. Each of `systems` is simulated at each of `points`, with
-    the fields in `setup`. `measures` are reported, `rows` and `checks` are compared with the paper,
-    and `plot` is the picture. `table` names a table that needs no simulation. `slo` is the SLO of
-    searches. A `long_run` experiment, about rare events, begins with four times as many requests.
-    `paper_only` is the reason why it applies only to the paper's services; empty if it applies to
-    any workload.
+    `name` identifies the experiment, `title` is its heading, `place` the figure, table or section
+    of the paper, and `note` a remark. `kind` is one of :data:`KINDS`. Each of `systems` is
+    simulated at each of `points`, with the fields in `setup`. `measures` are reported, `rows` and
+    `checks` are compared with the paper, and `plot` describes the picture. `table` names a table
+    that needs no simulation. `slo` is the SLO of a search, or for deadlines. A `long_run`
+    experiment, about rare events, begins with four times as many requests. `paper_only` is the
+    reason why the experiment applies only to the paper's services; empty if it applies to any
+    workload.
     """
 
     name: str
@@ -210,7 +214,7 @@ class Definition:
 
 
 def names() -> list[str]:
-    """Return the names of all experiments: first tables and figures by number, then the others."""
+    """Return the names of all experiments: figures and then tables by number, then the others."""
     files = resources.files("accelflow.experiments").iterdir()
     found = [file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")]
     return sorted(set(found) - {"notes", "paper-targets", "reasons", "uncovered"}, key=_rank)
@@ -232,9 +236,10 @@ def load(name: str) -> Definition:
 
 
 def parse(name: str, text: str) -> Definition:
-    """Return the experiment in `text`, the content of the file of the experiment `name`.
+    """Return the experiment `name` that `text`, the content of its file, defines.
 
-    Raises InputError; the message names the place, the value and the allowed values.
+    Raises InputError for a text that is not TOML, for a missing or unknown key, and for a value
+    that is not allowed.
     """
     try:
         tree = parse_toml(text)
@@ -294,7 +299,7 @@ def _read(name: str, root: Section) -> Definition:
 
 @dataclass(frozen=True)
 class _Scope:
-    """The systems, points and measures that rows and checks of a file may name."""
+    """The systems, points and measures that the rows and checks of a file may name."""
 
     systems: Sequence[str]
     points: Sequence[str]
@@ -313,7 +318,7 @@ class _Scope:
         return Cell(system, point)
 
     def any_point(self, table: Section) -> Cell:
-        """A cell of a trend, which has all points."""
+        """Read a cell of a trend, which has no point since it means all points."""
         system = table.choice("system", self.systems, self.systems[0] if self._one_system else None)
         table.end()
         return Cell(system, "")
@@ -328,7 +333,7 @@ class _Scope:
 
 
 def _settings(table: Section) -> Mapping[str, Any]:
-    """Fields of a simulation; the simulation checks their values."""
+    """Read fields of a simulation; the simulation checks their values."""
     found = {key: table.take(key) for key in sorted(SETTABLE) if key in table}
     checked = dict(found)
     if checked.get("arrivals") == PRODUCTION:
@@ -451,7 +456,7 @@ def _trend(table: Section, scope: _Scope) -> Check:
 
 
 def _pairs(table: Section, scope: _Scope) -> tuple[tuple[str, str], ...]:
-    """The points of a trend (default: all), each with the one it is compared with (itself)."""
+    """Read a trend's points (default: all), each with its point of comparison (default: itself)."""
     points = table.choices("points", scope.points) if "points" in table else tuple(scope.points)
     others = points
     if "to_points" in table:

@@ -11,10 +11,10 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 
 
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that enter the distance: those in sections marked ``fit``.
+    """Return the findings that enter the distance: those of sections with the use ``fit``.
 
-    A finding of another section may have informed one parameter (``fits``). It is then no check of
-    the model, but it does not enter the distance.
+    A figure of another section may have informed a single parameter (``fits``). It is then no check
+    of the model, but it does not enter the distance.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits
@@ -22,11 +22,11 @@ def fitted(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def distance(rows: Mapping[str, float | None]) -> float:
-    """Return the distance of our figures from the paper's; `rows` has ours by key.
+    """Return the distance of our figures from the paper's; `rows` has our figures by key.
 
-    Figures are reductions of latency; a reduction r is a latency ratio of 1 - r. The distance is
-    the root mean square difference between the logarithms of our ratios and the paper's: 0.1 is
-    about a tenth of a latency. It is infinite if a figure does not exist.
+    The figures are reductions of latency; a reduction r is a latency ratio of 1 - r. The distance
+    is the root mean square difference between the logarithms of our ratios and the paper's: 0.1 is
+    about a tenth of a latency. It is infinite if a figure is None or at least 1.
     """
     squares = [log_ratio(ours, targets()[row].value) ** 2 for row, ours in rows.items()]
     return math.sqrt(math.fsum(squares) / len(squares))
@@ -35,7 +35,7 @@ def distance(rows: Mapping[str, float | None]) -> float:
 def log_ratio(ours: float | None, paper: float) -> float:
     """Return the logarithm of our latency ratio over the paper's, both given as reductions.
 
-    Infinite if our figure does not exist.
+    Infinite if our reduction is None or at least 1, which has no logarithm.
     """
     if ours is None or ours >= 1.0:
         return math.inf
@@ -45,7 +45,7 @@ def log_ratio(ours: float | None, paper: float) -> float:
 def standard_error(findings: Sequence[Finding]) -> float:
     """Return the standard error of the distance of `findings`, by the jackknife over the seeds.
 
-    Infinite for a single seed, and if a figure does not exist.
+    Infinite for a single seed, and if a figure is missing or has no logarithm.
     """
     values = {finding.key: finding.ours.values if finding.ours else () for finding in findings}
     count = min(len(figures) for figures in values.values())

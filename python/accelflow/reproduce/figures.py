@@ -1,4 +1,4 @@
-"""Compute an experiment's figures and their intervals from the results of several seeds."""
+"""An experiment's figures and their intervals, computed from the results of several seeds."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ __all__ = [
     "too_little",
 ]
 
-#: The services' results of each seed, by (point, system).
+#: The results of all services for each seed, by (point, system).
 Cells = dict[tuple[str, str], list[Services]]
 #: A key of :data:`Cells`: (point, system).
 Place = tuple[str, str]
 
 
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
-    """Return the keys (point, system) of the results from which `row` is computed.
+    """Return the keys (point, system) of the results from which the figure of `row` is computed.
 
-    For a trend, they are at `point`, and those to compare with at `other`, or also at `point`.
+    The first key is that of the figure, and the second that of the comparison, if there is one. In
+    a trend the row has no points: the figure is then at `point`, and the comparison at `other`, or
+    also at `point` if `other` is empty.
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:
@@ -45,7 +47,7 @@ def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
 
 
 def saturated(row: Row, cells: Cells) -> list[str]:
-    """Return the systems of `row` that were saturated in at least one simulation."""
+    """Return the systems in `row` that were saturated in at least one of their simulations."""
     found = [
         system
         for point, system in places_of(row)
@@ -57,7 +59,8 @@ def saturated(row: Row, cells: Cells) -> list[str]:
 def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate | None:
     """Return `measure` of one service under one system, with its interval.
 
-    `runs` are the results of each seed; the interval is the jackknife's.
+    `runs` has the results of each seed. The interval is the jackknife's over the seeds. None if a
+    seed lacks the measure.
     """
     rows = _rows(runs, service)
     return jackknife(lambda kept: _value(measure, rows, kept), len(rows))
@@ -66,38 +69,39 @@ def of_service(measure: str, runs: Sequence[Services], service: str) -> Estimate
 def of_system(measure: str, runs: Sequence[Services]) -> Estimate | None:
     """Return the mean of `measure` over the services under one system, with its interval.
 
-    `runs` are the results of each seed; the interval is the jackknife's.
+    `runs` has the results of each seed. The interval is the jackknife's over the seeds. None if a
+    service lacks the measure.
     """
     return jackknife(lambda kept: _of_system(measure, runs, kept), len(runs))
 
 
 def of_row(row: Row, cells: Cells, point: str = "", other: str = "") -> Estimate | None:
-    """Return the figure of `row`, with its interval.
+    """Return the figure of `row`, with its interval; None if it does not exist.
 
-    For a trend, it is that at `point`, compared with `other`.
+    In a trend, the figure is that at `point`, compared with `other` (see :func:`places_of`).
     """
     places = places_of(row, point, other)
     return jackknife(lambda kept: _of_row(row, cells, places, kept), len(cells[places[0]]))
 
 
 def by_service(row: Row, cells: Cells) -> dict[str, Estimate | None]:
-    """Return the figure of `row` for each single service, by its name."""
+    """Return the figure of `row` for each single service, by the service's name."""
     runs = cells[places_of(row)[0]]
     return {name: _of_services(row, cells, [name], []) for name in runs[0]}
 
 
 def lead(row: Row, cells: Cells, service: str, others: Sequence[str]) -> Estimate | None:
-    """Return the figure of `row` for `service` minus its mean over `others`."""
+    """Return the figure of `row` for `service` minus that for the services `others` together."""
     return _of_services(row, cells, [service], others)
 
 
 def difference_of_systems(
     measure: str, cells: Cells, first: Place, second: Place
 ) -> Estimate | None:
-    """Return a measure of the second system minus that of the first, with its interval.
+    """Return a measure of the system `second` minus that of `first`, with its interval.
 
-    For the interval (jackknife over seeds) both leave out the same seeds, so that variation which
-    they share cancels.
+    `first` and `second` are pairs (point, system), and the measure is a mean over the services. For
+    the interval, the jackknife leaves out the same seed for both, so that common variation cancels.
     """
     return _difference(
         lambda kept: _of_system(measure, cells[first], kept),
@@ -107,7 +111,10 @@ def difference_of_systems(
 
 
 def difference_of_measures(first: str, second: str, runs: Sequence[Services]) -> Estimate | None:
-    """Return the second measure of one system minus the first, with its interval."""
+    """Return the measure `second` of one system minus its measure `first`, with the interval.
+
+    `runs` has the results of each seed. Both measures are means over the services.
+    """
     return _difference(
         lambda kept: _of_system(first, runs, kept),
         lambda kept: _of_system(second, runs, kept),
@@ -120,7 +127,7 @@ def difference_of_points(
 ) -> Estimate | None:
     """Return the figure of `row` at the second point of a trend minus that at the first.
 
-    Each is a pair: a point and its point of comparison.
+    `first` and `second` are pairs: a point, and its point of comparison.
     """
     places = [places_of(row, *first), places_of(row, *second)]
     return _difference(
@@ -139,15 +146,16 @@ def _difference(first: Figure, second: Figure, replications: int) -> Estimate | 
 
 
 def too_little(row: Row, cells: Cells, point: str = "") -> str:
-    """Return in words which samples are too small for the figure of `row`; empty if none is."""
+    """Return a text on samples that are too small for the figure of `row`; empty if none is."""
     found = [_too_little(row.measure, cells[place]) for place in places_of(row, point)]
     return next((text for text in found if text), "")
 
 
 def requests_of(places: Iterable[Place], cells: Cells) -> tuple[int, int]:
-    """Return (smallest, largest) number of requests of a service in the simulations at `places`.
+    """Return the smallest and the largest number of requests of the simulations at `places`.
 
-    Places are pairs (point, system). Both numbers are 0 without simulations.
+    A number is that of a service with the mean rate. `places` has pairs (point, system). Both
+    numbers are 0 without simulations.
     """
     found = [
         service["run"]["requests"]
@@ -180,14 +188,14 @@ def _of_row(row: Row, cells: Cells, places: Sequence[Place], kept: Sequence[int]
 
 
 def _measures(row: Row) -> tuple[str, str]:
-    """The measures of `row` at its first and at its second place."""
+    """Return the measure of `row`'s figure, and that of its comparison."""
     return row.measure, row.to_measure or row.measure
 
 
 def _of_services(
     row: Row, cells: Cells, services: Sequence[str], less: Sequence[str]
 ) -> Estimate | None:
-    """The figure of `row` for `services` alone, less that of the services `less`, if any."""
+    """Return the figure of `row` for `services` alone, minus that for the services `less`."""
     places = places_of(row)
 
     def of(names: Sequence[str], kept: Sequence[int]) -> float | None:
@@ -211,7 +219,7 @@ def _of_services(
 def _values(
     measure: str, runs: Sequence[Services], kept: Sequence[int]
 ) -> Mapping[str, float | None]:
-    """`measure` by service over the seeds that are kept."""
+    """Return `measure` by service over the seeds with the indices `kept`."""
     return {service: _value(measure, _rows(runs, service), kept) for service in runs[0]}
 
 

@@ -1,7 +1,7 @@
-"""At which values of an unprinted input a figure would agree, and which readings were tried.
+"""Values of inputs at which our figure would agree with the paper's, and readings that were tried.
 
-``experiments/held.json`` has the figures by reading of the paper; `accelflow readings --held`
-writes it. Proofs give values that follow from other printed figures.
+``experiments/held.json`` has our figures by reading of the paper; `accelflow readings --held`
+writes this file. Other values follow from the paper's printed figures, by proofs.
 """
 
 from __future__ import annotations
@@ -21,23 +21,30 @@ from accelflow.reproduce.implications.page import value_text
 
 __all__ = ["COMPUTED", "HELD", "computed_text", "held", "holds_and_tried", "implied_text"]
 
-#: The name of the file of figures by reading of the paper.
+#: The name of the file with our figures by reading of the paper.
 HELD: Final = "held.json"
 
-#: How many readings at which a row holds are named.
+#: The largest number of readings that a text names in which a figure agrees.
 _MOST: Final = 3
 
 
 @cache
 def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
-    """Return the readings that were tried, by row and choice: label, mean and verdict of each."""
+    """Return the readings that were tried, by the figure's key and by choice.
+
+    A reading has ``reading`` (its label), ``mean`` (our figure under it), ``verdict`` and
+    ``saturated``.
+    """
     text = resources.files(DATA).joinpath(HELD).read_text("utf-8")
     rows: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = json.loads(text)["rows"]
     return rows
 
 
 def holds_and_tried(row: str, choices: Sequence[str]) -> tuple[str, str]:
-    """Return in words at which readings of `choices` the figure `row` agrees, and the others."""
+    """Return two texts: under which readings of `choices` the figure `row` agrees, and the others.
+
+    A text is empty if there is no such reading.
+    """
     agreeing: list[tuple[float, str]] = []
     without: list[str] = []
     paper = targets()[row].figure
@@ -56,13 +63,13 @@ def holds_and_tried(row: str, choices: Sequence[str]) -> tuple[str, str]:
 
 
 def _named(choice: str, reading: Mapping[str, Any]) -> str:
-    """A reading with its choice; one of several settings names them itself."""
+    """Return the name of a reading with its choice; a reading of several choices names them."""
     label: str = reading["reading"]
     return label if choice == "together" else f"{choice} = {label}"
 
 
 def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
-    """The readings of a choice that do not agree, with the range of the figure."""
+    """Return a text: the readings of a choice that do not agree, and the range of the figure."""
     labels = " or ".join(reading["reading"] for reading in readings)
     known = sorted(reading["mean"] for reading in readings if reading["mean"] is not None)
     if not known:
@@ -80,12 +87,12 @@ def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def implied_text(names: Sequence[str]) -> str:
-    """Return in words the values that follow from other printed figures, by the proofs `names`."""
+    """Return as text the values that the proofs called `names` derive from printed figures."""
     return "; or ".join(f"if {value_text(proof(name))}" for name in names)
 
 
 def _timeout() -> str:
-    """The time-out at which as many messages time out as the paper prints, with captured waits."""
+    """Return a text with the time-out at which as many messages time out as the paper prints."""
     paper = targets()["accelflow.fallback.tcp_timeouts_per_million"].value
     remote = "socialnetwork_drawn"
 
@@ -100,13 +107,13 @@ def _timeout() -> str:
     return f"with a time-out of {number(low / 1e3)} ms and the captured waits of SocialNetwork"
 
 
-#: Computations, by name, of the value of an input at which a figure would agree.
+#: Functions that compute the value of an input at which a figure would agree, by name.
 COMPUTED: Final[Mapping[str, Callable[[], str]]] = {"timeout": _timeout}
 
 
 def computed_text(name: str, place: str) -> str:
-    """Return in words the value that the computation called `name` finds.
+    """Return as text the value that the function called `name` in :data:`COMPUTED` finds.
 
-    `place` names it in messages. Raises InputError for an unknown name.
+    `place` is the place of the name in error messages. Raises InputError for an unknown name.
     """
     return COMPUTED[one_of(f"{place}: computed", name, COMPUTED)]()

@@ -1,4 +1,4 @@
-"""Read experiments' results back from their files, and rewrite the page and the pictures."""
+"""Reads experiments' results from their files, and rewrites the page and the pictures."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ from accelflow.reproduce.words import steps_of
 
 __all__ = ["PAGE", "Kept", "read_kept", "rewrite_page"]
 
-#: The name of the page in the folder of the results.
+#: The file name of the page.
 PAGE: Final = "comparison.md"
 
-#: The schemas that can be read, and the member of each that has the findings.
+#: The schemas of results that this version can read, with the member that has the findings.
 _FINDINGS: Final = {SCHEMA: "findings", "accelflow.reproduce/2": "rows"}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The results in a folder, by file, with their common `scenario` and `budget`."""
+    """The results of experiments in a folder, with their common `scenario` and `budget`.
+
+    `outcomes` has the results by the path of their file.
+    """
 
     outcomes: Mapping[Path, ExperimentResult]
     scenario: Scenario
@@ -41,12 +44,12 @@ class Kept:
 
     @property
     def page(self) -> str:
-        """The text of the page ``comparison.md`` for these results."""
+        """The content of the page ``comparison.md`` for these results."""
         return markdown(list(self.outcomes.values()), self.scenario, self.budget)
 
     @property
     def results(self) -> dict[Path, str]:
-        """The texts of the results' files, with the current reasons."""
+        """The content of each results file, by path, with this version's reasons."""
         return {
             path: to_text(outcome, self.scenario, self.budget)
             for path, outcome in self.outcomes.items()
@@ -56,9 +59,10 @@ class Kept:
 def rewrite_page(folder: Path) -> Path:
     """Rewrite the page, pictures and results in `folder`; return the page's path.
 
-    Our figures are read from the files; reasons and the paper's figures are the current ones.
-    Raises InputError for a folder without results, for results of different budgets or scenarios,
-    and for files that do not fit the current experiments.
+    Our figures are read from the files; reasons and the paper's figures are those of this version.
+    Raises InputError for a folder without results, for results of different budgets or scenarios or
+    of a user's workload, for files that do not fit this version's experiments, and if a file cannot
+    be written.
     """
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
@@ -75,7 +79,7 @@ def rewrite_page(folder: Path) -> Path:
     except OSError as error:
         raise InputError(f"{page}: {why(error)}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # All members are there, but one has a type that no experiment writes.
+        # All members are present, but one has a wrong type.
         raise InputError(
             f"{folder}: a value in the results cannot be used ({error}); run the experiments again"
         ) from error
@@ -85,7 +89,7 @@ def rewrite_page(folder: Path) -> Path:
 def read_kept(folder: Path) -> Kept:
     """Return the results of experiments in `folder`.
 
-    Raises InputError as :func:`rewrite_page` does.
+    Raises InputError for the reasons of :func:`rewrite_page`, except for writing.
     """
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
@@ -105,7 +109,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _check_together(trees: Mapping[Path, Mapping[str, Any]]) -> None:
-    """Raise InputError for results that do not belong on one page, which is the paper's."""
+    """Raise InputError for results that do not belong on the same page ``comparison.md``."""
     for path, tree in trees.items():
         scenario_of = tree.get("scenario")
         if isinstance(scenario_of, Mapping) and "workload" in scenario_of:
@@ -167,7 +171,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
 
 
 def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:
-    """A finding of either schema, which name its key and its list differently."""
+    """Return a finding from `row`, in which the two schemas name the key differently."""
     key = row["row"] if "row" in row else row["key"]
     return from_dict(row, targets()[key], reasons().get(key), definition.name)
 
@@ -184,7 +188,7 @@ def _shown(cell: Mapping[str, Any]) -> Shown:
 
 
 def _table(found: Mapping[str, Any] | None) -> Table | None:
-    """A table read back: its series in order, with the figures of the findings."""
+    """Return the table in `found`, its series in the order of the table's rows and columns."""
     if found is None:
         return None
     rows, columns = tuple(tuple(row) for row in found["rows"]), tuple(found["columns"])
@@ -221,7 +225,7 @@ def _statement(
 
 
 def _tied(check: Check, shown: Sequence[Shown]) -> bool:
-    """Whether two figures that `check` compares are equal for every service and seed."""
+    """Return whether two figures that `check` compares are equal for every service and seed."""
     figures: dict[tuple[str, str, str], list[tuple[str, Estimate]]] = {}
     for cell in shown:
         if cell.value is not None:

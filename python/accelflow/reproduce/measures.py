@@ -1,4 +1,4 @@
-"""Measures of a system, and how figures are computed from them.
+"""Measures of a service's results, and how figures are computed from them.
 
 A *measure* is read from the results of one service in one simulation. A *form* compares two systems
 service by service, and a *summary* combines the services into one figure.
@@ -16,12 +16,12 @@ from accelflow.errors import one_of
 
 __all__ = ["FORMS", "MEASURES", "SUMMARIES", "check_measure", "figure", "read"]
 
-#: The results of one service in one simulation, and under ``run`` those of the whole simulation.
+#: The results of one service in one simulation; ``run`` has the results of the whole simulation.
 ServiceRow = Mapping[str, Any]
 
-#: How a figure is computed from one system's values, or from those of two.
+#: The forms of a figure: a value of one system, or a reduction or ratio of two systems' values.
 FORMS: Final = ("value", "reduction", "ratio")
-#: How the values of services are combined.
+#: The ways to combine the values of services into one figure.
 SUMMARIES: Final = ("mean", "max")
 
 
@@ -30,9 +30,9 @@ def _plain(key: str) -> Callable[[ServiceRow], float | None]:
 
 
 def _share(*parts: str, remote: bool = False) -> Callable[[ServiceRow], float | None]:
-    """The share of some parts in the time that a request spends on this server.
+    """Return a measure: the share of `parts` in the time that a request spends on the server.
 
-    With `remote`, the share in its whole response time, with waits for other servers.
+    With `remote`, the share is that in the whole response time, including waits for other servers.
     """
 
     def read_share(row: ServiceRow) -> float | None:
@@ -46,7 +46,7 @@ def _share(*parts: str, remote: bool = False) -> Callable[[ServiceRow], float | 
 
 
 def _spent(*parts: str) -> Callable[[ServiceRow], float | None]:
-    """Microseconds of a request in some parts; in all but waits for other servers without any."""
+    """Return a measure: a request's time in `parts`, in us (default: all but remote waits)."""
 
     def read_spent(row: ServiceRow) -> float | None:
         spent: Mapping[str, float] = row["spent_us"]
@@ -59,9 +59,9 @@ def _spent(*parts: str) -> Callable[[ServiceRow], float | None]:
 
 
 def _of_accelerators(key: str, *accelerators: str) -> Callable[[ServiceRow], float | None]:
-    """The member `key` of the results of accelerators, as the mean over those given.
+    """Return a measure: the mean of the member `key` over the named accelerators.
 
-    None for older results, which lack it.
+    The measure is None for older results, which lack the member.
     """
 
     def read_mean(row: ServiceRow) -> float | None:
@@ -88,7 +88,7 @@ _ACCELERATORS: Final = tuple(name for names in _TOGETHER.values() for name in na
 
 
 def _of_data(part: str, whole: Callable[[ServiceRow], float]) -> Callable[[ServiceRow], Any]:
-    """A count of the server's data path over another; None if the other is 0."""
+    """Return a measure: the count `part` of the data path over another; None if that is 0."""
 
     def read_ratio(row: ServiceRow) -> float | None:
         count = whole(row)
@@ -98,7 +98,7 @@ def _of_data(part: str, whole: Callable[[ServiceRow], float]) -> Callable[[Servi
 
 
 def _operations(row: ServiceRow) -> float:
-    """Operations on accelerators in the whole run, of all requests of the server, in millions."""
+    """Return the operations on a server's accelerators in the whole run, in millions."""
     requests: float = math.fsum(
         service["responded"]
         for system in row["run"]["systems"]
@@ -117,7 +117,7 @@ _INSTRUCTIONS_PER_CYCLE: Final = 1.0
 
 
 def _per_instruction(part: str, each: float) -> Callable[[ServiceRow], float | None]:
-    """A count of the data path per `each` instructions of the cores, of the whole server."""
+    """Return a measure: the count `part` of the data path per `each` instructions of the cores."""
 
     def read_rate(row: ServiceRow) -> float | None:
         services = row["run"]["systems"][0]["services"]
@@ -134,7 +134,7 @@ def _per_instruction(part: str, each: float) -> Callable[[ServiceRow], float | N
 
 
 def _parameter(row: ServiceRow, key: str) -> float:
-    """A parameter of the simulated server."""
+    """Return the value of the simulated server's parameter `key`."""
     config: Mapping[str, float] = row["run"]["config"]
     return config[key] if key in config else _defaults()[key]
 
@@ -145,13 +145,13 @@ def _defaults() -> Mapping[str, float]:
 
 
 def _full_per_request(row: ServiceRow) -> float | None:
-    """Traces handed to a core because queue and overflow area were full, per request."""
+    """Return the traces handed to a core because of a full overflow area, per request."""
     responded: int = row["responded"]
     return row["fallbacks"]["overflow_full"] / responded if responded else None
 
 
 def _fallen_back(reason: str) -> Callable[[ServiceRow], float | None]:
-    """Traces handed to a core for `reason`, per operation on accelerators of as many requests."""
+    """Return a measure: the traces handed to a core for `reason`, per accelerator operation."""
 
     def read_fallen_back(row: ServiceRow) -> float | None:
         operations = row["operations_per_request"] * row["responded"]
@@ -162,25 +162,25 @@ def _fallen_back(reason: str) -> Callable[[ServiceRow], float | None]:
 
 
 def _missed(row: ServiceRow) -> float | None:
-    """The share of requests that miss their SLO, of those that have one."""
+    """Return the share of requests with an SLO that miss it."""
     with_slo: int = row["slo"]["requests"]
     return row["slo"]["missed"] / with_slo if with_slo else None
 
 
 def _timed_out(row: ServiceRow) -> float | None:
-    """Messages that timed out, per million requests."""
+    """Return the messages that timed out per million requests."""
     requests: int = row["responded"] + row["fallbacks"]["timed_out"]
     return 1e6 * row["fallbacks"]["timed_out"] / requests if requests else None
 
 
 def _manager_time(row: ServiceRow) -> float | None:
-    """Seconds that the manager is busy for 10,000 requests of a service alone on its server."""
+    """Return the manager's busy seconds per 10,000 requests of a service alone on its server."""
     rate: float = row["throughput_rps"]
     return 1e4 * float(row["manager_utilization"]) / rate if rate else None
 
 
 def _energy(key: str) -> Callable[[ServiceRow], float | None]:
-    """A figure of the energy of the whole run, the same for all services that took part."""
+    """Return a measure of the energy of the whole run, the same for all its services."""
 
     def read_energy(row: ServiceRow) -> float | None:
         run = row["run"]
@@ -190,8 +190,8 @@ def _energy(key: str) -> Callable[[ServiceRow], float | None]:
     return read_energy
 
 
-#: Functions that read a measure from a service's results, by name: latencies in us, the others as
-#: shares of 1 or counts.
+#: The functions that read a measure from a service's results, by the measure's name. Names tell the
+#: unit (``_us``, ``_rps``, ``_per_million``); the other measures are ratios or counts.
 MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
     **{key: _plain(key) for key in ("mean_us", "p50_us", "p99_us", "p999_us")},
     **{key: _plain(key) for key in ("throughput_rps", "core_utilization", "manager_utilization")},
@@ -234,12 +234,12 @@ MEASURES: Final[Mapping[str, Callable[[ServiceRow], float | None]]] = {
 
 
 def check_measure(name: str, place: str) -> None:
-    """Raise InputError if there is no measure called `name`; `place` names the setting."""
+    """Raise InputError if there is no measure called `name`; the message names the `place`."""
     one_of(place, name, MEASURES)
 
 
 def read(measure: str, row: ServiceRow) -> float | None:
-    """Return `measure` from a service's results; None if it does not exist, as without requests."""
+    """Return `measure` from a service's results; None if the results lack it."""
     return MEASURES[measure](row)
 
 
@@ -249,10 +249,11 @@ def figure(
     ours: Mapping[str, float | None],
     theirs: Mapping[str, float | None] | None,
 ) -> float | None:
-    """Combine values by service into one figure; None if a service lacks its value.
+    """Combine values by service into one figure; None if a service lacks a value.
 
-    ``value`` is `ours`, ``ratio`` is ours over theirs, and ``reduction`` is one less the ratio, for
-    each service. Services have equal weights, as in the paper's averages (section VII.A).
+    For each service, the `form` ``value`` takes `ours`, ``ratio`` takes ours / theirs, and
+    ``reduction`` takes 1 - ours / theirs. The `summary` of the services is their ``mean``, with
+    equal weights as in the paper's averages (section VII.A), or their ``max``.
     """
     found = [_one(form, value, (theirs or {}).get(service)) for service, value in ours.items()]
     if not found:

@@ -1,4 +1,4 @@
-"""Results of experiments: figures to compare with the paper, and values to draw."""
+"""The results of experiments: figures to compare with the paper, and values to draw."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ __all__ = ["ExperimentResult", "Shown", "Statement", "of_cells", "of_table"]
 class Shown:
     """A measured `value` to draw: one `measure` of one service under one system at one point.
 
-    `saturated` is whether the system could not keep up.
+    `value` is None if the measure does not exist. `saturated` is true if the system could not keep
+    up.
     """
 
     point: str
@@ -47,12 +48,12 @@ class Shown:
 class ExperimentResult:
     """All results of one experiment.
 
-    `definition` is the experiment. Simulations have `requests` of a service with the mean rate, or
-    up to `most_requests` if figures needed them; the first tenth, `warmup_requests`, are not
-    counted. `seeds` are those of the simulations. `findings` compare our figures with the paper's,
-    and `statements` are its statements in words, with whether they hold. `shown` are the values to
-    draw, and `by_cell` the same by point, system, service and measure. `table` is that of an
-    experiment without simulations.
+    `definition` is the experiment. Its simulations have `requests` to `most_requests` requests of a
+    service with the mean rate, as figures needed. Of the shortest, the first `warmup_requests`, a
+    tenth, are not counted. `seeds` are those of the simulations. `findings` compare our figures
+    with the paper's, and `statements` has the paper's statements in words, with whether they hold.
+    `shown` has the values to draw, and `by_cell` the same by point, system, service and measure.
+    `table` is the table of an experiment without simulations.
     """
 
     definition: Definition
@@ -68,24 +69,24 @@ class ExperimentResult:
 
     @property
     def requests_text(self) -> str:
-        """The number of requests of its simulations, as text."""
+        """The number of requests of the simulations as text, such as ``3,000 to 24,000``."""
         if self.most_requests == self.requests:
             return f"{self.requests:,}"
         return f"{self.requests:,} to {self.most_requests:,}"
 
     @property
     def own(self) -> bool:
-        """Whether it has figures of a user's workload, for which the paper has none."""
+        """Whether the results have figures that the paper does not report: a user's workload."""
         return any(finding.paper is None for finding in self.findings)
 
     @property
     def services(self) -> list[str]:
-        """Every service that took part, in the order of first appearance."""
+        """The names of the services that took part, in order of first appearance."""
         return list(dict.fromkeys(shown.service for shown in self.shown))
 
 
 def of_table(definition: Definition, table: Table) -> ExperimentResult:
-    """Return the results of an experiment that needs no simulation, from its table."""
+    """Return the results of an experiment without simulations, from its computed `table`."""
 
     def computed(row: Row) -> Finding:
         value = table.figures.get(row.measure)
@@ -106,7 +107,7 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
 
 
 def of_cells(definition: Definition, cells: Cells, budget: Budget) -> ExperimentResult:
-    """Return the results of an experiment from those of its simulations."""
+    """Return the results of an experiment from the results of its simulations, `cells`."""
     shown = tuple(_shown(definition, cells))
     fewest, most = requests_of(cells, cells)
     if not most:  # searches that found nothing
@@ -139,7 +140,7 @@ def _finding(definition: Definition, row: Row, cells: Cells, budget: Budget) -> 
     lacking = too_little(row, cells)
     ours = of_row(row, cells)
     if ours is not None and ours.half_width is not None:
-        # A rate is known to one step of its search, however alike the seeds are.
+        # A rate is only known to one step of the search, even if all seeds agree.
         step = resolution(definition, row, ours.mean, budget)
         ours = replace(ours, half_width=max(ours.half_width, step))
     return _beside_the_paper(

@@ -19,7 +19,7 @@ Case = tuple[Point, str, int]
 
 
 def cases_of(definition: Definition, budget: Budget) -> list[Case]:
-    """Return all combinations of points, systems and seeds."""
+    """Return all simulations of an experiment: combinations of points, systems and seeds."""
     return [
         (point, system, seed)
         for point, system in product(definition.points, definition.systems)
@@ -45,9 +45,10 @@ def owed_us(
 ) -> Plan[list[dict[str, float]]]:
     """Return the plan that finds the SLO in us of each service, for each of `cases`.
 
-    An SLO is a multiple of the service's mean time on an idle server, that of the point that `slo`
-    names. So all points have the same SLO, also those with fewer or slower elements. The scenario
-    chooses the system.
+    An SLO is a multiple of the service's mean response time on an idle server with the settings of
+    the point that `slo` names. So all points have the same SLO, even those with fewer or slower
+    elements. The scenario chooses the idle server's system. The plan's outcome has SLOs by service,
+    in the order of `cases`.
     """
     named = next(point for point in definition.points if point.label == slo.point)
 

@@ -1,7 +1,7 @@
 """The paper's experiments with a user's workload.
 
-Loads are multiples of the workload's rate, where the paper's are multiples of its production rate.
-The paper's figures are not shown, since they belong to its services.
+Where the paper's load is a multiple of its production rate, the load is here the same multiple of
+the workload's rate. The paper's figures are not shown, since they belong to its services.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from accelflow.scenario import resolved
 
 __all__ = ["OwnEvaluation", "OwnScenario", "of_workload"]
 
-#: The paper's mean rate (section VI), in whose place the workload's own stands.
+#: The paper's mean rate in requests per second (section VI), which the workload's rate replaces.
 _PAPER_RATE_RPS: Final = simulation.PAPER_RATE_RPS
 
-#: A search for the highest load begins at this multiple of the workload's rate, and ends at this
-#: multiple or at this rate, which no server holds.
+#: A search for the highest load begins at the first multiple of the workload's rate. It ends at the
+#: second multiple, or at a rate in requests per second that no server sustains, if that is higher.
 _LOWEST, _HIGHEST, _HIGHEST_RPS = 1 / 64, 256, 1e7
 
-#: The least and the largest rate of a service that can be simulated.
+#: The lowest and the highest rate of a service, in requests per second, that can be simulated.
 _MIN_RATE_RPS: Final = 1e-3
 _MAX_RATE_RPS: Final = 1e9
 
-#: So many that services with small shares of the rate have some, too.
+#: A number of requests so large that services with small shares of the rate have requests, too.
 _MANY_REQUESTS: Final = 1_000_000
 
-#: The choices of a scenario that a workload's file makes itself.
+#: The fields of a scenario that a workload's file sets itself.
 _OF_FILES: Final = ("facts", "tcp_cost_ns", "sizes", "remote", "rates")
 
 #: A load in the key of a reported figure: ``rps_5000``, ``15k_rps``.
 _LOAD: Final = re.compile(r"rps_(?P<rps>\d+)|(?P<k_rps>\d+)k_rps")
 
-#: The axis of a sweep over loads.
+#: The title of the x axis of a sweep over loads.
 _LOADS: Final = "load"
 
 _NOTE: Final = (
@@ -65,12 +65,13 @@ _NOTE: Final = (
 class OwnScenario:
     """A user's workload for the paper's experiments, and the choices that it leaves open.
 
-    `workload` is a suite's name or the tree of a file, `name` its name, and `sha256` the hash of
-    the file. Its services have `rate_rps` on average, shared by `rates`. Where the paper uses its
+    `workload` is a suite's name or the parsed content of a workload's file, `name` is the
+    workload's name, and `sha256` the hash of the file; None for a suite. `rate_rps` is the mean
+    rate of its services, and `rates` the rule by which they share it. Where the paper uses its
     production load, requests arrive as the workload specifies, or by the process `arrivals`.
-    `slo_us` and `slo_factors` are SLOs of single services; the other SLOs are a multiple of the
-    response time on an idle server. `recording` is the text of a recording with costs and sizes.
-    `placement`, `cohort`, `slo_system` and `config` are as in
+    `slo_us` (in us) and `slo_factors` (multiples of the response time on an idle server) are SLOs
+    of single services; the experiment sets the others. `recording` is the text of a recording with
+    costs and sizes, or None. `placement`, `cohort`, `slo_system` and `config` are as in
     :class:`accelflow.reproduce.Scenario`.
     """
 
@@ -113,7 +114,7 @@ class OwnScenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The workload, rates and parameters for experiments that simulate nothing."""
+        """The scenario of experiments without simulations: workload, rates and parameters."""
         return simulation.Scenario(
             workload=self.workload,
             recording=self.recording,
@@ -129,7 +130,8 @@ class OwnScenario:
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of `service` in us.
 
-        It is the workload's, or `factor` times `idle_us`, the mean time on an idle server.
+        This is the workload's SLO if it states one, and otherwise `factor` times `idle_us`, the
+        mean response time on an idle server.
         """
         if service in self.slo_us:
             return self.slo_us[service]
@@ -140,7 +142,7 @@ class OwnScenario:
         return factor
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as one object for JSON."""
+        """Return the scenario as one object for JSON, without the content of the workload."""
         return {
             "workload": self.name,
             "workload_sha256": self.sha256,
@@ -155,7 +157,7 @@ class OwnScenario:
         }
 
     def check(self) -> None:
-        """Raise InputError for the first value that is not allowed."""
+        """Raise InputError for the first field that is not allowed."""
         check_systems(self.cohort, self.slo_system)
         simulation.check(self._production(_MANY_REQUESTS))
 
@@ -173,10 +175,10 @@ class OwnScenario:
 
 @dataclass(frozen=True)
 class OwnEvaluation:
-    """The paper's experiments (`definitions`) with another workload (`scenario`).
+    """The paper's experiments (`definitions`) with a user's workload (`scenario`).
 
-    :func:`reproduce` runs them. `left_out` has the experiments that apply only to the paper's
-    services, with the reason.
+    :func:`accelflow.reproduce.reproduce` runs the experiments. `left_out` has the names of the
+    experiments that apply only to the paper's services, with the reason.
     """
 
     scenario: OwnScenario
@@ -194,13 +196,13 @@ def of_workload(
 ) -> OwnEvaluation:
     """Return the named `experiments`, or all applicable ones, adapted to `workload`.
 
-    `workload` is a file (docs/workloads.md), the tree of one, or a suite's name. Only the
-    placement, the systems and the server's parameters of `choices` are used; the file sets the
-    others. `arrivals` replaces the workload's arrivals where the paper uses its production load.
-    With `recording`, the text of a recording, costs and sizes are those of the recording.
+    `workload` is a file (docs/workloads.md), its parsed content, or a suite's name. `choices` may
+    set only placement, arrivals, systems and the server's parameters; the file sets the others.
+    `arrivals` replaces the workload's arrivals where the paper uses its production load. With
+    `recording`, the text of a recording, costs and sizes are those of the recording.
 
-    Raises InputError for a value that is not allowed, and for an experiment that makes no sense
-    for this workload.
+    Raises InputError for a value that is not allowed, for a field of `choices` that the file sets,
+    and for a named experiment that applies only to the paper's services.
     """
     scenario = _scenario(workload, choices or Scenario(), arrivals, recording)
     scenario.check()
@@ -255,7 +257,7 @@ def _scenario(
 
 
 def _slo_factors(tree: Mapping[str, Any], slo_us: Mapping[str, float]) -> dict[str, float]:
-    """The SLO as a multiple of the response time on an idle server, by service."""
+    """Return the stated SLOs as multiples of the response time on an idle server, by service."""
     default = tree.get("defaults", {}).get("slo_factor")
     stated = {
         service["name"]: service.get("slo_factor", default)
@@ -266,12 +268,12 @@ def _slo_factors(tree: Mapping[str, Any], slo_us: Mapping[str, float]) -> dict[s
 
 
 def _scaled(rps: float, rate_rps: float) -> float:
-    """The multiple of `rate_rps` that `rps` is of the paper's production rate."""
+    """Return the load `rps` of the paper as a load of the workload with the rate `rate_rps`."""
     return max(rate_rps * rps / _PAPER_RATE_RPS, min(rate_rps, _MIN_RATE_RPS * 10))
 
 
 def _adapted(definition: Definition, scenario: OwnScenario) -> Definition:
-    """The experiment `definition` with the workload of `scenario`."""
+    """Return the experiment `definition`, adapted to the workload of `scenario`."""
     points = {point.label: _point(point, scenario) for point in definition.points}
     labels = {label: point.label for label, point in points.items()}
     slo = definition.slo
@@ -292,12 +294,12 @@ def _adapted(definition: Definition, scenario: OwnScenario) -> Definition:
 
 
 def _rows(definition: Definition) -> tuple[Row, ...]:
-    """The rows that are not of single services or suites of the paper."""
+    """Return the experiment's rows, without those on single services or suites of the paper."""
     return () if definition.table in ("table4", "branches") else definition.rows
 
 
 def _settings(settings: Mapping[str, Any], scenario: OwnScenario) -> dict[str, Any]:
-    """Settings with the load as a multiple of the workload's rate, without the paper's rates."""
+    """Return `settings` with the load adapted to the workload's rate, without `rates`."""
     found = {key: value for key, value in settings.items() if key != "rates"}
     if "rate_rps" in found:
         found["rate_rps"] = _scaled(found["rate_rps"], scenario.rate_rps)
@@ -305,7 +307,7 @@ def _settings(settings: Mapping[str, Any], scenario: OwnScenario) -> dict[str, A
 
 
 def _point(point: Point, scenario: OwnScenario) -> Point:
-    """A point, named after its load as a multiple of the workload's rate if it has one."""
+    """Return the adapted point, named after its load as a multiple of the rate if it has one."""
     label = point.label
     if point.settings.get("arrivals") == PRODUCTION:
         label = "as the workload says"
@@ -324,14 +326,14 @@ def _slo(slo: Slo, labels: Mapping[str, str], scenario: OwnScenario) -> Slo:
     if not slo.high_rps:
         return found
     rate_rps = scenario.rate_rps
-    # Of the largest rate that can be simulated one service may have what all have together.
+    # One service may get the rate of all services, so that all together stay below the maximum.
     most_rps = _MAX_RATE_RPS / len(simulation.services(scenario.workload))
     high_rps = min(max(_HIGHEST * rate_rps, _HIGHEST_RPS), most_rps)
     return replace(found, low_rps=_LOWEST * rate_rps, high_rps=high_rps)
 
 
 def _row(row: Row, labels: Mapping[str, str]) -> Row:
-    """A row without the paper's figure, whose key names loads as multiples of the rate."""
+    """Return the row without the paper's figure; its key has loads as multiples of the rate."""
     reported = targets().get(row.target)
     return replace(
         row,
@@ -356,7 +358,7 @@ def _cell(cell: Cell, labels: Mapping[str, str]) -> Cell:
 
 
 def _check(check: Check, labels: Mapping[str, str]) -> Check:
-    """A statement without the reason why it does not hold for the paper's services here."""
+    """Return the statement without the reason why it does not hold for the paper's services."""
     return replace(
         check,
         point=labels.get(check.point, check.point),

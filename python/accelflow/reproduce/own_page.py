@@ -1,4 +1,4 @@
-"""The page of the paper's experiments with a user's workload."""
+"""The Markdown page of the paper's experiments with a user's workload."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accelflow.reproduce.own import OwnScenario
 
 __all__ = ["HOLDS", "NOT_SHOWN", "OWN_PAGE", "own_markdown"]
 
-#: The name of the page in the folder of the results.
+#: The file name of the page.
 OWN_PAGE: Final = "evaluation.md"
 
 #: The sentence that replaces the paper's figures.
@@ -28,9 +28,9 @@ def own_markdown(
     budget: Budget,
     left_out: Mapping[str, str],
 ) -> str:
-    """Return the page of a user's workload as Markdown.
+    """Return the page of the paper's experiments with a user's workload, as Markdown.
 
-    `left_out` has the experiments that do not apply to the workload, with the reason.
+    `left_out` has the names of the experiments that do not apply to the workload, with the reason.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     lines = [f"# The paper's experiments with {scenario.name}", ""]

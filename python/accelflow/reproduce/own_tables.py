@@ -1,4 +1,4 @@
-"""Tables of a user's workload, computed without a simulation."""
+"""Tables of the paper's experiments with a user's workload, computed without a simulation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from accelflow.reproduce.tables import CATEGORIES, Inputs, Table, breakdown, fig
 
 __all__ = ["OWN_TABLES"]
 
-#: The category of Fig. 1 that an accelerator belongs to, if it does not have its own name.
+#: The category of Fig. 1 to which an accelerator belongs, where it is not the accelerator's name.
 _TOGETHER: Final = {
     "Encr": "(De)Encr",
     "Decr": "(De)Encr",
@@ -23,7 +23,7 @@ _TOGETHER: Final = {
 
 
 def _fig1(inputs: Inputs) -> Table:
-    """Where the services' time goes without accelerators, by category."""
+    """Return a table of the services' time without accelerators, by category."""
     rows = simulation.demands(inputs.scenario)["services"]
     spent = {row["service"]: _spent_ns(row) for row in rows}
     others = {name: name for found in spent.values() for name in found if name not in CATEGORIES}
@@ -31,7 +31,7 @@ def _fig1(inputs: Inputs) -> Table:
 
 
 def _spent_ns(row: Mapping[str, Any]) -> dict[str, float]:
-    """The core time of one request in ns, by category."""
+    """Return the core time of one request in ns, by category."""
     spent = {"AppLogic": row["app_ns"]}
     for name, operation in row["operations"].items():
         category = _TOGETHER.get(name, name)
@@ -40,13 +40,13 @@ def _spent_ns(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _table4(inputs: Inputs) -> Table:
-    """The services' paths and how many accelerators each uses, by walking its traces."""
+    """Return a table of the services' paths and numbers of accelerator calls (Table IV)."""
     rows = [(walk["service"], walk["path"], str(walk["accelerators"])) for walk in _walks(inputs)]
     return Table(("service", "most common execution path", "accelerators"), tuple(rows))
 
 
 def _branches(inputs: Inputs) -> Table:
-    """The number of each service's sequences that branch, and the most branches of one."""
+    """Return a table of each service's sequences that branch, and the most branches of one."""
     rows = [
         (walk["service"], *_branching(walk["conditionals_by_sequence"])) for walk in _walks(inputs)
     ]
@@ -66,7 +66,7 @@ def _walks(inputs: Inputs) -> list[dict[str, Any]]:
     return [simulation.service(name, workload) for name in simulation.services(workload)]
 
 
-#: The functions that compute tables of a user's workload, by name of the experiment.
+#: The functions that compute tables of a user's workload, by the table's name in definitions.
 OWN_TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "fig1": _fig1,
     "fig5": fig5,

@@ -56,7 +56,7 @@ def _about(scenario: Scenario, budget: Budget) -> list[str]:
 
 
 def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
-    """The precision of single services' P99s; saturated ones grow with the run."""
+    """Return lines on the precision of single services' P99s, without saturated systems."""
     found = [
         (cell.value.half_width / cell.value.mean, f"{cell.service} under {cell.system}", outcome)
         for outcome in outcomes
@@ -136,7 +136,7 @@ def _reason(reason: Reason | None) -> str:
 
 
 def _pictures(outcomes: Sequence[ExperimentResult]) -> list[str]:
-    """The pictures that are written beside the page."""
+    """Return the section with the experiments' pictures."""
     lines = []
     for outcome in outcomes:
         definition = outcome.definition

@@ -1,4 +1,4 @@
-"""Draw the results of experiments in the forms of the paper's figures."""
+"""Pictures of experiments' results, in the form of the paper's figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["PALETTE", "draw", "save", "write_pictures"]
 
 _MEAN: Final = "mean"
 _GROUP_WIDTH: Final = 0.84
-#: More ticks than that on a logarithmic axis are left to powers of ten.
+#: The largest number of ticks on a logarithmic axis; with more, only powers of ten have ticks.
 _MOST_TICKS: Final = 8
 
 
@@ -45,17 +45,20 @@ def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
 
 
 def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
-    """Write a picture as `stem`.png and `stem`.svg, and return their paths.
+    """Write the picture `figure` as `stem`.png and `stem`.svg, and return their paths.
 
-    Equal pictures give equal bytes, since files have no date and no version. Raises OSError if a
-    file cannot be written.
+    `dpi` is the resolution of the PNG in dots per inch. Equal pictures give equal bytes, since the
+    files have no date and no version. Raises OSError if a file cannot be written.
     """
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     return [pictures.save(figure, path, dpi) for path in paths]
 
 
 def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
-    """Return the picture of `outcome` as `plot` describes it, as wide as a page of a paper."""
+    """Return the picture of an experiment's results as `plot` describes it.
+
+    Below are our figures beside the paper's.
+    """
     panels, beside = _panels(outcome, plot), compared(outcome.findings)
     heights = [0.7 + 2.3 * len(panels), height_in(beside)]
     figure = Figure(figsize=(plot.width_in, 0.3 + sum(heights)), layout="constrained")
@@ -104,7 +107,7 @@ def _finish(axes: Axes, plot: Plot) -> None:
 
 
 def _limit(axes: Axes, outcome: ExperimentResult, plot: Plot) -> None:
-    """Show all values; an interval that is much longer than its value may leave the picture."""
+    """Set the y axis to show all values; a very long interval may leave the picture."""
     shown = {*plot.measures, *([plot.star] if plot.star else [])}
     values = [cell.value.mean for cell in outcome.shown if cell.measure in shown and cell.value]
     values = [value for value in values if value > 0] or [1.0]
@@ -144,7 +147,7 @@ def _caption(outcome: ExperimentResult, plot: Plot) -> str:
 
 @dataclass(frozen=True)
 class _Series:
-    """The bars of one colour: which system at which point they show."""
+    """The bars of one colour, which show one system at one point."""
 
     label: str
     color: str
@@ -154,7 +157,7 @@ class _Series:
 
 
 def _panels(outcome: ExperimentResult, plot: Plot) -> list[str]:
-    """A panel for each system of a stack; for each point where bars have systems and points."""
+    """Return the panels: a stack's systems, or the points of bars with several systems."""
     definition = outcome.definition
     if plot.form == "stack" and len(definition.systems) > 1:
         return list(definition.systems)
@@ -181,12 +184,12 @@ def _series(outcome: ExperimentResult, panel: str) -> list[_Series]:
 
 
 def _hatch(place: int) -> str | None:
-    """Colours that come again are hatched."""
+    """Return the hatching of the colour at the index `place`, None unless a colour repeats."""
     return "////" if place >= len(PALETTE) else None
 
 
 def _value(outcome: ExperimentResult, series: _Series, service: str, measure: str) -> float:
-    """A measure of a service, or the mean over the services; NaN if there is none."""
+    """Return a measure of a service, or the mean over the services; NaN if there is none."""
     if service != _MEAN:
         found = outcome.by_cell.get((series.point, series.system, service, measure))
         return math.nan if found is None or found.value is None else found.value.mean
@@ -200,7 +203,7 @@ def _services(outcome: ExperimentResult, series: _Series) -> list[str]:
 
 
 def _bars(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list[tuple[Any, str]]:
-    """P99 by service with a bar for each system or point, stars for means (Figs. 11 to 20)."""
+    """Draw a bar for each service and system or point, and stars for means (Figs. 11 to 20)."""
     series = _series(outcome, panel)
     names = _services(outcome, series[0])
     groups = [*names, _MEAN] if len(names) > 1 else names
@@ -232,7 +235,7 @@ def _bars(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list
 
 
 def _error_bars(axes: Axes, found: Mapping[float, Shown | None]) -> None:
-    """The confidence intervals, and an arrow over what would be higher in a longer run."""
+    """Draw the confidence intervals, and an arrow over each bar of a saturated system."""
     for place, shown in found.items():
         if shown is None or shown.value is None:
             continue
@@ -251,7 +254,7 @@ def _error_bars(axes: Axes, found: Mapping[float, Shown | None]) -> None:
 
 
 def _groups(axes: Axes, table: Table) -> list[tuple[Any, str]]:
-    """Bars of a table, a group for each category (Fig. 15)."""
+    """Draw the bars of a table, a group for each category (Fig. 15)."""
     labels = list(dict.fromkeys(name for found in table.series.values() for name in found))
     width = _GROUP_WIDTH / len(labels)
     handles: list[tuple[Any, str]] = []
@@ -268,7 +271,7 @@ def _groups(axes: Axes, table: Table) -> list[tuple[Any, str]]:
 
 
 def _lines(axes: Axes, outcome: ExperimentResult, plot: Plot) -> list[tuple[Any, str]]:
-    """The mean over the services from point to point, a line for each system (Fig. 3)."""
+    """Draw the mean over the services from point to point, a line for each system (Fig. 3)."""
     labels = list(plot.points) or [point.label for point in outcome.definition.points]
     handles: list[tuple[Any, str]] = []
     shown = dict(simulation.systems())
@@ -293,7 +296,7 @@ def _lines(axes: Axes, outcome: ExperimentResult, plot: Plot) -> list[tuple[Any,
 
 
 def _stack(axes: Axes, outcome: ExperimentResult, plot: Plot, panel: str) -> list[tuple[Any, str]]:
-    """Shares that add up, a bar for each service (Figs. 1 and 17)."""
+    """Draw stacked shares, a bar for each service (Figs. 1 and 17)."""
     bars = _shares(outcome, plot, panel or outcome.definition.systems[0])
     parts = list(next(iter(bars.values())))
     handles: list[tuple[Any, str]] = []
@@ -328,7 +331,7 @@ def _shares(outcome: ExperimentResult, plot: Plot, system: str) -> dict[str, dic
 
 
 def _range(axes: Axes, outcome: ExperimentResult) -> list[tuple[Any, str]]:
-    """From the smallest to the largest, with the median between them (Fig. 5)."""
+    """Draw ranges from the smallest to the largest value, with the median (Fig. 5)."""
     series = {} if outcome.table is None else outcome.table.series
     handles: list[tuple[Any, str]] = []
     for place, found in enumerate(series.values()):

@@ -1,4 +1,4 @@
-"""Plan the simulations of an experiment: which ones, step by step, and how long."""
+"""The plans of experiments: which simulations they need, step by step, and how long."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from accelflow.reproduce.searches import throughput
 
 __all__ = ["Cells", "plan"]
 
-#: The largest factor by which one step lengthens the simulations of an imprecise figure.
+#: The largest factor by which one step of a plan lengthens simulations of an imprecise figure.
 MOST_AT_ONCE = 4
 
 
 def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """Return the plan (:data:`accelflow.reproduce.runs.Plan`) of an experiment's simulations."""
+    """Return the plan (:data:`accelflow.reproduce.runs.Plan`) of an experiment's simulations.
+
+    The plan's outcome has the results of each seed by point and system.
+    """
     if definition.long_run:
         most = max(budget.most_requests, budget.requests * 4)
         budget = replace(budget, requests=budget.requests * 4, most_requests=most)
@@ -33,15 +36,15 @@ def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cell
     return _prolonged(definition, scenario, budget)
 
 
-#: By (point, system), the requests of its simulations.
+#: The number of requests of simulations, by (point, system).
 _Lengths = dict[tuple[str, str], int]
 
 
 def _prolonged(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """Every system at every point with every seed, for as long as its figures need.
+    """Return the plan that simulates every system at every point for as long as figures need.
 
-    Simulations have SLOs if the experiment has. Lengths depend on results alone, so they are the
-    same for any number of threads.
+    Simulations have SLOs if the experiment has. Their lengths depend on results alone, so they are
+    the same for any number of threads.
     """
     cases = cases_of(definition, budget)
     owed: list[dict[str, float]] = [{} for _ in cases]
@@ -77,14 +80,14 @@ def _prolonged(definition: Definition, scenario: Setting, budget: Budget) -> Pla
 
 
 def _shortest(experiment: simulation.Scenario, budget: Budget) -> int:
-    """The shortest length that draws the rate of the arrivals often enough, if there is one."""
+    """Return the shortest length with enough changes of the arrival rate, if there is one."""
     drawn = dwells_of(experiment) * budget.replications
     needed = experiment.requests * MIN_DWELLS / drawn
     return budget.length(needed) if needed <= budget.lengths[-1] else budget.requests
 
 
 def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Budget) -> _Lengths:
-    """The lengths that cells need, by their results at `lengths`."""
+    """Return the lengths that `cells` need, according to their results at `lengths`."""
     needed: dict[tuple[str, str], float] = {
         key: lengths[key]
         * max(_for_percentiles(definition, runs), _for_precision(definition, runs, budget))
@@ -99,14 +102,14 @@ def _longer(definition: Definition, cells: Cells, lengths: _Lengths, budget: Bud
         more = _for_row(row, cells, budget)
         needed.update({key: max(needed[key], lengths[key] * more) for key in places})
     longer = {key: max(budget.length(value), lengths[key]) for key, value in needed.items()}
-    # Systems that are compared have the same requests: those at a point, and those of a row.
+    # Compared systems (those at a point, and those of a row) serve the same requests.
     for places in together * len(together):
         longer.update(dict.fromkeys(places, max(longer[key] for key in places)))
     return longer
 
 
 def _for_row(row: Row, cells: Cells, budget: Budget) -> float:
-    """The factor by which the figure of `row` needs more requests."""
+    """Return the factor by which the figure of `row` needs more requests; at least 1."""
     found = of_row(row, cells)
     if found is None or found.half_width is None:
         return 1.0
@@ -120,7 +123,7 @@ def _for_row(row: Row, cells: Cells, budget: Budget) -> float:
 
 
 def _for_percentiles(definition: Definition, runs: Sequence[Services]) -> float:
-    """The factor by which the percentiles of the experiment need more requests."""
+    """Return the factor by which the experiment's percentiles need more requests."""
     fewest = [
         beyond(measure, [run[service] for run in runs])
         for measure in definition.measures
@@ -131,7 +134,7 @@ def _for_percentiles(definition: Definition, runs: Sequence[Services]) -> float:
 
 
 def _for_precision(definition: Definition, runs: Sequence[Services], budget: Budget) -> float:
-    """The factor by which the P99s of services need more requests for the budget's precision."""
+    """Return the factor by which the services' P99s need more requests for `budget`."""
     goal = budget.tail_precision
     if goal is None or "p99_us" not in definition.measures:
         return 1.0

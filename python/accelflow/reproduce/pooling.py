@@ -1,4 +1,4 @@
-"""Compute measures of a service over several seeds; check that there are enough responses."""
+"""Measures of a service over several seeds, and checks that the samples are large enough."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ __all__ = [
     "tail_share",
 ]
 
-#: The percentiles among the measures, in thousandths: whole numbers keep ranks exact.
+#: The percentiles among the measures, in thousandths (whole numbers, so that ranks are exact).
 PERCENTILES: Final = {"p99_us": 990, "p999_us": 999}
 
-#: The share of a simulation's response times, the longest, that is kept for percentiles over all
-#: seeds. It suffices for P99 of ten seeds, even if all responses beyond it belong to one.
+#: The share of a simulation's longest response times that is stored for percentiles over all seeds.
+#: It is enough for the P99 of ten seeds, even if all responses beyond P99 belong to one seed.
 TAIL_SHARE: Final = 0.1
 
-#: Arrivals that the workload describes.
+#: The kind of arrivals that the workload describes.
 _OWN: Final = "own"
 
-#: What too few changes of the arrivals' rate are called.
+#: The words for changes of the arrival rate in a text on too small samples.
 _RATES: Final = "rates of the arrivals"
 
-#: The fewest that are kept: searches pool many short simulations.
+#: The least number of response times that are stored, since searches pool many short simulations.
 _KEPT_ALWAYS: Final = 1_000
 
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
     """Return `measure` of a service over several seeds; None if a seed lacks it.
 
-    `rows` has the service's results of each seed. Percentiles and the mean latency are computed
-    from the response times of all seeds together. Any other measure is the mean over the seeds. In
-    a search, the rows are those at the highest load.
+    `rows` has the service's results of each seed; in a search, those at the highest load are used.
+    Percentiles and the mean latency are those of all seeds' responses together. Any other measure
+    is the mean over the seeds.
     """
     rows = _at_peak(rows)
     if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO
@@ -65,7 +65,10 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
 
 
 def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
-    """The results of a search at the peak of the seeds of `rows`; empty if it was not searched."""
+    """Return a search's results at the peak of the seeds in `rows`, or `rows` without a search.
+
+    Empty if no rate met the SLO.
+    """
     if not rows or "peaks" not in rows[0]:
         return rows
     seeds = frozenset(row["seed"] for row in rows)
@@ -74,29 +77,35 @@ def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
 
 
 def tail_share(experiment: simulation.Scenario) -> float:
-    """Return the share of the longest response times that a simulation must keep.
+    """Return the share of the longest response times (0 to 1) that a simulation must store.
 
-    Percentiles over all seeds need them.
+    Percentiles over all seeds need these response times.
     """
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))
 
 
 def exists(measure: str, rows: Sequence[ServiceRow]) -> bool:
-    """Return whether `measure` may be reported: P99.9 needs 100 responses beyond it."""
+    """Return whether `measure` may be reported: P99.9 needs 100 responses beyond it.
+
+    `rows` has the service's results of each seed.
+    """
     return measure != "p999_us" or beyond(measure, rows) >= MIN_BEYOND
 
 
 def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
-    """Return the number of responses beyond the percentile `measure`, over all seeds."""
+    """Return the number of responses beyond the percentile `measure`, over all seeds in `rows`.
+
+    `measure` is a key of :data:`PERCENTILES`.
+    """
     count: int = sum(row.get("completed", 0) for row in rows)
     return count * (1000 - PERCENTILES[measure]) / 1000
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """Return how often the arrival rate is expected to change after warm-up.
+    """Return the expected number of changes of the arrival rate after the warm-up.
 
-    Infinite for a constant rate, since any run then samples all rates.
+    Infinite for a constant rate, since every run then samples all rates.
     """
     return _dwells(
         dwell_s(experiment),
@@ -108,7 +117,8 @@ def dwells_of(experiment: simulation.Scenario) -> float:
 def dwell_s(experiment: simulation.Scenario) -> float | None:
     """Return the mean time in seconds for which the arrival rate stays the same.
 
-    None for a constant rate. For a workload's own arrivals it is the longest of its services.
+    None for a constant rate. For arrivals that a workload's file states, the time is the longest
+    over its services.
     """
     kind = experiment.arrival_kind
     if kind != _OWN:
@@ -120,7 +130,7 @@ def dwell_s(experiment: simulation.Scenario) -> float | None:
 
 
 def _dwell_of(arrivals: Mapping[str, Any]) -> float | None:
-    """The same of arrivals as a workload's file states them."""
+    """Return the mean time in seconds between changes of rate, for arrivals in a file, or None."""
     if "dwell_us" in arrivals:
         return float(arrivals["dwell_us"]) * 1e-6
     return simulation.dwell_s(arrivals["preset"]) if "preset" in arrivals else None
@@ -131,7 +141,7 @@ def _dwells(dwell: float | None, requests: int, rate_rps: float) -> float:
 
 
 def _drawn(rows: Sequence[ServiceRow]) -> float:
-    """As :func:`dwells_of`, for all simulations of `rows` together."""
+    """Return :func:`dwells_of` of all simulations of `rows` together."""
     runs = [row["run"] for row in rows if "run" in row]
     return math.inf if not runs else math.fsum(_dwells_of_run(run) for run in runs)
 
@@ -144,9 +154,9 @@ def _dwells_of_run(run: Mapping[str, Any]) -> float:
 
 
 def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
-    """Return in words which samples of some services are too small for `measure`.
+    """Return a text on the samples that are too small for `measure`; empty if all suffice.
 
-    Empty if all suffice.
+    `services` has the results of each seed for each service.
     """
     lacking = []
     percentile = "p99_us" if measure == "max_rps" else measure  # the search compares P99
@@ -161,9 +171,9 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
 
 
 def rates_lacking(experiment: simulation.Scenario, replications: int) -> str:
-    """Return in words that `replications` simulations sample too few arrival rates.
+    """Return a text that `replications` simulations sample too few arrival rates.
 
-    Empty if they sample enough. It is what :func:`rates_shortage` returns after the simulations.
+    Empty if they sample enough. After the simulations, :func:`rates_shortage` returns this text.
     """
     return _few_rates(dwells_of(experiment) * replications)
 
@@ -173,6 +183,6 @@ def _few_rates(drawn: float) -> str:
 
 
 def rates_shortage(shortage: str) -> str:
-    """Return the part of `shortage` (see :func:`shortage`) about arrival rates; empty if none."""
+    """Return the part on arrival rates of a text of :func:`shortage`; empty if there is none."""
     parts = shortage.split(", ")
     return ", ".join(part for part in parts if part.endswith(_RATES))

@@ -1,4 +1,4 @@
-"""Reasons for figures that are off and statements that do not hold, with checked references."""
+"""Reasons why figures are off and statements do not hold, with checked references to proofs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ __all__ = ["read_reason", "reasons"]
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """Return the reasons why our figures are off by more than a quarter, by key.
+    """Return the reasons why our figures are off, by key, with the readings that were tried.
 
-    Raises InputError; the message names the key, the error and the allowed values.
+    Raises InputError as :func:`accelflow.findings.reasons` does, and for an unknown measure or
+    proof, or a proof that does not support its reason.
     """
     found = findings.reasons()
     for key, reason in found.items():
@@ -33,7 +34,7 @@ def reasons() -> Mapping[str, Reason]:
 
 
 def _with_evidence(key: str, reason: Reason) -> Reason:
-    """The reason with the values at which the row would hold, and the readings that were tried."""
+    """Return `reason` with the values at which the figure would agree, and readings tried."""
     holds, tried = holds_and_tried(key, reason.choices)
     values = [reason.holds, holds, implied_text(reason.implied)]
     if reason.computed:
@@ -44,8 +45,9 @@ def _with_evidence(key: str, reason: Reason) -> Reason:
 def read_reason(content: object, place: str, row: str = "") -> Reason:
     """Make a reason from `content`, a table of ``reasons.toml``; `place` names it in messages.
 
-    `row` is the key of the figure that it explains, or empty. Raises InputError; the message names
-    the place, the value and the allowed values.
+    `row` is the key of the figure that the reason explains, without the paper's name, or empty.
+    Raises InputError as :func:`accelflow.findings.reasons.read_reason` does, and for an unknown
+    measure or proof, or a proof that does not support the reason.
     """
     reason = read_plain(content, place)
     _check_measures(reason, place)
@@ -54,13 +56,16 @@ def read_reason(content: object, place: str, row: str = "") -> Reason:
 
 
 def _check_measures(reason: Reason, place: str) -> None:
-    """The measures are those of simulations; rows of other papers have definitions of their own."""
+    """Raise InputError for a measure of the reason that no simulation has."""
     for measure in reason.measures:
         check_measure(measure, f"{place}: measures")
 
 
 def _check(reason: Reason, place: str, row: str) -> None:
-    """The proofs exist; those of a contradiction rule out something, one of them the row."""
+    """Raise InputError unless the reason's proofs exist and support it.
+
+    The proofs of a contradiction must each rule out something, one of them the figure `row`.
+    """
     try:
         named = [proof(name) for name in (*reason.proofs, *reason.implied)]
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Write an experiment's results as objects for JSON (schema ``accelflow.reproduce/3``)."""
+"""An experiment's results as an object for JSON (schema ``accelflow.reproduce/3``)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from accelflow.reproduce.words import Statement
 
 __all__ = ["SCHEMA", "setup_of", "to_dict", "to_text"]
 
-#: The schema of the results of an experiment.
+#: The schema of an experiment's results.
 SCHEMA: Final = "accelflow.reproduce/3"
 
 
 def to_text(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> str:
-    """Return an experiment's results as the text of a JSON file; equal results give equal bytes."""
+    """Return an experiment's results as the text of a JSON file; equal results give equal text."""
     return json_text(to_dict(outcome, scenario, budget))
 
 
 def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dict[str, Any]:
-    """Return an experiment's results as an object for JSON."""
+    """Return an experiment's results as an object for JSON.
+
+    `scenario` and `budget` are those of the evaluation, and are part of the object.
+    """
     definition = outcome.definition
     return {
         "schema": SCHEMA,

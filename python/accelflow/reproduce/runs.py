@@ -1,4 +1,4 @@
-"""Run each simulation once, on several threads; results do not depend on the order."""
+"""The runner of experiments' simulations: each runs once, on several threads."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from accelflow.reproduce.pooling import dwell_s, tail_share
 
 __all__ = ["Plan", "Progress", "Runner", "Wanted", "identity", "run_plans"]
 
-#: The services of one simulation of one system, by name.
+#: The results of each service in one simulation of one system, by the service's name.
 Services = Mapping[str, ServiceRow]
 #: The simulations that a plan asks for next.
 Wanted = Sequence[simulation.Scenario]
 
 _Outcome = TypeVar("_Outcome")
-#: A generator that yields the simulations it needs, receives their results in the same order, and
-#: returns its outcome.
+#: A generator that yields the simulations that it needs, receives their results in the same order,
+#: and in the end returns its outcome.
 Plan = Generator[Wanted, Sequence[Services], _Outcome]
-#: A function that is called with the number of completed simulations, and the number requested.
+#: A function that is called with the numbers of completed and of requested simulations.
 Progress = Callable[[int, int], object]
 
 
 def identity(experiment: simulation.Scenario) -> str:
     """Return a hash of everything that the results of `experiment` depend on.
 
-    A parameter set to its default counts as not set.
+    A server parameter that is set to its default counts as not set.
     """
     defaults = _defaults()
     config = simulation.configured(experiment.config)
@@ -57,7 +57,11 @@ class Runner:
     """
 
     def __init__(self, threads: int, progress: Progress | None = None) -> None:
-        """Make a runner without results; `progress` is called from several threads."""
+        """Make a runner without results.
+
+        `threads` is the number of simulations at a time. `progress` is called after each
+        simulation, from several threads.
+        """
         self._threads = threads
         self._progress = progress
         self._known: dict[str, Services] = {}
@@ -71,12 +75,15 @@ class Runner:
         return len(self._known)
 
     def run(self, wanted: Wanted) -> None:
-        """Run the wanted simulations that have no results yet. Stops and raises if one fails."""
+        """Run the simulations in `wanted` that have no results yet.
+
+        If one fails, stops the others and raises its exception.
+        """
         new = {identity(experiment): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}
         self._asked += len(new)
         with ThreadPoolExecutor(self._threads) as pool:
-            # The longest first, so that none of them is alone at the end.
+            # The longest simulations run first, so that none of them runs alone at the end.
             ordered = sorted(new.items(), key=lambda item: -item[1].requests)
             futures = {
                 key: pool.submit(self._simulate, key, experiment) for key, experiment in ordered
@@ -89,7 +96,7 @@ class Runner:
             futures[key].result()
 
     def _end(self, futures: Collection[Future[None]]) -> None:
-        """After a failure or an interrupt, cancel waiting simulations and stop running ones."""
+        """After a failure or an interrupt, cancel the waiting and stop the running simulations."""
         if all(future.done() and future.exception() is None for future in futures):
             return
         self._stopped.set()
@@ -97,7 +104,7 @@ class Runner:
             future.cancel()
 
     def result(self, experiment: simulation.Scenario) -> Services:
-        """Return the results of `experiment`, which :meth:`run` has simulated, by service."""
+        """Return the results of `experiment`, by service; :meth:`run` must have simulated it."""
         return self._known[identity(experiment)]
 
     def _simulate(self, key: str, experiment: simulation.Scenario) -> None:
@@ -121,9 +128,9 @@ class Runner:
 
 
 def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:
-    """Run all plans to their ends, and return their outcomes by name.
+    """Run all `plans` to their ends, and return their outcomes by name.
 
-    Plans advance together: the simulations that they ask for next run in parallel.
+    The plans advance together: the simulations that all of them ask for next run in parallel.
     """
     outcomes: dict[str, _Outcome] = {}
     waiting: dict[str, Wanted] = {}

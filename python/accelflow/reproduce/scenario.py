@@ -1,4 +1,4 @@
-"""The choices that the paper leaves open, as one set of parameters for all experiments."""
+"""The scenario of an evaluation: values for everything that the paper leaves open."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from accelflow.reproduce.definitions import PRODUCTION, Point
 __all__ = ["OWN", "UNLOADED_RPS", "Scenario", "Setting", "check_systems", "merged", "read_scenario"]
 
 
-#: Message sizes of one application only, and the sizes that the others have instead.
+#: Payload sizes that apply to SocialNetwork only, and the sizes for other workloads.
 _OF_ONE, _OTHERS = "socialnetwork", "fleet"
 
-#: The rates in experiment files that the scenario replaces: those of section VI.
+#: The `rates` in experiment files that the scenario replaces: those of section VI.
 _PRODUCTION_RATES = "alibaba"
 
-#: The rates that SocialNetwork can have.
+#: The values of `rates` that SocialNetwork can have.
 _RATES = (_PRODUCTION_RATES, "equal")
 
-#: The system that another may stand for in a scenario, and those that may.
+#: The system Cohort in experiments' files, and the systems that a scenario may use for it.
 _COHORT = "cohort"
 _COHORTS = (_COHORT, "cohort_polling")
 
-#: The value of `slo_system` for SLOs that are multiples of each system's own response time.
+#: The value of `slo_system` for SLOs from each system's own response time on an idle server.
 OWN = "own"
 
-#: The multiple of an idle response time after which a request is late (section VII.A.3), and the
-#: largest.
+#: The default multiple of a response time on an idle server after which a request is late (section
+#: VII.A.3), and the largest multiple allowed.
 _DEADLINE_FACTOR = 5.0
 _LATEST = 1_000
 
@@ -41,56 +41,64 @@ UNLOADED_RPS = 10.0
 
 
 class Setting(Protocol):
-    """A protocol: what all experiments of a run share, in the paper's evaluation or a user's."""
+    """The settings that all experiments of an evaluation share (a protocol).
+
+    :class:`Scenario` implements it for the paper's evaluation, and
+    :class:`accelflow.reproduce.OwnScenario` for a user's workload.
+    """
 
     @property
     def slo_system(self) -> str:
-        """The system whose response times on an idle server set SLOs.
+        """The system whose response times on an idle server set the SLOs.
 
-        ``own``: SLOs are set by each system's own.
+        With ``own``, each system's SLOs are set by its own response times.
         """
 
     @property
     def unloaded_rps(self) -> float:
-        """A mean rate so low that each request finds the server idle."""
+        """A mean rate in requests per second so low that each request finds the server idle."""
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The inputs of experiments without a simulation."""
+        """The scenario of experiments without a simulation."""
 
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
     ) -> simulation.Scenario:
-        """Return the simulation of one system at one point of an experiment with `setup`."""
+        """Return the simulation of one system at one point of an experiment with `setup`.
+
+        `requests` is the number of requests of a service with the mean rate.
+        """
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of `service` in us.
 
-        `idle_us` is its mean response time on an idle server, and `factor` the experiment's
-        multiple.
+        `idle_us` is the service's mean response time on an idle server, and `factor` the
+        experiment's multiple of this time.
         """
 
     def due(self, factor: float) -> float:
-        """Return the multiple of the idle response time after which a request is late.
+        """Return the multiple of the response time on an idle server after which requests are late.
 
-        It is the setting's own multiple if it has one, else `factor`, the experiment's.
+        This is the scenario's own multiple if it has one, and otherwise the experiment's, `factor`.
         """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the choices as one object for JSON."""
+        """Return the scenario as one object for JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The choices that the paper leaves open, the same for every experiment.
+    """The scenario of the paper's evaluation: values for everything that the paper leaves open.
 
-    `tcp_cost_ns`, `sizes` and `remote` are as in :class:`accelflow.Scenario`. `placement` is where
-    services run. `arrivals` are used for the paper's production arrivals. `rates` is how
+    The values are the same for every experiment. `tcp_cost_ns`, `sizes` and `remote` are as in
+    :class:`accelflow.Scenario`. `placement` is ``colocated`` or ``isolated``. `arrivals` is the
+    process in place of the paper's production arrivals. `rates` is the rule by which
     SocialNetwork's services share their mean rate. `facts` determines the values that branches
     test, unless an experiment sets it. `cohort` is the system used as the paper's Cohort. SLOs are
-    multiples of the response time of `slo_system` on an idle server (``own``: each system's own). A
-    request is late after `deadline_factor` times its service's idle response time. `config` sets
-    parameters of the server.
+    multiples of the response time of `slo_system` on an idle server (``own``: each system's own).
+    In an experiment on deadlines, a request is late after `deadline_factor` times its service's
+    response time on an idle server. `config` has parameters of the server by key.
     """
 
     placement: str = "colocated"
@@ -141,14 +149,14 @@ class Scenario:
     def owed_us(self, _service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of a service in us: `factor` times `idle_us`.
 
-        `idle_us` is its mean response time on an idle server.
+        `idle_us` is the service's mean response time on an idle server.
         """
         return factor * idle_us
 
     def due(self, _factor: float) -> float:
-        """Return the multiple of the idle response time after which a request is late.
+        """Return the multiple of the response time on an idle server after which requests are late.
 
-        It is `deadline_factor`, whatever the experiment's factor is.
+        This is `deadline_factor`, whatever the experiment's factor is.
         """
         return self.deadline_factor
 
@@ -166,12 +174,13 @@ class Scenario:
     def sizes_of(self, workload: str) -> str:
         """Return the name of the payload sizes for `workload`.
 
-        It is `sizes`, but ``fleet`` instead of ``socialnetwork`` for any other workload.
+        This is `sizes`, except that workloads other than SocialNetwork have ``fleet`` instead of
+        ``socialnetwork``.
         """
         return _OTHERS if self.sizes == _OF_ONE != workload else self.sizes
 
     def choices(self) -> dict[str, Any]:
-        """Return the value of every choice by its name, without `config`."""
+        """Return the value of every field but `config`, by the field's name."""
         return {name: value for name, value in vars(self).items() if name != "config"}
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,7 +191,7 @@ class Scenario:
         return {**found, "config": dict(sorted(self.config.items()))}
 
     def check(self) -> None:
-        """Raise InputError for the first value that is not allowed."""
+        """Raise InputError for the first field that is not allowed."""
         simulation.check(self.experiment("accelflow", {}, Point(""), 100, 1))
         one_of("arrivals", self.arrivals, simulation.ARRIVALS)
         one_of("rates", self.rates, _RATES)
@@ -199,7 +208,10 @@ def check_systems(cohort: str, slo_system: str) -> None:
 
 
 def merged(config: Mapping[str, float], setup: Mapping[str, Any], point: Point) -> dict[str, Any]:
-    """Return the fields of a simulation that `setup` and `point` set, on a server with `config`."""
+    """Return the fields of a simulation that an experiment's `setup` and `point` set.
+
+    The field ``config`` has the parameters of `config`, as far as setup and point do not set them.
+    """
     own = {**setup.get("config", {}), **point.settings.get("config", {})}
     whole = {**config, **_sped_up(config, point.speedup_factor), **own}
     return {**setup, **point.settings, "config": dict(sorted(whole.items()))}
@@ -218,9 +230,9 @@ def _sped_up(config: Mapping[str, float], factor: float) -> dict[str, float]:
 def read_scenario(path: Path) -> Scenario:
     """Read the scenario in the TOML file at `path`, as `accelflow fit` writes it.
 
-    Its table ``[scenario]`` sets fields of :class:`Scenario`. All other tables set parameters of
+    The table ``[scenario]`` sets fields of :class:`Scenario`. All other tables set parameters of
     the server, as for `accelflow compare --config`. Raises InputError for a file that cannot be
-    read or used.
+    read, for an unknown key, and for a value that is not allowed.
     """
     try:
         tree = parse_toml(read_text(path))

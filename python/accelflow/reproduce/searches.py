@@ -1,7 +1,7 @@
-"""Search for the highest load at which all services meet their SLOs, over all seeds together.
+"""Searches for the highest rate at which a service meets its SLO, over all seeds together.
 
-At each rate that a search tries, P99 is that of the responses of all seeds. For the interval, the
-search is repeated without each seed in turn (the jackknife).
+At each rate that a search tries, the P99 is that of all seeds' responses together. For the
+confidence interval, the search is repeated without each seed in turn (the jackknife).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ SEARCHED: Final = "max_rps"
 #: The systems whose input queues use deadlines.
 BY_DEADLINE: Final = ("accelflow_deadline", "accelflow_edf")
 
-#: The largest error of a figure by one step of a search, as a share of the reported figure: less
-#: than the difference at which it still agrees.
+#: The largest error of a figure by one step of a search, as a ratio to the reported figure: less
+#: than the difference with which the figure still agrees.
 _ERROR: Final = 0.2
 
-#: The seeds whose responses count together.
+#: The seeds whose responses form one P99.
 _Seeds = frozenset[int]
 
 
@@ -43,10 +43,10 @@ _Seeds = frozenset[int]
 class _Search:
     """A search for the highest rate of a grid at which a service meets its SLO.
 
-    If a rate meets it, all lower ones are taken to do so, so that bisection needs as many steps as
-    the logarithm of the grid's length. Services that share a server have the same rate. `bases`
-    are the simulations by seed, whose seed is that of the arrivals, so that all systems are offered
-    the same requests at the same rate.
+    If a rate meets the SLO, all lower rates are assumed to meet it. So bisection needs as many
+    steps as the logarithm of the grid's length. Services that share a server have the same rate.
+    `bases` has a simulation for each seed; equal seeds give all systems the same requests at the
+    same rate.
     """
 
     bases: Mapping[int, simulation.Scenario]
@@ -66,7 +66,7 @@ class _Search:
 
     @property
     def next(self) -> list[simulation.Scenario]:
-        """The simulations of the next rate, one for each seed."""
+        """The simulations of the next rate to try, one for each seed."""
         rate_rps = self.grid[(self.low + self.high) // 2]
         return [replace(base, rate_rps=rate_rps) for base in self.bases.values()]
 
@@ -82,7 +82,7 @@ class _Search:
 
     @property
     def found(self) -> Mapping[int, ServiceRow]:
-        """By seed, the results at the highest rate that meets the SLO; empty if none does."""
+        """The results at the highest rate that meets the SLO, by seed; empty if none meets it."""
         if self.best is None:
             return {}
         rate_rps = self.grid[self.low]
@@ -90,7 +90,11 @@ class _Search:
 
 
 def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:
-    """Return the plan that finds the highest load within the SLO, for each system and point."""
+    """Return the plan that finds each service's highest rate within the SLO.
+
+    The plan searches for every system and point of the experiment `definition`. Raises InputError
+    if the experiment has no SLO.
+    """
     slo = definition.slo
     if slo is None:
         allowed = "must be given, since the experiment searches for a throughput"
@@ -132,7 +136,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _subsets(seeds: Sequence[int]) -> list[_Seeds]:
-    """All seeds, and all but each one."""
+    """Return the sets of seeds to search with: all seeds, and all but each single one."""
     everyone = frozenset(seeds)
     return [everyone, *(everyone - {seed} for seed in seeds if len(seeds) > 1)]
 
@@ -152,7 +156,7 @@ def _search(
 
 
 def _alone(base: simulation.Scenario, service: str) -> simulation.Scenario:
-    """A service on a server of its own."""
+    """Return the simulation `base` with `service` alone on its server."""
     slo_us = {name: us for name, us in base.slo_us.items() if name == service}
     return replace(base, services=(service,), slo_us=slo_us)
 
@@ -168,7 +172,7 @@ def _bisect(searches: Iterable[_Search]) -> Plan[None]:
 
 
 def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Services:
-    """The rows of one seed: its results at the peak of all seeds, and at that of other subsets."""
+    """Return one seed's results by service, at the peak of all seeds and of the other subsets."""
     everyone = max(by_seeds, key=len)
     rows: dict[str, ServiceRow] = {}
     for index, search in enumerate(by_seeds[everyone]):
@@ -184,8 +188,8 @@ def _of_seed(by_seeds: Mapping[_Seeds, Sequence[_Search]], seed: int) -> Service
 def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> float:
     """Return the factor between the rates that a search tries at `place`, (point, system).
 
-    It is that of the budget, or a smaller one if a compared figure needs it: the error of one step
-    is less than the difference at which the figure still agrees.
+    The factor is that of the budget, or smaller if a compared figure needs it: the error of one
+    step must be less than the difference with which the figure still agrees.
     """
     steps = [
         1 + _ERROR * reported.scale / _slope(row, reported.value)
@@ -197,12 +201,12 @@ def step_at(definition: Definition, place: tuple[str, str], budget: Budget) -> f
 
 
 def _slope(row: Row, figure: float) -> float:
-    """By how much the figure changes if a rate changes by its own size."""
+    """Return the change of the figure relative to the relative change of a rate."""
     return abs(1 - figure) if row.form == "reduction" else abs(figure)
 
 
 def resolution(definition: Definition, row: Row, figure: float, budget: Budget) -> float:
-    """Return the error of `figure` that one step of the searches makes; 0 without searches."""
+    """Return the error of `row`'s `figure` by one step of the searches; 0 without a search."""
     if definition.kind != "throughput" or row.measure != SEARCHED:
         return 0.0
     step = max(step_at(definition, place, budget) for place in places_of(row))
@@ -210,6 +214,6 @@ def resolution(definition: Definition, row: Row, figure: float, budget: Budget) 
 
 
 def _grid(slo: Slo, step: float) -> list[float]:
-    """Rates from the lowest to the highest, each a step above the last."""
+    """Return the rates to search, from the lowest to the highest, each `step` times the last."""
     steps = math.floor(math.log(slo.high_rps / slo.low_rps) / math.log(step))
     return [slo.low_rps * step**power for power in range(steps + 1)]

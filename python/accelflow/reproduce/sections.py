@@ -1,4 +1,4 @@
-"""Read tables of a TOML file strictly: every key must be known."""
+"""A strict reader of tables in a TOML file: every key must be known."""
 
 from __future__ import annotations
 
@@ -14,34 +14,48 @@ class Section:
     """A table of a TOML file, read key by key; :meth:`end` refuses keys that were not read."""
 
     def __init__(self, content: Mapping[str, Any] | None, place: str) -> None:
-        """Read `content`, the table at `place` of the file, or None for an absent table."""
+        """Make a reader of `content`, the table at `place` of the file; None for no table."""
         self._content = dict(content or {})
         self._allowed: list[str] = []
         self.present = content is not None
         self.place = place
 
     def __contains__(self, key: str) -> bool:
-        """Whether `key` is there and not read yet."""
+        """Return whether the table has `key` and it was not read yet."""
         self._allowed.append(key)
         return key in self._content
 
     def take(self, key: str, default: Any = None) -> Any:
-        """Return the value of `key`, or `default`. Raises InputError if both are missing."""
+        """Return the value of `key`, or `default` if the key is missing.
+
+        Raises InputError if the key is missing and `default` is None.
+        """
         self._allowed.append(key)
         if key not in self._content and default is None:
             raise refused(f"{self.place}.{key}", LEFT_OUT, "must be given")
         return self._content.pop(key, default)
 
     def string(self, key: str, default: str | None = None) -> str:
-        """Return the value of `key`, a string, or `default`. Raises InputError otherwise."""
+        """Return the value of `key`, or `default` if the key is missing.
+
+        Raises InputError for a value that is not a string, and if the key is missing and `default`
+        is None.
+        """
         return str(self._typed(key, str, "a string", default))
 
     def number(self, key: str, default: float | None = None) -> float:
-        """Return the value of `key`, a number, or `default`. Raises InputError otherwise."""
+        """Return the value of `key`, or `default` if the key is missing.
+
+        Raises InputError for a value that is not a number, and if the key is missing and `default`
+        is None.
+        """
         return float(self._typed(key, (int, float), "a number", default))
 
     def flag(self, key: str) -> bool:
-        """Return whether `key` is true; false if it is missing."""
+        """Return the value of `key`; False if the key is missing.
+
+        Raises InputError for a value that is not true or false.
+        """
         value = self.take(key, False)
         if not isinstance(value, bool):
             raise refused(f"{self.place}.{key}", value, "must be true or false")
@@ -55,14 +69,17 @@ class Section:
         return value
 
     def choice(self, key: str, allowed: Sequence[str], default: str | None = None) -> str:
-        """Return the value of `key`, one of `allowed`, or `default`.
+        """Return the value of `key`, one of `allowed`, or `default` if the key is missing.
 
-        Raises InputError for any other value.
+        Raises InputError for any other value, and if the key is missing and `default` is None.
         """
         return one_of(f"{self.place}.{key}", self.string(key, default), map(str, allowed))
 
     def choices(self, key: str, allowed: Sequence[str]) -> tuple[str, ...]:
-        """Return the value of `key`: distinct texts, each one of `allowed`."""
+        """Return the value of `key`, a list of at least one text of `allowed`, each once.
+
+        Raises InputError otherwise.
+        """
         values = self.strings(key)
         for value in values:
             one_of(f"{self.place}.{key}", value, allowed)
@@ -71,7 +88,10 @@ class Section:
         return tuple(values)
 
     def table(self, key: str, *, needed: bool = True) -> Section:
-        """Return the table `key`; one without keys if it is missing and not `needed`."""
+        """Return a reader of the table `key`; of an empty table if it is missing and not `needed`.
+
+        Raises InputError if the table is missing and needed, and for a value that is no table.
+        """
         self._allowed.append(key)
         if not needed and key not in self._content:
             return Section(None, f"{self.place}.{key}")
@@ -81,7 +101,10 @@ class Section:
         return Section(content, f"{self.place}.{key}")
 
     def tables(self, key: str) -> list[Section]:
-        """Return the list of tables `key`; empty if it is missing."""
+        """Return readers of the tables in the list `key`; empty if the key is missing.
+
+        Raises InputError for a value that is not a list of tables.
+        """
         content = self.take(key, [])
         if not isinstance(content, list) or not all(isinstance(item, Mapping) for item in content):
             raise refused(f"{self.place}.{key}", content, "must be a list of tables")

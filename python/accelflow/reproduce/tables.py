@@ -1,4 +1,4 @@
-"""Compute tables and pictures of the paper that need no simulation."""
+"""Tables and figures of the paper that are computed without a simulation."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp
 
 @dataclass(frozen=True)
 class Table:
-    """A computed table: `rows` of text under the headings `columns`, and its figures.
+    """A computed table: `rows` of text under the headings `columns`, and figures.
 
-    `figures` are compared with the paper, by the name of the reported figure; `also` has them by
-    other definitions, each with its description; `series` are drawn, by category and group.
+    `figures` has the values to compare with the paper, by the name of the reported figure. `also`
+    has the same figures by other definitions, each with its description. `series` has the values to
+    draw, by group and then by name.
     """
 
     columns: tuple[str, ...]
@@ -33,13 +34,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of a table: a `scenario`, with its workload."""
+    """The inputs from which a table is computed: a `scenario`, with its workload."""
 
     scenario: simulation.Scenario
 
 
 def _table1(_inputs: Inputs) -> Table:
-    """The accelerators before and after each one, in all traces and across their tails."""
+    """Return Table I: the accelerators before and after each one, in all traces and tails."""
     before: dict[str, set[str]] = {name: set() for name in ACCELERATORS}
     after: dict[str, set[str]] = {name: set() for name in ACCELERATORS}
     for template in templates():
@@ -58,10 +59,11 @@ def _table1(_inputs: Inputs) -> Table:
 
 
 def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
-    """Pairs that follow one another on some path through a trace.
+    """Return the pairs of operations that follow one another on some path through a trace.
 
-    An operation that a core starts follows CPU, and CPU follows one that ends without sending. A
-    tail to a trace that waits for a message ends the sequence; any other tail continues it.
+    An operation that a core starts follows CPU, and CPU follows an operation that ends the trace
+    without sending. A tail to a trace that waits for a message ends the sequence; any other tail
+    continues it.
     """
     first = {template.name: template.pipeline[0].name for template in templates()}
     pairs: set[tuple[str, str]] = set()
@@ -96,7 +98,7 @@ def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
 
 
 def _table2(_inputs: Inputs) -> Table:
-    """The library of traces with the purpose of each."""
+    """Return Table II: the library of traces, with the purpose of each."""
     rows = [
         (template.name, template.about, str(_operations(template.pipeline)))
         for template in templates()
@@ -105,7 +107,7 @@ def _table2(_inputs: Inputs) -> Table:
 
 
 def _operations(pipeline: Pipeline) -> int:
-    """The most accelerators on one path through a trace, with all arms of its forks."""
+    """Return the most accelerators on one path through a trace, with all arms of its forks."""
     total = 0
     for node in pipeline:
         arms = [_operations(tuple(arm)) for arm in node.arms]
@@ -115,7 +117,7 @@ def _operations(pipeline: Pipeline) -> int:
 
 
 def _table4(_inputs: Inputs) -> Table:
-    """The services' paths and how many accelerators each uses, by walking its traces."""
+    """Return Table IV: the services' paths, and the number of accelerators on each."""
     walks = [simulation.service(name) for name in simulation.services()]
     rows = [(walk["service"], walk["path"], str(walk["accelerators"])) for walk in walks]
     figures = {walk["service"]: float(walk["accelerators"]) for walk in walks}
@@ -138,7 +140,7 @@ _NOT_COMPRESSED: Final = ("trainticket", "T12")
 
 
 def _branches(_inputs: Inputs) -> Table:
-    """The number of the suites' sequences that branch, and the most branches of one."""
+    """Return a table of the suites' sequences that branch, and the most branches of one."""
     rows, figures, most, also = [], {}, 0, {}
     for suite, row in _SUITES.items():
         walks = [simulation.service(name) for name in simulation.services(suite)]
@@ -157,7 +159,7 @@ def _branches(_inputs: Inputs) -> Table:
 
 
 def _without_test(walks: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The conditionals of sequences, one less in those with T12."""
+    """Return the number of conditionals of each sequence, one less in those with T12."""
     found = []
     for walk in walks:
         steps = walk["path"].split("-CPU-")
@@ -182,7 +184,7 @@ CATEGORIES: Final = {
 
 
 def _fig1(inputs: Inputs) -> Table:
-    """Where the services' time goes without accelerators, by category."""
+    """Return Fig. 1: the services' time without accelerators, by category."""
     tcp_cost_ns = inputs.scenario.tcp_cost_ns or simulation.ASSUMED_TCP_COST_NS
     return breakdown(simulation.service_breakdown(tcp_cost_ns), CATEGORIES)
 
@@ -190,7 +192,8 @@ def _fig1(inputs: Inputs) -> Table:
 def breakdown(spent: Mapping[str, Mapping[str, float]], categories: Mapping[str, str]) -> Table:
     """Return a table of the times `spent` (in ns, by service and category) as shares.
 
-    `categories` maps the categories to show to their figures, the means of the shares.
+    `categories` has the categories to show, with the name of the reported figure of each. The
+    table's figures are the means of the shares over the services.
     """
     series: dict[str, dict[str, float]] = {}
     rows = []
@@ -210,12 +213,15 @@ def breakdown(spent: Mapping[str, Mapping[str, float]], categories: Mapping[str,
     return Table(("service", "us", *categories), tuple(rows), figures, series)
 
 
-#: Invocations of each service that the sizes are drawn for.
+#: The number of invocations of each service for which payload sizes are drawn.
 _DRAWN: Final = 2_000
 
 
 def fig5(inputs: Inputs) -> Table:
-    """Return Fig. 5: the smallest, median and largest payload before and after each accelerator."""
+    """Return Fig. 5: the smallest, median and largest payload before and after each accelerator.
+
+    Sizes are in bytes, but the table's figures in KB.
+    """
     seen: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in ACCELERATORS}
     for name, before, after in simulation.payloads(inputs.scenario, _DRAWN):
         sides = seen.setdefault(name, ([], []))
@@ -242,7 +248,7 @@ def fig5(inputs: Inputs) -> Table:
 
 
 def _speedups(_inputs: Inputs) -> Table:
-    """The default speedup of each accelerator over a core."""
+    """Return a table of the default speedup of each accelerator over a core."""
     found = {
         parameter.key.removeprefix("speedup."): parameter
         for parameter in simulation.parameters()
@@ -254,7 +260,7 @@ def _speedups(_inputs: Inputs) -> Table:
 
 
 def _queue_memory(_inputs: Inputs) -> Table:
-    """The capacity of all accelerators' queues, from the parameters of the server."""
+    """Return a table of the memory of all accelerators' queues, by the server's parameters."""
     value = {parameter.key: parameter.default for parameter in simulation.parameters()}
     entries = value["accelerator.input_entries"] + value["accelerator.output_entries"]
     entry = value["accelerator.inline_bytes"] + value["network.entry_overhead_bytes"]
@@ -272,7 +278,7 @@ def _queue_memory(_inputs: Inputs) -> Table:
 
 
 def _dispatcher(_inputs: Inputs) -> Table:
-    """The instructions of the output dispatcher's program by case (Fig. 8)."""
+    """Return a table of the instructions of the output dispatcher's program by case (Fig. 8)."""
     value = {
         parameter.key: parameter
         for parameter in simulation.parameters()
@@ -288,7 +294,7 @@ def _dispatcher(_inputs: Inputs) -> Table:
 
 
 def _area(_inputs: Inputs) -> Table:
-    """The areas of the processor's parts (section VI)."""
+    """Return a table of the areas of the processor's parts (section VI)."""
     model = chip.area()
     parts = {part["part"]: part["area_mm2"] for part in model["parts"]}
     rows = [(name, f"{mm2:.2f}", f"{mm2 / model['total_mm2']:.1%}") for name, mm2 in parts.items()]
@@ -304,15 +310,14 @@ def _area(_inputs: Inputs) -> Table:
         "accelerator_network": parts["accelerator network"],
         "accelerators_and_orchestration_share": both,
         "accelerators_share": accelerators,
-        # As the paper subtracts: what is printed of one from what is printed of the other. The
-        # areas themselves give 2.96 %.
+        # The paper subtracts one printed figure from another. The unrounded areas give 2.96 %.
         "orchestration_share": round(both, 3) - round(accelerators, 3),
     }
     return Table(("part", "mm2", "share"), tuple(rows), figures)
 
 
 def _power(_inputs: Inputs) -> Table:
-    """The maximum power of accelerators and orchestration (section VII.B.5)."""
+    """Return a table of the maximum power of accelerators and orchestration (section VII.B.5)."""
     model = chip.power()
     server = model["server_max_w"]
     figures = {
@@ -331,7 +336,7 @@ def _power(_inputs: Inputs) -> Table:
 
 
 def _fig15(_inputs: Inputs) -> Table:
-    """Throughput of RELIEF's suite under AccelFlow over that under RELIEF (section VII.A.4)."""
+    """Return Fig. 15: the throughput of RELIEF's suite under AccelFlow over that under RELIEF."""
     suite = relief_suite.relief_suite()
     series: dict[str, dict[str, float]] = {}
     rows = []
@@ -349,7 +354,7 @@ def _fig15(_inputs: Inputs) -> Table:
 
 
 def _timeouts(_inputs: Inputs) -> Table:
-    """Messages that time out for a request, with the captured waits."""
+    """Return a table of the messages that time out per request, with the captured waits."""
     timeout_us = next(
         parameter.default
         for parameter in simulation.parameters()
@@ -369,7 +374,7 @@ def _times(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}x"
 
 
-#: The functions that compute tables, by name of the experiment.
+#: The functions that compute tables, by the table's name in definitions of experiments.
 TABLES: Final[Mapping[str, Callable[[Inputs], Table]]] = {
     "table1": _table1,
     "table2": _table2,

@@ -1,4 +1,4 @@
-"""Print the results of experiments in the terminal."""
+"""The output of experiments' results on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOLDS: Final = {True: "holds", False: "DOES NOT HOLD", None: "undecided"}
 
 
 def print_outcome(outcome: ExperimentResult, console: Console) -> None:
-    """Print an experiment's figures beside the paper's, or its table."""
+    """Print an experiment's results: its table if it has one, its figures, and its statements."""
     definition = outcome.definition
     console.print()
     heading = f"{definition.name}: {definition.title} ({definition.place})"
@@ -52,7 +52,7 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
 
 
 def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None:
-    """Print how many figures agree, are off and are undecided, if there are any."""
+    """Print how many figures of all experiments agree, are off and are undecided, if any."""
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     if findings:
         console.print()
@@ -60,7 +60,10 @@ def print_counts(outcomes: Sequence[ExperimentResult], console: Console) -> None
 
 
 def print_own_end(left_out: Mapping[str, str], console: Console) -> None:
-    """Print what is left out for a user's workload: the paper's figures, some experiments."""
+    """Print that the paper's figures are not shown, and the experiments that are left out.
+
+    `left_out` has the reason by the experiment's name.
+    """
     console.print()
     console.print(NOT_SHOWN, style="bold", highlight=False, soft_wrap=True)
     for name, reason in left_out.items():

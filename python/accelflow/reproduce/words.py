@@ -1,4 +1,4 @@
-"""Check the paper's statements in words, orders and trends, against our results."""
+"""Checks of the paper's statements in words (orders and trends) against our results."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _Place = tuple[str, str, str]
 class Statement:
     """A statement of the paper in words (`says`), and whether it holds in our results.
 
-    `holds` is None if it cannot be decided, because a figure could not be computed or a difference
-    is within its interval. Figures that are equal for every seed have no order, so the statement
-    does not hold. `found` are our figures, in words. `why_not` is the recorded reason if it does
-    not hold. `also` is the same statement by other definitions.
+    `holds` is None if this cannot be decided, because a figure could not be computed or a
+    difference is within its interval. Figures that are equal for every seed have no order, so the
+    statement does not hold. `found` has our figures as text. `why_not` is the recorded reason why
+    the statement does not hold, or None. `also` has the same statement by other definitions.
     """
 
     says: str
@@ -47,9 +47,9 @@ class Statement:
 
 
 def judge(check: Check, cells: Cells) -> Statement:
-    """Return the statement of `check`, and whether it holds in the results `cells`.
+    """Return the statement of `check`, with whether it holds in the results `cells`.
 
-    Raises InputError for a service that is missing.
+    Raises InputError for a service that the results lack.
     """
     found = {"order": _order, "ranking": _ranking, "trend": _trend, "most": _most}[check.kind]
     also = tuple(judge(other, cells) for other in check.also)
@@ -57,7 +57,7 @@ def judge(check: Check, cells: Cells) -> Statement:
 
 
 def _order(check: Check, cells: Cells) -> Statement:
-    """Whether every system of a group stands before every one of the next."""
+    """Return whether every system of a group stands before every system of the next group."""
     found = {
         system: of_system(check.measure, cells[check.point, system])
         for group in check.groups
@@ -71,7 +71,7 @@ def _order(check: Check, cells: Cells) -> Statement:
 
 
 def _ranking(check: Check, cells: Cells) -> Statement:
-    """Whether every measure of a group is below every one of the next."""
+    """Return whether every measure of a group is below every measure of the next group."""
     runs = cells[places_of(_row_of(check))[0]]
     found = {measure: of_system(measure, runs) for group in check.groups for measure in group}
     steps = [difference_of_measures(before, after, runs) for before, after in _steps(check)]
@@ -79,7 +79,10 @@ def _ranking(check: Check, cells: Cells) -> Statement:
 
 
 def steps_of(check: Check) -> list[tuple[list[_Place], list[_Place]]]:
-    """Return pairs of places (point, system) whose figures `check` compares; none for ``most``."""
+    """Return pairs of figures that `check` compares; empty for a check of the kind ``most``.
+
+    A figure is given by the places (point, system, measure) from which it is computed.
+    """
     if check.kind == "order":
         return [
             ([(check.point, before, check.measure)], [(check.point, after, check.measure)])
@@ -119,7 +122,7 @@ def _in_groups(
 
 
 def _trend(check: Check, cells: Cells) -> Statement:
-    """Whether the figure goes one way from each point to the next."""
+    """Return whether the figure goes in one direction from each point to the next."""
     row = _row_of(check)
     found = [of_row(row, cells, *pair) for pair in check.points]
     text = ", ".join(
@@ -133,7 +136,7 @@ def _trend(check: Check, cells: Cells) -> Statement:
 
 
 def _most(check: Check, cells: Cells) -> Statement:
-    """Whether the figure of each named service is above the mean of the others'."""
+    """Return whether the figure of each named service is above the mean of the others'."""
     row = _row_of(check)
     found = by_service(row, cells)
     missing = [name for name in check.services if name not in found]
@@ -154,7 +157,10 @@ def _most(check: Check, cells: Cells) -> Statement:
 
 
 def _goes(direction: str, steps: Sequence[Estimate | None]) -> bool | None:
-    """Whether all `steps` go in `direction`; not if one is known to be 0 or to go the other way."""
+    """Return whether all `steps` go in `direction`; None if undecided.
+
+    False if a step is known to be 0 or to go in the other direction.
+    """
     wanted = 1 if direction == "rises" else -1
     signs = {None if step is None else step.sign for step in steps}
     if signs & {0, -wanted}:

@@ -1,7 +1,8 @@
-"""Sizes fleets: the servers, watts and money that services need under each system.
+"""The sizing of fleets: the servers, watts and money that services need under each system.
 
-:func:`read_plan` reads the question from a file, and :func:`size` answers it twice: in closed form
-and by simulation. `docs/sizing.md` explains plan, method and limits.
+:func:`read_plan` reads a plan from a file: the services with their rates, limits and prices.
+:func:`size` computes each system's fleet twice: in closed form and by simulation. `docs/sizing.md`
+explains plan, method and limits.
 """
 
 from accelflow.sizing.answer import SCHEMA, size

@@ -28,11 +28,11 @@ __all__ = ["SCHEMA", "recording_of", "size"]
 #: The name and version of the object that :func:`size` returns.
 SCHEMA: Final = "accelflow.size/1"
 
-#: The system whose servers have no chip; break-even prices refer to it.
+#: The system whose servers have no chip, with which break-even prices compare.
 _BASELINE: Final = "non_acc"
-#: 95 % of a normal distribution are within so many standard errors.
+#: The number of standard errors within which 95 % of a normal distribution are.
 _NORMAL_95: Final = 1.96
-#: Differences of utilisation, and of P99s as a share, from which on the two answers disagree.
+#: The differences of utilisation, and of P99s as a ratio, from which on the two answers disagree.
 _NOTABLE: Final = 0.05
 _NOTABLE_P99: Final = 0.25
 
@@ -51,7 +51,11 @@ _WHY_P99: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """One of the two answers for a system: capacity with its interval, and a server at work."""
+    """One of the two answers for a system: a server's capacity, and the server at work.
+
+    `low` and `high` are the ends of the capacity's 95 % interval. `elements` is the mean
+    utilisation of the accelerators' elements.
+    """
 
     capacity: Capacity
     low: float
@@ -60,7 +64,7 @@ class _Side:
     p99_us: Mapping[str, float | None]
     power_w: float
     elements: float
-    #: The share of all rates that the server has, for which utilisation, P99 and watts hold.
+    #: The server's load as a ratio to the fleet's rates, for which the other fields hold.
     load: float = 0.0
 
     @property
@@ -75,12 +79,12 @@ def size(
     progress: Callable[[str], object] | None = None,
     tried: Callable[[Searched], object] | None = None,
 ) -> dict[str, Any]:
-    """Answer `plan`; return an object of schema ``accelflow.size/1``.
+    """Return the fleet that `plan` needs under each system, with schema ``accelflow.size/1``.
 
-    With `simulate` False, only the closed form is computed, in about a second. `progress` is called
-    with the system's name after each simulation, and `tried` with the result of each search. Raises
-    InputError for a plan that the scenario does not allow, and AccelflowError if a simulation
-    fails.
+    If `simulate` is False, only the closed form is computed, in about a second. `progress` is
+    called with the system's name after each simulation, and `tried` with the result of each
+    system's search. Raises InputError for a plan that the scenario does not allow, and
+    AccelflowError if a simulation fails.
     """
     recording = recording_of(plan)
     needed = demands(plan, recording)
@@ -114,7 +118,10 @@ def _workload_name(plan: Plan) -> str:
 
 
 def recording_of(plan: Plan) -> str | None:
-    """Return the text of this machine's recording if the plan uses its costs; else None."""
+    """Return the text of this machine's recording of costs if `plan` uses it, and otherwise None.
+
+    The costs are measured first if this machine has no saved recording.
+    """
     asked = plan.scenario_of(small_share(plan), system=plan.systems[0], seed=1)
     costs = resolved(asked)["costs"]
     return calibrated()[0] if costs == "measured" and asked.recording is None else None
@@ -153,7 +160,7 @@ def _closed_side(
 
 
 def _finite(number: float) -> float | None:
-    """`number`, or None if the server is saturated."""
+    """Return `number`, or None if it is infinite since the server is saturated."""
     return number if math.isfinite(number) else None
 
 
@@ -172,7 +179,7 @@ def _error(
     limit = plan.limits.utilization_ratio
     total = 0.0
     for name, error in plan.relative_error.items():
-        # A custom accelerator with an error of its own does not have that of all of them too.
+        # A custom accelerator with its own error does not also get the error for all custom ones.
         factors = {**dict.fromkeys(plan.relative_error, 1.0), name: 1.0 + error}
         moved = closed_form(plan, system, needed, slo_us, factors)
         if moved is not None and 0.0 < capacity.load < math.inf:
@@ -227,7 +234,7 @@ def _simulated_side(
 
 
 def _at_work(plan: Plan, load: float) -> float:
-    """Return the share of all rates on each server if the whole fleet serves them."""
+    """Return each server's load if the whole fleet works, as a ratio to the fleet's rates."""
     if not 0.0 < load < math.inf:
         return 0.0
     return 1.0 / servers_for(plan, load)
@@ -285,7 +292,7 @@ def _fleet(plan: Plan, system: str, side: _Side) -> Fleet:
 
 
 def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
-    """Add the break-even price of each chip, at which it costs as much as servers without."""
+    """Add the price of a chip at which each fleet costs as much as servers without a chip."""
     baseline = next((row for row in systems if row["system"] == _BASELINE), None)
     for row in systems:
         for kind in ("closed_form", "simulated"):
@@ -305,7 +312,7 @@ def _add_break_even(plan: Plan, systems: Sequence[dict[str, Any]]) -> None:
 
 
 def _disagreements(first: _Side, second: _Side) -> list[dict[str, Any]]:
-    """The notable differences of the two answers: limits, work for a request, and P99s at work."""
+    """Return the notable differences of the two answers: limit, utilisations, and P99s."""
     rows: list[dict[str, Any]] = []
 
     def differ(what: str, closed: object, simulated: object, why: str) -> None:

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 
 def elements_of(accelerator: str) -> str:
-    """Return the name in results of a resource: the processing elements of `accelerator`."""
+    """Return the name of the resource "processing elements of `accelerator`" in results."""
     return f"{accelerator} elements"
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What limits a server's capacity.
+    """The limit that sets a server's capacity.
 
     `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
-    `slo_us`), ``saturated`` (the resource `name`) or ``idle``: the SLO of the service `name` is
-    shorter than its P99 on an idle server, `idle_us`.
+    `slo_us`), ``saturated`` (the resource `name` is) or ``idle``. With ``idle``, the service `name`
+    has no capacity: its SLO, `slo_us`, is shorter than its P99 on an idle server, `idle_us`. Times
+    are in us, and None for the other kinds.
     """
 
     kind: str
@@ -26,7 +27,7 @@ class Binding:
 
     @property
     def text(self) -> str:
-        """The limit in words, such as ``P99 of CPost``."""
+        """The limit as text, such as ``P99 of CPost``."""
         if self.kind == "utilization":
             return self.name
         if self.kind == "saturated":
@@ -36,7 +37,10 @@ class Binding:
 
 @dataclass(frozen=True)
 class Capacity:
-    """The capacity of a server: the largest `load`, a multiple of all rates, and what limits it."""
+    """The capacity of a server: its largest `load`, and the limit that sets it, `binding`.
+
+    `load` is the ratio of the server's rates to the rates of the whole fleet.
+    """
 
     load: float
     binding: Binding

@@ -1,9 +1,9 @@
-"""The first answer: a server's capacity in closed form.
+"""A server's capacity in closed form: the first answer to a plan.
 
-The remaining work of cores follows from the Accelerometer model, with one kernel per accelerator.
-Utilisations follow from the utilisation law, and response times from the cores' queues
-(:class:`accelflow.sizing.queues.CoreQueues`). The simulator also models queues of accelerators,
-data movement, bursts within a request, and fallbacks (docs/sizing.md).
+The work that remains for the cores follows from the Accelerometer model, with one kernel per
+accelerator. Utilisations follow from the utilisation law, and response times from the cores' queues
+(:class:`accelflow.sizing.queues.CoreQueues`). Queues of accelerators, data movement, bursts within
+a request, and fallbacks are only in the simulator (docs/sizing.md).
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ from accelflow.sizing.capacity import Binding, Capacity, elements_of
 from accelflow.sizing.plan import Plan, small_share
 from accelflow.sizing.queues import CoreQueues
 
-#: Instructions of a dispatch (AccelFlow, section VII.B.2: 18 on average).
+#: The number of instructions of a dispatch (AccelFlow, section VII.B.2: 18 on average).
 _DISPATCH_INSTRUCTIONS: Final = 18.0
 #: A cycle of the model is a nanosecond, so that costs need no clock.
 _CYCLES_PER_S: Final = 1e9
 _P99_TAIL: Final = 0.01
-#: Loads are found to this share.
+#: The relative precision with which loads are found.
 _PRECISION: Final = 1e-6
 
 
-#: A number of a service's demands.
+#: A function that computes a number from a service's demands.
 _OfService = Callable[[Mapping[str, Any]], float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Overheads:
-    """The times that a system's orchestration adds, in ns.
+    """The times that a system's orchestration adds to a request, in ns.
 
-    `core_ns` is the core time per operation, received message, sent message, phase of application
-    logic, started chain, and request. `hand_over_ns` is the latency between two operations.
-    `manager_ns` is the time that an operation or a chain occupies the single manager.
+    `core_ns` has the core time per ``operation``, ``received`` message, ``sent`` message,
+    ``phase`` of application logic, started ``chain``, and ``request``. `hand_over_ns` is the
+    latency between two operations. `manager_ns` is the time for which an operation or a chain
+    occupies RELIEF's manager.
     """
 
     core_ns: Mapping[str, float]
@@ -49,7 +50,8 @@ class Overheads:
     def of(self, row: Mapping[str, Any]) -> float:
         """Return the core time in ns that orchestration adds to a request.
 
-        `row` has the request's demands, as :func:`accelflow.sizing.plan.demands` returns them.
+        `row` has the demands of the request's service, an element of ``services`` in the result of
+        :func:`accelflow.sizing.plan.demands`.
         """
         sent = row["operations"].get("TCP", {}).get("count", 0) - row["received"]
         counts = {
@@ -65,13 +67,15 @@ class Overheads:
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedForm:
-    """The model of a server under one system in closed form, without a simulation.
+    """The closed-form model of a server under one system.
 
-    For a request of each service, `serial_ns` is its response time on an idle server, and `visits`
-    is how often it waits for a core. A *resource* is the cores, an accelerator's elements or the
-    manager. `busy_ns` is the mean time for which a request of the mix occupies each resource, and
-    `servers` is the resource's number of units. `element_names` are the resources that are
-    elements. `core_visit_ns` is the mean time on a core for each visit.
+    `rates_rps` has the fleet's rate of each service, and `slo_us` the SLOs. For a request of each
+    service, `serial_ns` is the response time on an idle server, and `visits` the number of waits
+    for a core. A *resource* is the cores, an accelerator's elements or the manager. `busy_ns` is
+    the mean time for which a request of the mix occupies each resource, and `servers` the number of
+    the resource's units. `element_names` are the resources that are elements. `core_visit_ns` is
+    the mean time on a core for each visit. `queues` models the waits for a core. `speedup_ratio` is
+    Accelerometer's speedup of the cores' work.
     """
 
     rates_rps: Mapping[str, float]
@@ -86,7 +90,10 @@ class ClosedForm:
     speedup_ratio: float
 
     def utilization(self, load: float) -> dict[str, float]:
-        """Return each resource's utilisation if the server has the share `load` of all rates."""
+        """Return each resource's utilisation (0 to 1, above 1 if overloaded) at the load `load`.
+
+        `load` is the ratio of the server's rates to those of the whole fleet.
+        """
         total_rps = math.fsum(self.rates_rps.values()) * load
         return {
             name: total_rps * busy * 1e-9 / self.servers[name]
@@ -96,8 +103,8 @@ class ClosedForm:
     def p99_us(self, service: str, load: float) -> float:
         """Return the P99 of the response time of `service` in us; infinite if overloaded.
 
-        `load` is the server's share of all rates. One of the request's visits to a core has the P99
-        wait, and the others the mean wait.
+        `load` is the ratio of the server's rates to those of the whole fleet. One of the request's
+        visits to a core has the P99 wait, and the others the mean wait.
         """
         share = self.utilization(load)["cores"]
         if share >= 1.0:
@@ -112,7 +119,7 @@ class ClosedForm:
     def mean_us(self, service: str, load: float) -> float:
         """Return the mean response time of `service` in us; infinite if overloaded.
 
-        `load` is the server's share of all rates.
+        `load` is the ratio of the server's rates to those of the whole fleet.
         """
         share = self.utilization(load)["cores"]
         if share >= 1.0:
@@ -122,9 +129,10 @@ class ClosedForm:
         return (self.serial_ns[service] + self.visits[service] * wait_ns) * 1e-3
 
     def capacity(self, limit: float) -> Capacity:
-        """Return the largest load within all limits, and the limit that binds.
+        """Return the largest load within all limits, and the limit that sets it.
 
-        The limits are the utilisation `limit` of each resource, and the SLO of each service.
+        The limits are the utilisation `limit` (0 to 1) of each resource, and the SLO of each
+        service.
         """
         at_one = self.utilization(1.0)
         name, most = max(at_one.items(), key=lambda item: item[1])
@@ -146,7 +154,7 @@ class ClosedForm:
 
 
 def _last(late: Callable[[float], bool], most: float) -> float:
-    """The largest load below `most` that is not `late`."""
+    """Return the largest load below `most` at which the service is not `late`."""
     low, high = 0.0, most
     while high - low > _PRECISION * most:
         middle = (low + high) / 2
@@ -158,9 +166,10 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
     """Return the times that the orchestration of `system` adds; None if it has no closed form.
 
     Without accelerators, a received message wakes a thread. With CPU-Centric, each operation ends
-    with an interrupt, which submits the next. RELIEF's manager hands operations over, but a core
-    handles the branch of a received message, its end, and the tail after a sent message (section
-    VII.A.1). With AccelFlow, a core starts a chain, notices its end, and resumes the request.
+    with an interrupt, whose handler submits the next operation. RELIEF's manager hands operations
+    over, but a core handles the branch and the end of a received message, and the tail after a sent
+    message (section VII.A.1). With AccelFlow, a core starts a chain, notices its end, and resumes
+    the request.
     """
     value = _values(plan, system)
     switch, interrupt = value("core.context_switch_ns"), value("core.interrupt_ns")
@@ -194,7 +203,7 @@ def overheads(plan: Plan, system: str) -> Overheads | None:
 
 
 def _values(plan: Plan, system: str) -> Callable[[str], float]:
-    """The numbers of the simulated server's parameters in `plan`."""
+    """Return a function from the key of a server's parameter to its value in `plan`."""
     asked = plan.scenario_of(small_share(plan), system=system, seed=1)
     changed = resolved(asked)["config"]
     defaults = {parameter.key: parameter.default for parameter in parameters()}
@@ -202,7 +211,7 @@ def _values(plan: Plan, system: str) -> Callable[[str], float]:
 
 
 def _balancing(plan: Plan, system: str) -> str:
-    """The simulated server's policy for choosing cores."""
+    """Return the name of the simulated server's policy for choosing cores."""
     number = _values(plan, system)("core.balancing")
     known = {parameter.key: parameter for parameter in parameters()}["core.balancing"]
     return known.text(number)
@@ -217,9 +226,10 @@ def closed_form(
 ) -> ClosedForm | None:
     """Return the closed form of a server under `system`; None if the system has none.
 
-    `demands` are those of :func:`accelflow.sizing.plan.demands`. `factors` multiply the costs of an
-    accelerator's operations, of all custom accelerators (``own``) without a factor of their own, or
-    of ``app``.
+    `demands` is the result of :func:`accelflow.sizing.plan.demands`, and `slo_us` has the SLO of
+    each service in us. `factors` multiply costs: those of an accelerator's operations, by its name;
+    those of the custom accelerators without a factor of their own, by ``own``; and those of the
+    application logic, by ``app``.
     """
     over = overheads(plan, system)
     if over is None:
@@ -238,13 +248,13 @@ def closed_form(
     used = [name for name, count in counts.items() if count and times[name] > 0]
     core_ns = mix(_core_ns)
     speedup = _speedup(mix, core_ns, over, used) if used else 1.0
-    # Accelerometer's host has no orchestration without accelerators: it is added to its work.
+    # Accelerometer has no orchestration for a host without accelerators, so it is added here.
     added = 0.0 if used else mix(over.of) + mix(_outside_ns(bare=bare))
     busy = {"cores": core_ns / speedup + added}
     busy |= {elements_of(name): times[name] for name in used}
     servers = {"cores": demands["cores"], **{elements_of(name): counts[name] for name in used}}
     if over.manager_ns > 0:
-        # Beside the operations, the manager starts each chain.
+        # The manager also starts each chain.
         events = mix(lambda row: _operations(row) + row["started_chains"] + 1)
         busy["manager"], servers["manager"] = over.manager_ns * events, 1
     visits = {name: max(1, row["cpu_phases"]) for name, row in services.items()}
@@ -274,14 +284,17 @@ def closed_form(
 
 
 def idle_mean_us(plan: Plan, demands: Mapping[str, Any]) -> dict[str, float]:
-    """Return each service's mean response time on an idle server with AccelFlow, in us."""
+    """Return each service's mean response time on an idle server with AccelFlow, in us.
+
+    `demands` is the result of :func:`accelflow.sizing.plan.demands`.
+    """
     over = overheads(plan, "accelflow") or Overheads(core_ns={})
     alone = {row["service"]: _serial_ns(row, over, bare=False) for row in demands["services"]}
     return {name: time * 1e-3 for name, time in _with_calls(plan, alone).items()}
 
 
 def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, Any]:
-    """The demands of a service with the costs of each kind of work multiplied by its factor."""
+    """Return a service's demands with the costs of each kind of work multiplied by its factor."""
     if not factors:
         return dict(row)
     papers = accelerators()
@@ -312,37 +325,37 @@ def _scaled(row: Mapping[str, Any], factors: Mapping[str, float]) -> dict[str, A
 
 
 def _grown(chain: Mapping[str, Any], grown: Callable[[str], float]) -> dict[str, Any]:
-    """The demands of a chain with its costs multiplied by how much its service's grew."""
+    """Return a chain's demands, with costs that grow as much as those of its service."""
     return {**chain, **{key: chain[key] * grown(key) for key in ("core_ns", "accelerator_ns")}}
 
 
 def _time(accelerator: str, key: str) -> _OfService:
-    """The demand `key` of the operations of `accelerator`: 0 for a service without any."""
+    """Return a function that reads the demand `key` of `accelerator`; 0 for no operations."""
     return lambda row: float(row["operations"].get(accelerator, {}).get(key, 0.0))
 
 
 def _outside_ns(*, bare: bool) -> _OfService:
-    """The core time outside of operations and application logic, if a recording has it.
+    """Return a function that reads the core time outside of operations and application logic.
 
-    With accelerators it is 0: the remaining work of cores is orchestration.
+    With accelerators (`bare` False) the time is 0, since the other work of cores is orchestration.
     """
     return lambda row: float(row["outside_core_ns"]) if bare else 0.0
 
 
 def _core_ns(row: Mapping[str, Any]) -> float:
-    """The core time of a request without accelerators."""
+    """Return the core time of a request without accelerators, in ns."""
     return float(row["app_ns"]) + math.fsum(of["core_ns"] for of in row["operations"].values())
 
 
 def _kept_ns(row: Mapping[str, Any], over: Overheads, used: Sequence[str], *, bare: bool) -> float:
-    """The core time of a request beside the operations on the accelerators `used`."""
+    """Return the core time of a request without the operations on the accelerators `used`."""
     on_cores = (of["core_ns"] for name, of in row["operations"].items() if name not in used)
     own_ns = float(row["app_ns"]) + math.fsum(on_cores)
     return own_ns + over.of(row) + _outside_ns(bare=bare)(row)
 
 
 def _variation(times: Sequence[tuple[float, float]]) -> float:
-    """The squared coefficient of variation of `times`, each behind its weight."""
+    """Return the squared coefficient of variation of `times`, pairs of weight and time."""
     whole = math.fsum(weight for weight, _ in times)
     mean = math.fsum(weight * time for weight, time in times) / whole
     square = math.fsum(weight * time * time for weight, time in times) / whole
@@ -354,7 +367,7 @@ def _operations(row: Mapping[str, Any]) -> float:
 
 
 def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
-    """The response time of a request on an idle server: its phases, one after the other."""
+    """Return a request's response time on an idle server, the sum of its phases, in ns."""
     own_ns = float(row["app_ns"]) + _outside_ns(bare=bare)(row) + float(row["outside_client_ns"])
     core_ns = over.of(row) / max(_operations(row), 1.0)
     phases = (_phase_ns(chains, core_ns, over, bare=bare) for chains in row["phases"] if chains)
@@ -364,11 +377,11 @@ def _serial_ns(row: Mapping[str, Any], over: Overheads, *, bare: bool) -> float:
 def _phase_ns(
     chains: Sequence[Mapping[str, Any]], core_ns: float, over: Overheads, *, bare: bool
 ) -> float:
-    """How long chains that start at once take until the last one ends, on an idle server.
+    """Return the time in ns until the last of several parallel chains ends, on an idle server.
 
     Orchestration costs a core `core_ns` for each operation. Chains wait for their remote sides and
-    for different accelerators at the same time, but one core does in turn what they leave to it,
-    and so does the manager. The longest chain decides, or what the core or the manager does.
+    for different accelerators at the same time. But one core does the core work of all chains in
+    turn, and so does the manager. The time is that of the longest chain, the core or the manager.
     """
     operations = [float(chain["operations"]) for chain in chains]
     on_core = [
@@ -386,7 +399,7 @@ def _phase_ns(
 
 
 def _with_calls(plan: Plan, alone_ns: Mapping[str, float]) -> dict[str, float]:
-    """Response times with those of called services: of calls at once, the longest counts."""
+    """Return response times with those of called services; the longest of parallel calls counts."""
 
     def whole(name: str) -> float:
         phases = plan.waited_calls_of(name)
@@ -401,10 +414,10 @@ def _speedup(
     over: Overheads,
     used: Sequence[str],
 ) -> float:
-    """The throughput of a host with accelerators over that without, by Accelerometer.
+    """Return Accelerometer's throughput of a host with accelerators over that without.
 
-    Each accelerator is a kernel whose offloads have no response to wait for: another request has
-    the core meanwhile. The core's work for an offload is its setup (o0), the same for all.
+    Each accelerator is a kernel. No thread waits for its offloads: another request uses the core
+    meanwhile. The core's work for an offload is its setup (o0), the same for all offloads.
     """
     setup_ns = mix(over.of) / max(mix(_operations), 1e-9)
     kernels = []

@@ -14,10 +14,11 @@ _HOURS_PER_YEAR = 8_766.0
 class Fleet:
     """The servers that one system needs, with their power and cost.
 
-    `servers_low` and `servers_high` are the ends of the 95 % interval. `headroom_ratio` is the
-    additional load that the servers could take, without the spare servers. `watts` is measured at
-    the plug. `cost_per_year` includes the price over the lifetime, the overhead and the
-    electricity.
+    `servers` includes the spare servers; `servers_low` and `servers_high` are the ends of its 95 %
+    interval. `headroom_ratio` is the additional load, relative to the fleet's, that the servers
+    without the spare ones could take. `watts` is the power of all servers, without the datacentre's
+    overhead. `cost_per_year` includes the price over the lifetime, the overhead and the
+    electricity, in the plan's currency.
     """
 
     servers: int
@@ -29,7 +30,10 @@ class Fleet:
 
 
 def servers_for(plan: Plan, load: float) -> int:
-    """Return the number of servers if each takes the share `load` of all rates, spares included."""
+    """Return the number of servers that `plan` needs, including spare servers.
+
+    `load` is the ratio of each server's rates to those of the whole fleet, above 0.
+    """
     return max(1, math.ceil(1.0 / load - 1e-9)) + plan.limits.spare_servers
 
 
@@ -38,8 +42,9 @@ def server_w(
 ) -> float:
     """Return the power of one server in watts.
 
-    If the plan has power at rest and peak, it grows with the utilisation of cores (`core`) and
-    elements (`elements`). Otherwise it is `model_w`, from the power model.
+    If the plan states the power at rest and at peak, the power grows with the utilisation of cores
+    (`core`) and, if the server is `accelerated`, of elements (`elements`), both from 0 to 1.
+    Otherwise it is `model_w`, from the power model.
     """
     server, chip = plan.server, plan.chip
     if server.rest_w is None or server.peak_w is None:
@@ -51,7 +56,10 @@ def server_w(
 
 
 def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> float:
-    """Return the cost of one server in a year, in the plan's currency."""
+    """Return the cost of one server in a year, in the plan's currency.
+
+    `watts` is the server's power, and `chip_price` the price of its chip.
+    """
     energy = watts * 1e-3 * _HOURS_PER_YEAR * plan.electricity.pue_ratio
     price = (plan.server.price + chip_price) / plan.server.lifetime_years
     return price + plan.server.overhead_per_year + energy * plan.electricity.price_per_kwh
@@ -60,9 +68,11 @@ def server_cost_per_year(plan: Plan, *, watts: float, chip_price: float) -> floa
 def break_even_price(
     plan: Plan, *, servers: int, watts: float, baseline_servers: int, baseline_watts: float
 ) -> float:
-    """Return the price of a chip at which its servers cost as much as those without it.
+    """Return the price of a chip at which a fleet with it costs as much as one without chips.
 
-    It is negative if the chip would not pay even for free. `watts` are per server.
+    The fleets have `servers` servers with the chip, and `baseline_servers` without. `watts` and
+    `baseline_watts` are the power of one server. The price is negative if the chip does not pay
+    even for free.
     """
     baseline = baseline_servers * server_cost_per_year(plan, watts=baseline_watts, chip_price=0.0)
     own = server_cost_per_year(plan, watts=watts, chip_price=0.0)

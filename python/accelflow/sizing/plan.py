@@ -41,23 +41,23 @@ _MOST_YEARS: Final = 50.0
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The growth of all rates, by the share `per_year_ratio` each year, for `years` years."""
+    """The growth of all rates: by the ratio `per_year_ratio` each year, for `years` years."""
 
     per_year_ratio: float = 0.0
     years: float = 0.0
 
     @property
     def factor(self) -> float:
-        """Return the rates after all years over today's rates."""
+        """The ratio of the rates after all years to today's rates."""
         return float((1.0 + self.per_year_ratio) ** self.years)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits that each server keeps, and the number of servers in reserve.
+    """The highest allowed utilisation of a server, and the number of spare servers.
 
-    `utilization_ratio` is the highest allowed utilisation of cores, an accelerator's elements, or a
-    manager. `spare_servers` are added to the servers that the load needs.
+    `utilization_ratio` (0 to 1) holds for the cores, each accelerator's elements, and a manager.
+    `spare_servers` is added to the number of servers that the load needs.
     """
 
     utilization_ratio: float = 0.7
@@ -69,7 +69,8 @@ class Server:
     """The price, lifetime and power of a server without a chip.
 
     `price` is paid once per `lifetime_years`. `overhead_per_year` covers space, network and
-    maintenance. Without `rest_w` and `peak_w`, power follows the power model (docs/area-power.md).
+    maintenance. `rest_w` and `peak_w` are the power at rest and at peak, in watts; if they are
+    None, power follows the power model (docs/area-power.md).
     """
 
     price: float = 0.0
@@ -81,11 +82,11 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """The accelerators of a server: their parameters, their price, and their power in watts.
+    """The accelerators of a server: their parameters, price and power.
 
-    `price` and `rest_w` and `peak_w` (power at rest and at peak) are in addition to the server's.
-    `config` has the parameters of the simulated server that the chip sets (`docs/chips.md`); in a
-    plan's file ``file`` names the chip's file, or one of those in the package.
+    `price`, `rest_w` and `peak_w` (power at rest and at peak, in watts) are in addition to the
+    server's. `config` has the parameters of the simulated server that the chip sets
+    (`docs/chips.md`); in a plan's file, ``file`` names the chip's file or a packaged chip instead.
     """
 
     config: Mapping[str, float | str] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class Chip:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the PUE: the datacentre's power over its servers' power."""
+    """The price of a kilowatt-hour, and the PUE (the datacentre's power over its servers')."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0
@@ -104,16 +105,16 @@ class Electricity:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A plan: the services of a fleet, what they need, and the systems to compare.
+    """The plan of a fleet: its services with rates and limits, the prices, and the systems.
 
-    `workload` is a suite's name or the tree of a workload's file. `rates_rps` has today's rate of
-    every service over the whole fleet, in requests per second. `p99_us` has the limits of services'
-    P99; other services have the limit `slo_factor` times their mean response time on an idle server
-    with AccelFlow. `relative_error` is the relative standard error of the mean cost of an
-    accelerator's operations on a core; a custom accelerator's, by its name or ``own`` for all; or
-    of ``app``, the application logic. `scenario` sets other
-    fields of a scenario. `requests` is the number in each simulation, for the service with the mean
-    rate. `seeds` is the number of simulations for intervals.
+    `workload` is a suite's name or the parsed content of a workload's file. `rates_rps` has today's
+    rate of every service over the whole fleet, in requests per second. `p99_us` has limits of
+    services' P99; the limit of the other services is `slo_factor` times the mean response time on
+    an idle server with AccelFlow. `relative_error` has relative standard errors of mean costs on a
+    core, by the name of an accelerator, ``own`` (all custom accelerators) or ``app`` (application
+    logic). `scenario` sets other fields of a scenario. `requests` is the number of requests in each
+    simulation of the service with the mean rate. `seeds` is the number of seeds with which each
+    capacity is searched.
     """
 
     workload: str | Mapping[str, Any] = "socialnetwork"
@@ -134,15 +135,15 @@ class Plan:
 
     @property
     def needed_rps(self) -> dict[str, float]:
-        """Return the rate of each service that the fleet must serve: today's with its growth."""
+        """The rate of each service that the fleet must serve, with growth, by service."""
         return {name: rate * self.growth.factor for name, rate in self.rates_rps.items()}
 
     @property
     def effective_rps(self) -> dict[str, float]:
-        """Return the rate of each service, with the requests that other services send it."""
+        """The rate of each service with growth and the requests from other services, by service."""
         rates = self.needed_rps
         added = dict(rates)
-        # A workload has no circles of calls, so at some point there is nothing to add.
+        # The calls of a workload have no cycles, so at some point there is nothing to add.
         while added:
             further: dict[str, float] = {}
             for name, rate in added.items():
@@ -155,11 +156,17 @@ class Plan:
         return rates
 
     def calls_of(self, name: str) -> list[list[str]]:
-        """Return the services that the service `name` calls, a list for each phase of its path."""
+        """Return the services that the service `name` calls, a list for each phase of its path.
+
+        A service that is called several times is repeated.
+        """
         return [[callee for callee, _ in phase] for phase in self._calls_of(name)]
 
     def waited_calls_of(self, name: str) -> list[list[str]]:
-        """Return the services that `name` calls and waits for, a list for each phase."""
+        """Return the services that the service `name` calls and waits for.
+
+        There is a list for each phase of its path.
+        """
         return [[callee for callee, waited in phase if waited] for phase in self._calls_of(name)]
 
     def _calls_of(self, name: str) -> list[list[tuple[str, bool]]]:
@@ -169,7 +176,10 @@ class Plan:
         return [_callees(phase) for phase in services.get(name, {}).get("path", ())]
 
     def scenario_of(self, load: float, *, system: str, seed: int) -> Scenario:
-        """Return the scenario of one server under `system` with the share `load` of all rates."""
+        """Return the scenario of one server of the fleet under `system`.
+
+        `load` is the ratio of the server's rates to those of the whole fleet.
+        """
         return Scenario(
             **{
                 **self.scenario,
@@ -188,7 +198,7 @@ class Plan:
 
 
 def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """The services that a phase of a file calls, one entry for each call, and whether it waits."""
+    """Return a pair for each call of a phase in a file: the service, and whether it is awaited."""
     chains = phase.get("parallel", [phase])
     return [
         (chain["calls"], not chain.get("detached", False))
@@ -205,7 +215,7 @@ _TABLES: Final = {
     "chip": Chip,
     "electricity": Electricity,
 }
-#: Smallest and largest number of each key, both allowed; the place is ``table.key``.
+#: The smallest and the largest allowed number, by ``key`` or ``table.key``.
 _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "growth.per_year_ratio": (-0.99, 100.0),
     "growth.years": (0.0, _MOST_YEARS),
@@ -243,9 +253,9 @@ def read_plan(path: str | PathLike[str]) -> Plan:
 
 
 def _read_files(tree: dict[str, Any], folder: Path) -> None:
-    """Put the contents of the files that the plan names into `tree`; they are relative to `folder`.
+    """Replace the names of files in a plan, relative to `folder`, by the files' content.
 
-    A workload's file may say rates and errors of costs that the plan leaves out.
+    A workload's file may state rates and errors of costs that the plan leaves out.
     """
     if is_file(tree.get("workload")):
         workload = load_workload(folder / tree["workload"])
@@ -263,7 +273,7 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
 
 
 def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The table `chip` of a plan's file with the contents of its ``file`` as ``config``."""
+    """Return the table `chip` of a plan's file, with the content of its ``file`` as ``config``."""
     if "config" in chip:
         allowed = "must be left out: file or scenario.config sets parameters"
         raise refused("chip.config", GIVEN, allowed)
@@ -278,9 +288,9 @@ def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
-    """The rates that the services of a workload have: their own, or else those of the defaults.
+    """Return the stated rate of each service of a workload: its own, or that of the defaults.
 
-    Services that only others call have none. Raises InputError for a service that nobody calls.
+    Services without a rate are left out. Raises InputError for such a service if none calls it.
     """
     common = _stated_rps(workload.get("defaults", {}))
     services = workload["services"]
@@ -300,9 +310,9 @@ def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _stated_rps(place: Mapping[str, Any]) -> float | None:
-    """The rate of a service or of the defaults, or else the mean of their given arrivals.
+    """Return the stated rate of a service or of the defaults, or the mean of their arrivals.
 
-    The last of several rates counts as long as the one before it, as in the simulator.
+    In a list of rates, the last rate lasts as long as the one before it, as in the simulator.
     """
     arrivals = place.get("arrivals", {})
     if "rate_rps" in place:
@@ -319,7 +329,7 @@ def _stated_rps(place: Mapping[str, Any]) -> float | None:
 
 
 def _errors_of(workload: Mapping[str, Any]) -> dict[str, float]:
-    """The largest standard error of each operation's cost that a workload states."""
+    """Return the largest relative error that a workload states for each operation's cost."""
     found: dict[str, float] = {}
     places = (workload.get("defaults", {}), *workload["services"])
     for costs in (*(place.get("costs", {}) for place in places), workload.get("kinds", {})):
@@ -351,12 +361,12 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
 
 
 def _kinds_of(plan: Plan) -> list[str]:
-    """The names of the custom accelerators to which the plan's workload gives costs."""
+    """Return the names of the custom accelerators to which the plan's workload gives costs."""
     return [] if isinstance(plan.workload, str) else list(plan.workload.get("kinds", {}))
 
 
 def _check_power(server: Server, chip: Chip) -> None:
-    """Refuse power of which a part is left out, and a peak below the power at rest."""
+    """Raise InputError for incomplete powers, and for a peak below the power at rest."""
     watts = {
         "server.rest_w": server.rest_w,
         "server.peak_w": server.peak_w,
@@ -422,7 +432,7 @@ def _check_texts(plan: Plan) -> None:
 
 
 def _check_workload(workload: Mapping[str, Any], scenario: object) -> None:
-    """Refuse what a workload's file says that a plan cannot keep."""
+    """Raise InputError for settings of a workload's file that a plan cannot use."""
     replaced = isinstance(scenario, Mapping) and scenario.get("arrivals") is not None
     common = workload.get("defaults", {}).get("arrivals", {})
     for service in workload["services"]:
@@ -473,7 +483,7 @@ def _check_scenario(scenario: object) -> None:
 
 
 def _check_systems(plan: Plan) -> None:
-    """Refuse unknown systems and services, and values that the scenario does not allow."""
+    """Raise InputError for unknown systems and services, and values that are not allowed."""
     for place, system in enumerate(plan.systems):
         one_of(f"systems[{place}]", system, [name for name, _ in known_systems()])
     for name in plan.rates_rps:
@@ -484,7 +494,7 @@ def _check_systems(plan: Plan) -> None:
 
 
 def _services_of(plan: Plan) -> Iterable[str]:
-    """The services of the plan's workload; those of the plan if there is no such workload."""
+    """Return the services of the plan's workload; those of the plan if it is unknown."""
     try:
         return services(plan.workload)
     except InputError:  # the scenario refuses it more plainly
@@ -492,7 +502,7 @@ def _services_of(plan: Plan) -> Iterable[str]:
 
 
 def small_share(plan: Plan) -> float:
-    """Return a share of all rates that is small enough for any server."""
+    """Return a load that every server sustains, as a ratio to the rates of the whole fleet."""
     rates_rps = plan.needed_rps.values()
     return max(1.0 / max(rates_rps), 2.0 * _LEAST_RPS / min(rates_rps))
 
@@ -500,9 +510,10 @@ def small_share(plan: Plan) -> float:
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
     """Return the time of each service's requests on cores and accelerators, without waits.
 
-    The result also has the parts of the server. Costs are those of `recording`, the text of a
-    recording; if it is None, those of the plan's own recording or profile. Raises AccelflowError
-    for a recording that does not fit.
+    ``services`` has the demands of each service; ``cores`` and ``elements`` (by accelerator) are
+    numbers of the server. Costs are those of `recording`, the text of a recording; if it is None,
+    those of the plan's own recording or profile. Raises AccelflowError for a recording that does
+    not fit.
     """
     asked = plan.scenario_of(small_share(plan), system="accelflow", seed=1)
     recorded = asked.recording if recording is None else recording

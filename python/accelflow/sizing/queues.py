@@ -1,4 +1,4 @@
-"""Waits for a core in closed form."""
+"""The waits for a core, in closed form."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from accelflow import _native
 
 __all__ = ["CoreQueues"]
 
-#: Policies that choose a core without looking at the queues.
+#: The policies that choose a core without looking at the queues.
 _BLIND: Final = ("random", "round_robin")
-#: The root of the equation of GI/M/1 is found to this share.
+#: The precision with which the root of the GI/M/1 equation is found.
 _PRECISION: Final = 1e-12
 
 
@@ -19,19 +19,21 @@ _PRECISION: Final = 1e-12
 class CoreQueues:
     """The queues in front of a server's cores, and the waits in them by queueing theory.
 
-    Each core has its own queue. With `balancing` random, Poisson arrivals remain Poisson at each
-    core: M/M/1. With round_robin, a core receives every `cores`-th request, so interarrival times
-    have an Erlang distribution: GI/M/1 (Kleinrock, Queueing Systems I, section 6.4). Only the first
-    of the `visits` of a request to its core is assigned in turn. The others follow waits, and are
-    treated as Poisson arrivals. The squared coefficient of variation is the mean over the visits,
-    and interarrival times have a gamma distribution with it.
+    A request makes `visits` visits to its core. Each of the `cores` cores has its own queue. With
+    `balancing` ``random``, Poisson arrivals remain Poisson at each core: M/M/1. With
+    ``round_robin``, a core receives every `cores`-th request, so interarrival times have an Erlang
+    distribution: GI/M/1 (Kleinrock, Queueing Systems I, section 6.4). Only the first visit of a
+    request is assigned in turn. The other visits follow waits, and are treated as Poisson arrivals.
+    Interarrival times then have a gamma distribution, whose squared coefficient of variation is the
+    mean over the visits.
 
-    With least_loaded, two_choices and join_idle_queue, requests look for a short queue. The cores
-    then form one pool, M/M/c, which is a lower bound on the waits of such policies.
+    With ``least_loaded``, ``two_choices`` and ``join_idle_queue``, requests choose a short queue.
+    The cores then form one pool, M/M/c, which is a lower bound on the waits of such policies.
 
-    These forms are for exponential times of visits. For times with the squared coefficient of
-    variation `visit_variation`, waits are scaled by the sum of both coefficients, that of arrivals
-    and that of visits, over their sum with exponential visits (Allen and Cunneen; exact for M/G/1).
+    These models are for visits of exponential length. For visits with the squared coefficient of
+    variation `visit_variation`, waits are scaled. The factor is the sum of the coefficients of
+    arrivals and visits, over the same sum with exponential visits (Allen and Cunneen; exact for
+    M/G/1).
     """
 
     cores: int
@@ -42,8 +44,8 @@ class CoreQueues:
     def wait(self, busy_ratio: float) -> tuple[float, float]:
         """Return the probability that a visit to a core waits, and the mean of such waits.
 
-        Waits are in units of a visit's time, and exponentially distributed. `busy_ratio`, below 1,
-        is the utilisation of the cores.
+        The mean is in units of a visit's mean length; such waits are exponentially distributed.
+        `busy_ratio`, from 0 to below 1, is the utilisation of the cores.
         """
         if self.balancing not in _BLIND:
             waiting = _native.erlang_c(self.cores, busy_ratio * self.cores)
@@ -63,10 +65,10 @@ class CoreQueues:
 
 
 def _arriving_busy(busy_ratio: float, variation: float) -> float:
-    """The probability that an arrival at a queue GI/M/1 finds it busy.
+    """Return the probability that an arrival at a queue GI/M/1 finds it busy.
 
-    It is the root below 1 of x = A(1 - x), A being the Laplace transform of the gamma distribution
-    of times between arrivals, in times of a visit.
+    This is the root below 1 of x = A(1 - x). A is the Laplace transform of the gamma distribution
+    of interarrival times, in units of a visit's mean length.
     """
     if busy_ratio <= 0.0 or variation >= 1.0:
         return max(0.0, busy_ratio)

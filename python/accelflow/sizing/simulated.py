@@ -1,8 +1,8 @@
 """A server's capacity by simulation: the second answer to a plan.
 
 For each seed, a search finds the largest load at which the simulated server keeps every limit. All
-loads use the same requests, so a search with one seed has one answer. The spread over the seeds is
-the answer's interval.
+loads of a search use the same requests, so the result for a seed is unique. The spread over the
+seeds gives the confidence interval.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from accelflow.simulation import run
 from accelflow.sizing.capacity import Binding, Capacity, elements_of
 from accelflow.sizing.plan import Plan
 
-#: The search for a load ends when it is known to this share.
+#: The relative precision of a load at which a search ends.
 _PRECISION: Final = 0.02
-#: The first steps away from the closed form's answer.
+#: The factor of the first steps away from the load of the closed form.
 _STEP: Final = 1.3
-#: The search gives up at a load this far below the closed form's.
+#: The lowest load that a search tries, as a ratio to the load of the closed form.
 _LEAST_SHARE: Final = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What the simulation of one server at one load measured.
+    """The results of simulating one server at one load.
 
-    `utilization` is by resource; `p99_us` and `slo_us` are by service. `power_w` is the whole
-    server's power by the power model. `chip_utilization` is the elements' mean utilisation.
+    `utilization` (0 to 1) is by resource; `p99_us` and `slo_us` are by service, with None for a
+    missing value. `saturated` names the resource that could not keep up, or is None. `power_w` is
+    the whole server's power by the power model. `core_utilization` is that of the cores, and
+    `chip_utilization` the mean over all kinds of accelerators.
     """
 
     utilization: Mapping[str, float]
@@ -46,7 +48,7 @@ class Measured:
 
     @property
     def lateness(self) -> float:
-        """Return the largest P99 of a service over its SLO; infinite if nothing was answered."""
+        """The largest P99 of a service over its SLO; infinite if a service has no response."""
         shares = [
             math.inf if (p99_us := self.p99_us[service]) is None else p99_us / slo_us
             for service, slo_us in self.slo_us.items()
@@ -55,9 +57,9 @@ class Measured:
         return max(shares, default=0.0)
 
     def broken(self, limit: float) -> Binding | None:
-        """Return the limit that this server exceeds most; None if it keeps all limits.
+        """Return the limit that the server exceeds most; None if it keeps all limits.
 
-        `limit` is the highest allowed utilisation of a resource.
+        `limit` is the highest allowed utilisation of a resource (0 to 1).
         """
         if self.saturated is not None:
             return Binding("saturated", self.saturated)
@@ -74,17 +76,20 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """The capacities of one server under one system, one found for each seed."""
+    """The capacities of one server under one system, one for each seed.
+
+    `simulations` is the number of simulations of all searches.
+    """
 
     system: str
     capacities: tuple[Capacity, ...]
     simulations: int
-    #: Each load that was simulated, with the largest P99 of a service as a share of its SLO.
+    #: Each load that was simulated, with the largest P99 of a service as a ratio to its SLO.
     tried: tuple[tuple[float, float], ...] = ()
 
     @property
     def binding(self) -> Binding:
-        """Return the limit that sets the capacity for most seeds; the first of equals."""
+        """The limit that sets the capacity for most seeds; of equally frequent ones, the first."""
         texts = [capacity.binding.text for capacity in self.capacities]
         common = max(texts, key=texts.count)
         return next(
@@ -93,7 +98,11 @@ class Searched:
 
 
 def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str | None) -> Measured:
-    """Simulate one server of `plan` under `system` at the share `load` of all rates."""
+    """Simulate one server of `plan` under `system`.
+
+    `load` is the ratio of the server's rates to those of the whole fleet. `recording` is the text
+    of a recording with costs; if it is None, costs are those of the plan's recording or profile.
+    """
     asked = plan.scenario_of(load, system=system, seed=seed)
     if recording is not None:
         asked = replace(asked, recording=recording)
@@ -133,7 +142,8 @@ def search(
 ) -> Searched:
     """Find by simulation the largest load of one server within all limits, for each seed.
 
-    The search begins at the load `guess`. `progress` is called after each simulation.
+    The search begins at the load `guess`. `recording` is that of :func:`measure`. `progress` is
+    called after each simulation, from several threads.
     """
     count = [0]
     tried: list[tuple[float, float]] = []

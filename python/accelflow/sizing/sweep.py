@@ -1,4 +1,4 @@
-"""The P99 over the SLO of a server's slowest service, against the server's load."""
+"""The points of a plot of P99 over SLO, for the service with the largest ratio, by load."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from accelflow.sizing.simulated import Searched
 __all__ = ["sweep"]
 
 _POINTS: Final = 40
-#: A sweep ends at this multiple of a server's capacity, and at this many SLOs.
+#: The multiple of a server's capacity, and the multiple of an SLO, at which a sweep ends.
 _BEYOND: Final = 1.25
 _MOST_SLOS: Final = 3.0
 
@@ -22,11 +22,12 @@ _MOST_SLOS: Final = 3.0
 def sweep(
     plan: Plan, slo_us: Mapping[str, float], searches: Iterable[Searched]
 ) -> list[tuple[str, str, float, float]]:
-    """Return points of P99 over SLO by load: in closed form, and those that were simulated.
+    """Return points of P99 over SLO by load, in closed form and simulated.
 
-    A point has the system, ``closed form`` or ``simulated``, a server's share of all rates, and the
-    largest P99 of a service over its SLO. Points above 3 are omitted. `searches` have the simulated
-    ones. Raises AccelflowError if a point cannot be computed.
+    A point has the system, ``closed form`` or ``simulated``, the load (the server's rates over
+    those of the whole fleet), and the largest P99 of a service over its SLO. Points whose P99 is
+    more than three times the SLO are omitted. `slo_us` has the SLO of each service in us, and
+    `searches` the simulated points. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

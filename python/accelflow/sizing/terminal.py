@@ -1,4 +1,4 @@
-"""The answer to a plan as text for terminals."""
+"""The answer to a plan of a fleet, as text for terminals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _SYSTEM_WIDTH: Final = 13
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """Return the answer for a terminal: all systems' fleets, and where the two methods disagree."""
+    """Return text for a terminal: all systems' fleets, and where the two methods disagree.
+
+    `answer` is the result of :func:`accelflow.sizing.answer.size`.
+    """
     return "\n".join(
         [*_table(answer), "", *_reading(answer), *_idle(answer), *_differences(answer)]
     )

@@ -1,8 +1,8 @@
 """Studies: many scenarios from one file, each simulated once, even after interruptions.
 
-A study varies a scenario along axes; each combination of values is a point. :func:`read_study`
-reads the study, and :func:`sweep` simulates the points that its folder lacks. docs/studies.md
-explains files, folders and clusters.
+A study varies a scenario along axes (fields or parameters). A *point* is one combination of their
+values. :func:`read_study` reads a study's file, and :func:`sweep` simulates the points that the
+study's folder lacks. docs/studies.md explains files, folders and clusters.
 """
 
 from accelflow.studies.find import Answer, Tried, find

@@ -1,4 +1,4 @@
-"""Groups of simulations that a worker receives together."""
+"""Batches: groups of simulations that a worker receives together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["Batch", "batched"]
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """Simulations that a worker receives together: (key, scenario) of each.
+    """Simulations that a worker receives together.
 
-    All have the same `recording`, or None.
+    `scenarios` has the key and the scenario of each. `recording` is the text of the recording that
+    all of them use, or None.
     """
 
     scenarios: tuple[tuple[str, Scenario], ...]
@@ -28,7 +29,10 @@ class Batch:
 
 
 def batched(found: Iterable[Task], size: int) -> Iterator[Batch]:
-    """Group simulations into batches of `size`, in order; another recording begins a new batch."""
+    """Group simulations into batches of at most `size`, in order.
+
+    A simulation with another recording than the one before begins a new batch.
+    """
     group: list[Task] = []
     for task in found:
         if group and (len(group) == size or task.recording != group[0].recording):

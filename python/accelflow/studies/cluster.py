@@ -1,8 +1,9 @@
-"""Run batches of simulations on Dask: local processes, a scheduler's workers, SLURM, Kubernetes.
+"""A runner of simulations on Dask: local processes, a scheduler's workers, SLURM, Kubernetes.
 
 Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend only on the batch,
-so it may run twice and anywhere. The batches of a dead worker go to others. A batch that takes far
-longer than the others is also given to a second worker, and the first answer counts.
+so that a batch may run anywhere and twice. The batches of a dead worker go to other workers. A
+batch that takes far longer than the others is also given to a second worker, and the rows that
+arrive first count.
 """
 
 from __future__ import annotations
@@ -30,29 +31,30 @@ from accelflow.time_limit import TimeLimit
 __all__ = ["Patience", "on_cluster"]
 
 _CONNECT_S: Final = 30.0
-#: The workers of a job queue may start late.
+#: The time in seconds to wait for the first worker of a job queue, where jobs may start late.
 _QUEUED_S: Final = 12 * 3_600.0
-#: Batches for each thread of the cluster that the scheduler has at a time: what runs and what is
-#: next. More would only make a scheduler of many workers slower.
+#: The number of batches that the scheduler has at a time for each thread of the cluster: one runs,
+#: one is next. More would only make a scheduler of many workers slower.
 _AHEAD: Final = 2
 _POLL_S: Final = 0.5
-#: A batch whose worker died so often may be the cause of it.
+#: The number of workers' deaths after which their batch may be the cause and is given up.
 _MOST_DEATHS: Final = 5
-#: Times between two looks at the jobs that should bring workers, while none has come yet.
+#: The shortest and the longest time in seconds between two checks of the jobs of the cluster, as
+#: long as no worker has come.
 _FIRST_LOOK_S: Final = 1.0
 _LAST_LOOK_S: Final = 30.0
-#: The time between two such looks when workers have come and none is left.
+#: The time in seconds between two checks of the jobs after workers have come and all have gone.
 _LOOK_S: Final = 5.0
-#: What starts workers, by the name in ``--cluster NAME:WORKERS``.
+#: The allowed names in ``--cluster NAME:WORKERS``.
 _KINDS: Final = ("local", "slurm", "kubernetes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """When to give a slow batch to a second worker as well.
+    """The time after which a slow batch is given to a second worker as well.
 
-    It is done after `factor` times the median time of the completed batches, and at least
-    `least_s`.
+    This time is `factor` times the median time of the completed batches, and at least `least_s`
+    seconds.
     """
 
     factor: float = 6.0
@@ -63,15 +65,15 @@ class Patience:
 def on_cluster(
     where: str, patience: Patience | None = None, say: Callable[[str], None] | None = None
 ) -> Iterator[Runner]:
-    """Connect to the workers that `where` names, and yield a function that runs batches on them.
+    """Connect to the workers that `where` names, and yield a runner of batches on them.
 
     `where` is the address of a scheduler (``tcp://host:8786``), ``local:N`` for N processes on this
-    machine, or ``slurm:N`` and ``kubernetes:N`` for N workers that Dask starts according to its
-    configuration. It waits up to twelve hours for the first worker of SLURM or Kubernetes, since
-    jobs may queue. `say` gets a line about each wait. Raises InputError for any other `where`.
-    Raises AccelflowError if Dask is not installed, if the scheduler cannot be reached, for a worker
-    with code other than this process's, and if SLURM refuses the jobs or all of them end before the
-    batches do.
+    machine, or ``slurm:N`` or ``kubernetes:N`` for N workers that Dask starts according to its
+    configuration. Connecting waits up to twelve hours for the first worker of SLURM or Kubernetes,
+    since jobs may queue, and otherwise up to 30 s. `say` is called with a line about waiting or
+    refused jobs. Raises InputError for any other `where`. Raises AccelflowError if Dask is not
+    installed, if no worker can be reached, for a worker with other code than this process, and if
+    SLURM refuses the jobs or all of them end before the batches.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:
@@ -91,9 +93,9 @@ def on_cluster(
 
 
 def _wait_for_one(client: Any, look: Callable[[], None], limit_s: float) -> None:
-    """Wait for a worker, with a look at what should bring it now and then.
+    """Wait for the first worker; call `look` now and then, which checks the cluster's jobs.
 
-    Raises TimeoutError after `limit_s`, and what `look` raises.
+    Raises TimeoutError after `limit_s` seconds, and any exception of `look`.
     """
     deadline_s, pause_s = time.monotonic() + limit_s, _FIRST_LOOK_S
     while True:
@@ -121,7 +123,7 @@ def _imported(module: str, package: str) -> Any:
 def _cluster(
     where: str, distributed: Any, say: Callable[[str], None]
 ) -> tuple[Any, Callable[[], None]]:
-    """Return the address in `where` or the cluster it starts, and a check of the cluster's jobs."""
+    """Return the cluster that `where` names, or its address, and a check of the cluster's jobs."""
     kind, colon, count = where.partition(":")
     if "//" in where:
         return where, _nothing
@@ -146,7 +148,7 @@ def _cluster(
 
 
 def _jobqueue() -> Any:
-    """dask_jobqueue without the handler that its import leaves, by which Ctrl-C is a success."""
+    """Import dask_jobqueue without its handler of Ctrl-C, which would end with success."""
     before = signal.getsignal(signal.SIGINT)
     try:
         return _imported("dask_jobqueue", "accelflow[slurm]")
@@ -156,7 +158,7 @@ def _jobqueue() -> Any:
 
 
 def _nothing() -> None:
-    """Check no jobs: this cluster has none."""
+    """Check nothing, for a cluster without jobs."""
 
 
 def _local(distributed: Any, workers: int) -> Any:
@@ -184,24 +186,24 @@ def _check_versions(client: Any) -> None:
 
 
 def _version_there() -> str:
-    """The version of the code of a worker, where this runs."""
+    """Return the version of the code of the worker on which this function runs."""
     return code_version()
 
 
 def _checked(version: str, scenarios: tuple[tuple[str, Scenario], ...], text: str | None) -> bytes:
-    """Simulate on a worker, which may have joined after the first check."""
+    """Simulate on a worker; check its code, since it may have joined after the first check."""
     if code_version() != version:
         raise _OtherCodeError(f"a worker has accelflow {code_version()}: must be {version}")
     return simulate(scenarios, text)
 
 
 class _OtherCodeError(Exception):
-    """The worker's code is not that of the study."""
+    """The error for a worker whose code is not that of the study."""
 
 
 @dataclass
 class _Asked:
-    """A batch that the cluster has, since when, and as which futures."""
+    """A batch that the cluster has, with the time of its start and Dask's futures for it."""
 
     batch: Batch
     since_s: float
@@ -210,7 +212,7 @@ class _Asked:
 
 
 class _Run:
-    """Passes over batches, one at a time; recordings that workers have stay for later passes."""
+    """The runner on a cluster; recordings stay on the workers for later calls of :meth:`run`."""
 
     def __init__(
         self,
@@ -255,7 +257,7 @@ class _Run:
         return max(_AHEAD * max(threads, 1) - len(self._asked), 0)
 
     def _look_at_jobs(self) -> None:
-        """Look whether workers can still come, now and then while there are none."""
+        """Check the cluster's jobs now and then, as long as there are no workers."""
         if time.monotonic() - self._looked_s > _LOOK_S:
             self._looked_s = time.monotonic()
             if not self._client.nthreads():
@@ -277,7 +279,7 @@ class _Run:
         )
 
     def _recording(self, text: str | None) -> Any:
-        """The recording on the workers, where each is sent once."""
+        """Return the recording `text` on the workers; each recording is sent once."""
         if text is None:
             return None
         if text not in self._recordings:
@@ -285,7 +287,7 @@ class _Run:
         return self._recordings[text]
 
     def _ended(self) -> Iterator[tuple[Batch, bytes]]:
-        """Wait until a batch has ended, or for a while."""
+        """Wait a while for a batch to end; yield the batches that have ended, with their rows."""
         every = [future for asked in self._asked.values() for future in asked.futures]
         try:
             self._distributed.wait(every, timeout=_POLL_S, return_when="FIRST_COMPLETED")
@@ -303,8 +305,8 @@ class _Run:
         for future in [ready for ready in asked.futures if ready.done()]:
             error = future.exception() if future.status == "error" else None
             if future.status == "finished":
-                # A worker may hang with the rows, or die with them. Another one then makes them
-                # again, or cannot.
+                # A worker may hang or die with the rows. Then another worker makes them again, or
+                # fails.
                 try:
                     rows: bytes = future.result(timeout=self._patience.least_s)
                 except TimeoutError:
@@ -319,7 +321,7 @@ class _Run:
         return None
 
     def _submit_elsewhere(self, asked: _Asked, held: Any) -> None:
-        """Submit again the batches that a worker completed but did not send."""
+        """Submit a batch again that a worker completed but did not send."""
         asked.futures.remove(held)
         holders = set(self._client.who_has([held]).get(held.key, ()))
         others = [worker for worker in self._client.nthreads() if worker not in holders]
@@ -327,7 +329,7 @@ class _Run:
             self._submit(asked, others or None)
 
     def _failed(self, asked: _Asked, error: Any) -> None:
-        """Submit again after the death of a worker; raise any other error."""
+        """Submit a batch again after the death of its worker; raise any other error."""
         if isinstance(error, _OtherCodeError):
             raise AccelflowError(str(error))
         if error is not None and not isinstance(error, self._distributed.KilledWorker):
@@ -342,7 +344,7 @@ class _Run:
             self._submit(asked, None)
 
     def _hurry(self) -> None:
-        """Submit batches that take too long to further workers."""
+        """Submit batches that take too long to a second worker as well."""
         if not self._took_s:
             return
         limit_s = max(

@@ -1,4 +1,4 @@
-"""The points of a study, in an order that depends on the study alone."""
+"""The points of a study's design, in an order that depends on the study alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["number_of_points", "points"]
 
 
 def points(study: Study) -> Iterator[Mapping[str, Any]]:
-    """Yield the points of `study`: the value of each axis by its name."""
+    """Yield the points of `study`; a point has the value of each axis by the axis's name."""
     if study.kind == "list":
         yield from study.points
     elif study.kind == "grid":
@@ -42,7 +42,7 @@ def _grid(axis: Axis) -> Sequence[Any]:
 
 
 def _latin_hypercube(study: Study) -> Iterator[Mapping[str, Any]]:
-    """One point in each strip of each axis, at a random place of it."""
+    """Yield points, one at a random position in each strip of each axis."""
     import numpy as np  # noqa: PLC0415 (slow to load)
 
     draw = np.random.default_rng(study.draw)

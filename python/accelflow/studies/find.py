@@ -1,4 +1,4 @@
-"""Find the limit of one axis by a bisection that accounts for noise."""
+"""The search for the limit of one axis, by a bisection that accounts for noise."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["Answer", "Tried", "find"]
 
-#: A range of real numbers is cut until its ends differ by this share.
+#: The relative difference of the ends at which a range of real numbers is no longer halved.
 _PRECISION: Final = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(Look):
-    """One value of the axis, and its measures against the limits."""
+    """One value of the searched axis, and its measures compared with the limits."""
 
     value: float
 
@@ -34,12 +34,12 @@ class Tried(Look):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The best value that meets all limits, and the next value, which does not.
+    """The result of a search: the best value that meets all limits, and the next, which does not.
 
-    `best` is None if no value in the range meets the limits, and `beyond` is None if all do.
-    `clear` is true if both decisions are outside the noise. `tried` has all values in order. If the
-    time limit expired before the search ended, `ended` is False: the answer is between `best` and
-    `beyond`, and a value that is None was not reached.
+    `best` is None if no value in the range meets the limits, and `beyond` is None if all values do.
+    `tried` has all simulated values in ascending order. If the time limit expired before the search
+    ended, `ended` is False: the limit is between `best` and `beyond`, and one of them may be None
+    since it was not reached.
     """
 
     best: Tried | None
@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def clear(self) -> bool:
-        """Whether both decisions next to the answer are outside the noise."""
+        """Whether the decisions on `best` and `beyond` are both outside the noise."""
         return all(side.clear for side in (self.best, self.beyond) if side is not None)
 
 
@@ -62,14 +62,15 @@ def find(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Answer:
-    """Answer `question`; simulations are kept in the folder at `place`.
+    """Search the value that `question` asks for; simulations are stored in the folder `place`.
 
-    The range is halved until the two sides are adjacent whole numbers, or numbers within 2 % of
-    each other. A value is simulated with four seeds. Their number is doubled while the interval of
-    the worst measure contains the limit, up to the question's `most_seeds`. `workers` threads
-    simulate (default: one per core), or `runner` (:mod:`accelflow.studies.cluster`); neither
-    influences the answer. After `time_limit_s`, running simulations are abandoned, and the answer
-    has the state of the search.
+    The range is halved until its ends are adjacent whole numbers, or numbers within 2 % of each
+    other. A value is simulated with four seeds. Their number is doubled while the interval of the
+    worst measure contains the limit, up to the question's `most_seeds`. `workers` threads simulate
+    (default: one per core), or `runner` (:mod:`accelflow.studies.cluster`); the choice does not
+    change the result. `progress` is called with the number of values tried and the expected number.
+    After `time_limit_s` seconds, running simulations are abandoned, and the result has the state of
+    the search.
 
     Raises InputError for a value that cannot be simulated, and AccelflowError for a folder in use,
     or if the time limit expires before the first value is simulated.
@@ -103,7 +104,7 @@ def find(  # noqa: PLR0913 (options, by name)
 
 
 class _Bisection:
-    """A search for two neighbours: `best` keeps the limits, and `beyond` does not."""
+    """A search for two neighbouring values: `best` keeps the limits, and `beyond` does not."""
 
     def __init__(self, question: Question, at: Callable[[float], Tried]) -> None:
         self._question, self._at = question, at
@@ -111,7 +112,7 @@ class _Bisection:
         self.beyond: Tried | None = None
 
     def run(self) -> None:
-        """Halve the range until the two are close; `at` may raise to end it before."""
+        """Halve the range until the two values are close; an exception of `at` ends the search."""
         low, high = self._question.values.low, self._question.values.high
         easy, hard = (low, high) if self._question.most else (high, low)
         self._try(easy)
@@ -150,7 +151,7 @@ def _middle(question: Question, first: float, second: float) -> float:
 
 
 def _expected(question: Question) -> int:
-    """About how many values a search tries."""
+    """Return about how many values a search tries."""
     low, high = question.values.low, question.values.high
     steps = high - low
     if not question.values.whole:

@@ -1,8 +1,8 @@
-"""A study's folder, with rows that are written atomically by one process at a time.
+"""A study's folder with its results, which one process at a time writes atomically.
 
-`rows/` has a file of Parquet for each batch of simulations, written under a temporary name and
-renamed. `design.parquet` has a row for each simulation: its key, point, seed and the axes' values.
-`results.parquet` has the rows of the design's simulations with the axes' values.
+`rows/` has a Parquet file for each batch of simulations, with a row for each system and service of
+a simulation. `design.parquet` has a row for each simulation: its key, point, seed and the axes'
+values. `results.parquet` has the rows of the design's simulations, with the axes' values.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ __all__ = ["SCHEMA", "Folder", "errors_of"]
 #: The schema of a study's folder.
 SCHEMA: Final = "accelflow.study-folder/1"
 _ABOUT, _LOCK, _ROWS = "study.json", "lock", "rows"
-#: More files than this are joined to one, as each of them takes about a millisecond to read.
+#: The number of files above which they are joined to one, since reading a file takes about 1 ms.
 _MOST_FILES: Final = 512
 
 
 class Folder:
-    """The folder with a study's results. :meth:`opened` locks it against other processes."""
+    """A study's folder with its results. :meth:`opened` locks it against other processes."""
 
     def __init__(self, place: Path) -> None:
-        """Name the folder; nothing is read or written yet."""
+        """Make an object for the folder `place`, without reading or writing."""
         self.place = place
-        #: The file of each simulation; None until they are read, which is once.
+        #: The file of each simulation by key; None until the files are read for the first time.
         self._files: dict[str, Path] | None = None
-        #: How many simulations each file has, and the rows of files that have several.
+        #: The number of simulations in each file, and the rows of files with several simulations.
         self._counts: dict[Path, int] = {}
         self._shared: dict[Path, pa.Table] = {}
 
     @contextmanager
     def opened(self) -> Iterator[Folder]:
-        """Create the folder if it is missing, and lock it.
+        """Create the folder if it is missing, and lock it for the ``with`` block.
 
         Raises InputError for a folder with other content or of another version, and AccelflowError
-        if another process uses it.
+        if another process uses the folder.
         """
         self._check()
         (self.place / _ROWS).mkdir(parents=True, exist_ok=True)
@@ -62,9 +62,9 @@ class Folder:
             yield self
 
     def done(self) -> Mapping[str, Path]:
-        """Return the file with the rows of each simulation, by the simulation's key.
+        """Return the path of the file with each simulation's rows, by the simulation's key.
 
-        Files are read on first use.
+        The files are read in the first call. Raises AccelflowError for a damaged file.
         """
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
@@ -77,7 +77,10 @@ class Folder:
         return self._files
 
     def add(self, keys: Sequence[str], table: pa.Table) -> None:
-        """Write `table`, the rows of the simulations `keys`, atomically."""
+        """Write `table`, the rows of the simulations with `keys`, to a new file, atomically.
+
+        Raises AccelflowError if the file cannot be written.
+        """
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         name = keys[0] if len(keys) == 1 else f"{keys[0]}-{len(keys)}"
@@ -88,7 +91,10 @@ class Folder:
             self._know(self._files, part, keys)
 
     def write_design(self, found: Sequence[Task], names: Sequence[str]) -> None:
-        """Write `design.parquet`: key, point, seed, and the axes' values as ``axis.NAME``."""
+        """Write `design.parquet`: key, point, seed, and the axes' values as ``axis.NAME``.
+
+        `found` are the simulations, and `names` the names of the axes.
+        """
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         table = _design(found, names)
@@ -96,18 +102,19 @@ class Folder:
         write_whole(place, lambda scratch: pq.write_table(table, scratch, compression="zstd"))
 
     def write_skipped(self, skipped: Iterable[Skipped]) -> None:
-        """Write `skipped.json`: the points that could not be simulated, with the reasons."""
+        """Write `skipped.json`: the simulations that are not possible, with the reasons."""
         self._write_json("skipped.json", [point.to_dict() for point in skipped])
 
     def errors(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the reasons of those simulations in `keys` that failed, by key."""
+        """Return the reasons why simulations failed, by key, for those of `keys` that did."""
         table = self.rows(keys)
         return {} if table is None else errors_of(table)
 
     def write_results(self, found: Sequence[Task], names: Sequence[str]) -> Path | None:
-        """Write `results.parquet`, in the order of the design.
+        """Write `results.parquet`: the rows of the simulations `found`, in their order.
 
-        Returns its path, None without rows.
+        `names` are the names of the axes. Returns the path of the file, or None if there are no
+        rows. Raises AccelflowError if the file cannot be written.
         """
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
@@ -124,9 +131,10 @@ class Folder:
         return place
 
     def rows(self, keys: Iterable[str]) -> pa.Table | None:
-        """Return the rows of the simulations `keys`; None if there are none.
+        """Return the rows of the simulations with `keys`; None if there are none.
 
-        Only their files are read. If two files have the same simulation, one of them counts.
+        Only the files with these rows are read. If two files have the same simulation, one of them
+        counts. Raises AccelflowError for a damaged file.
         """
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
         import pyarrow.compute as pc  # noqa: PLC0415 (slow to load)
@@ -146,7 +154,7 @@ class Folder:
         return pa.concat_tables(tables, promote_options="default") if tables else None
 
     def _table(self, part: Path) -> pa.Table:
-        """The rows in `part`. Files of several simulations, which are asked for often, are kept."""
+        """Return the rows in the file `part`; those of several simulations stay in memory."""
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         if self._counts[part] == 1:
@@ -156,7 +164,7 @@ class Folder:
         return self._shared[part]
 
     def _know(self, files: dict[str, Path], part: Path, keys: Sequence[str]) -> None:
-        """Remember that `part` has the rows of `keys`."""
+        """Remember that the file `part` has the rows of `keys`."""
         for key in keys:
             files.setdefault(key, part)
         self._counts[part] = len(keys)
@@ -164,7 +172,7 @@ class Folder:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raise AccelflowError, such as for a full disk, that says what is left of the work."""
+        """Turn an OSError of the block, such as a full disk, into an AccelflowError with advice."""
         try:
             yield
         except OSError as error:
@@ -177,7 +185,7 @@ class Folder:
         return sorted((self.place / _ROWS).glob("[!.]*.parquet"))
 
     def _join(self) -> None:
-        """Join many files of rows to one; after a kill in between, rows are there twice."""
+        """Join many files of rows to one. If the process is killed meanwhile, rows are doubled."""
         import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
         parts = self._parts()
@@ -226,7 +234,7 @@ class Folder:
                 f"{self.place}: is in use: {holder} works on this study"
             ) from error
         lock.truncate(0)
-        # Unbuffered: closing a file with unwritten text fails again on a full disk, without a name.
+        # Unbuffered, since closing a file with unwritten text on a full disk fails without a name.
         with named(self.place / _LOCK):
             os.write(lock.fileno(), f"process {os.getpid()} on {socket.gethostname()}".encode())
 
@@ -236,7 +244,7 @@ class Folder:
 
 
 def errors_of(rows: pa.Table) -> dict[str, str]:
-    """Return the reasons of the simulations in `rows` that failed, by key."""
+    """Return the reasons why simulations in `rows` failed, by key; empty if none failed."""
     if "error" not in rows.column_names:
         return {}
     pairs = zip(rows["key"].to_pylist(), rows["error"].to_pylist(), strict=True)
@@ -267,7 +275,7 @@ def _design(found: Sequence[Task], names: Sequence[str]) -> pa.Table:
 
 
 def _column(values: Sequence[Any]) -> pa.Array:
-    """Numbers if all are numbers, else texts."""
+    """Return a column of numbers if all `values` are numbers, and otherwise of texts."""
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
     numbers = all(
@@ -283,9 +291,9 @@ def _column(values: Sequence[Any]) -> pa.Array:
 
 
 def _joined(design: pa.Table, rows: pa.Table) -> pa.Table:
-    """The rows with the values of the design, in the order of both.
+    """Return `rows` with the axes' values of the design, in the order of both.
 
-    Two points may be the same simulation; then each has its rows.
+    If two points are the same simulation, its rows appear for both points.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

@@ -1,4 +1,4 @@
-"""Run batches of simulations on threads of this machine."""
+"""The runner of simulations on threads of this machine."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["run_here"]
 
-#: Batches that wait for a thread, beside those that run.
+#: The number of batches that wait for a thread, in addition to those that run.
 _AHEAD = 2
 
 
 def run_here(
     batches: Iterable[Batch], limit: TimeLimit, workers: int
 ) -> Iterator[tuple[Batch, bytes]]:
-    """Simulate `batches` on `workers` threads; yield (batch, its rows) when one ends.
+    """Simulate `batches` on `workers` threads; yield each batch with its rows when it ends.
 
-    After an exception, or when `limit` has expired, waiting batches are not started and running
-    ones are abandoned.
+    The rows are a stream of Arrow. After an exception, or when `limit` has expired, waiting batches
+    are not started and running ones are abandoned.
     """
     waiting = iter(batches)
     running: dict[Future[bytes], Batch] = {}
     given_up = _GivenUp(limit)
-    # A simulation runs without the interpreter, so threads are as good as processes.
+    # A simulation runs without Python's global lock, so threads are as fast as processes.
     pool = ThreadPoolExecutor(workers, thread_name_prefix="study")
     try:
         while True:
@@ -49,7 +49,7 @@ def run_here(
 
 
 class _GivenUp:
-    """Whether simulations shall end without their rows: after a time limit, or `now`."""
+    """The condition that ends running simulations without rows: a time limit, or `now`."""
 
     def __init__(self, limit: TimeLimit) -> None:
         self._limit, self.now = limit, False

@@ -1,4 +1,4 @@
-"""Decide whether a point of a study meets its limits, with as many seeds as needed."""
+"""The decision whether a point of a study meets its limits, with as many seeds as needed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from accelflow.errors import AccelflowError
 
 __all__ = ["Limited", "Look", "look_until_clear"]
 
-#: Seeds of the first look at a point; each further look doubles them.
+#: The number of seeds with which a point is first simulated; it is then doubled.
 _FIRST_SEEDS: Final = 4
 
 
 class Limited(Protocol):
-    """A protocol: the limits of a point's measures, and the most seeds."""
+    """The limits of a point's measures, and the largest number of seeds (a protocol)."""
 
     @property
     def limits(self) -> Mapping[str, float]:
-        """The largest allowed values of measures of every service, by name of the measure."""
+        """The largest allowed value of each limited measure, for every service, by measure."""
 
     @property
     def slo(self) -> bool:
@@ -29,18 +29,18 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """The most seeds of a point; after them the mean decides."""
+        """The largest number of seeds of a point; with this number, the mean decides."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The measures of a point against its limits.
+    """The decision whether a point meets its limits, from simulations with `seeds` seeds.
 
-    `holds` is whether they meet the limits, and `seeds` the number of seeds. `worst_ratio` is the
-    largest of the ratios of a measure to its limit, as a mean over the seeds; the limits hold if it
-    is at most 1. `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names
-    its measure and service. `clear` is true if the whole interval is on one side of 1. If a
-    resource is saturated, `worst_ratio` is None and `binding` names it.
+    `worst_ratio` is the largest ratio of a measure to its limit, as a mean over the seeds, and
+    `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and
+    the service. `holds` is true if the ratio is at most 1, and `clear` is true if the whole
+    interval is on one side of 1. If a resource is saturated with more than half of the seeds,
+    `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource.
     """
 
     holds: bool
@@ -57,9 +57,10 @@ class Look:
 
 
 def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[str, Any]]]) -> Look:
-    """Simulate a point with four seeds, and double their number until the answer is clear.
+    """Simulate a point with four seeds, and double their number until the decision is clear.
 
-    `rows` simulates it with a number of seeds, and returns a row for each seed and service.
+    The number is at most `limited.most_seeds`. `rows` takes a number of seeds, simulates the point
+    with them, and returns a row for each seed and service.
     """
     seeds = _FIRST_SEEDS
     while True:
@@ -70,7 +71,7 @@ def look_until_clear(limited: Limited, rows: Callable[[int], Sequence[Mapping[st
 
 
 def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Look:
-    """The measures of a point with the seeds whose rows are given."""
+    """Return the decision on a point from `rows`, which has those of `seeds` seeds."""
     saturated = [row for row in rows if row["saturated_queue"] is not None]
     if 2 * len({row["seed"] for row in saturated}) > seeds:
         return Look(
@@ -103,7 +104,7 @@ def _look(limited: Limited, rows: Sequence[Mapping[str, Any]], seeds: int) -> Lo
 
 
 def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:
-    """Each limited measure of a service as a share of its limit, by its name in words."""
+    """Return the ratio of each limited measure of a service to its limit, by measure's name."""
     service = row["service"]
     found = {}
     for name, limit in limited.limits.items():

@@ -33,7 +33,7 @@ from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["Design", "Front", "optimize"]
 
-#: The share of its limit that the optimiser sees for a saturated design.
+#: The ratio of a measure to its limit that the optimiser receives for a saturated design.
 _SATURATED: Final = 1e6
 
 #: A value for each axis, by the axis's name.
@@ -42,9 +42,9 @@ Point = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Design(Look):
-    """A design: its `values` by axis, its `cost`, and its measures against the limits.
+    """A design: its `values` by axis, its `cost`, and its measures compared with the limits.
 
-    The unit of the cost is that of `minimize`: elements or mm2.
+    The cost is a number of elements or an area in mm2, as the search minimises.
     """
 
     values: Point
@@ -59,9 +59,10 @@ class Design(Look):
 class Front:
     """The results of a search for the cheapest design.
 
-    `best` is the cheapest design that meets the limits, None if there is none. `front` has the
-    designs that no other beats in both cost and distance to the limits, cheapest first. `tried` has
-    all designs in the order of their trial. `ended` is False if the time limit expired first.
+    `best` is the cheapest design that meets the limits, or None. `front` has the designs that no
+    other design beats in both cost and worst ratio of a measure to its limit, cheapest first,
+    without saturated designs. `tried` has all designs in the order of their trial. `ended` is False
+    if the time limit expired first.
     """
 
     best: Design | None
@@ -79,13 +80,13 @@ def optimize(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Front:
-    """Search for the best design for `goal`; simulations are kept in the folder at `place`.
+    """Search for the best design for `goal`; simulations are stored in the folder `place`.
 
     `front.parquet` in the folder has a row for each design tried. `workers`, `runner` and
-    `time_limit_s` are as in :func:`accelflow.studies.find`. Raises InputError for axes that do
-    not change the cost, and for a design that cannot be simulated. Raises AccelflowError for a
-    folder in use, if Optuna is not installed, and if the time limit expires before the first design
-    is simulated.
+    `time_limit_s` are as in :func:`accelflow.studies.find`. `progress` is called with the number of
+    trials and the expected number. Raises InputError for axes that do not change the cost, and for
+    a design that cannot be simulated. Raises AccelflowError for a folder in use, if Optuna is not
+    installed, and if the time limit expires before the first design is simulated.
     """
     optuna = _imported()
     limit, run = TimeLimit(time_limit_s), runner_of(workers, runner)
@@ -150,7 +151,7 @@ class _Search:
         self._asked = 0
 
     def at(self, values: Point) -> Design:
-        """The measures of the design `values`, simulated once."""
+        """Return the design `values` with its measures; each design is simulated once."""
         self._asked += 1
         key = tuple(values.values())
         if key not in self.tried:
@@ -176,7 +177,7 @@ class _Search:
                     break
 
     def front(self, *, ended: bool) -> Front:
-        """All designs that were tried, the best one, and the Pareto front."""
+        """Return the results: all designs that were tried, the best one, and the Pareto front."""
         tried = tuple(self.tried.values())
         ordered = sorted(
             (design for design in tried if design.worst_ratio is not None),
@@ -218,7 +219,7 @@ def _imported() -> Any:
 
 @contextmanager
 def _quiet(optuna: Any) -> Iterator[None]:
-    """Keep Optuna's log and its warnings of experimental options from the user's terminal."""
+    """Suppress Optuna's log and its warnings of experimental options."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -232,7 +233,7 @@ def _quiet(optuna: Any) -> Iterator[None]:
 def _study(optuna: Any, goal: Goal) -> Any:
     sampler = optuna.samplers.TPESampler(seed=goal.seed, multivariate=True)
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler)
-    # The dearest design first: if it does not keep the limits, likely none does.
+    # The most expensive design is tried first: if it does not keep the limits, likely none does.
     study.enqueue_trial({name: _given(axis.high, axis) for name, axis in goal.ranges.items()})
     return study
 

@@ -1,4 +1,4 @@
-"""Simulate the points of a search one by one, with their results in a folder."""
+"""The simulation of single points for a search, with results in a study's folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accelflow.time_limit import TimeLimit, TimeUpError
 
 __all__ = ["Points", "check_point"]
 
-#: Axes are numbers here, so these values tell points apart.
+#: The values of a point by axis; in a search, all axes are numbers.
 _Values = Mapping[str, float]
 
 
@@ -27,10 +27,10 @@ def check_point(study: Study, values: _Values) -> None:
 
 
 class Points:
-    """Simulates single points of a study, for a search; an open folder keeps the results."""
+    """Simulates single points of a study for a search, and stores results in an open folder."""
 
     def __init__(self, study: Study, folder: Folder, run: Runner, limit: TimeLimit) -> None:
-        """Simulate into `folder`, which is open, with `run`, until `limit`."""
+        """Make an object that simulates with `run` into the open `folder`, until `limit`."""
         self._study, self._folder, self._run, self._limit = study, folder, run, limit
         self._tasks: Final[dict[tuple[int, str], Task]] = {}
         self._numbers: Final[dict[tuple[float, ...], int]] = {}
@@ -38,9 +38,10 @@ class Points:
     @staticmethod
     @contextmanager
     def of(study: Study, place: Path, run: Runner, limit: TimeLimit) -> Iterator[Points]:
-        """Open the folder at `place`; on exit it has the results of all points.
+        """Open the folder `place` and yield an object for the block; in the end, write results.
 
-        Raises InputError for a folder with other content, and AccelflowError for a folder in use.
+        `design.parquet` and `results.parquet` then have all points. Raises InputError for a folder
+        with other content, and AccelflowError for a folder in use.
         """
         with Folder(place).opened() as folder:
             points = Points(study, folder, run, limit)
@@ -50,9 +51,10 @@ class Points:
                 points._write()
 
     def rows(self, values: _Values, seeds: int) -> list[dict[str, Any]]:
-        """Return a row for each service of the point `values` with each of `seeds` seeds.
+        """Return a row for each service of the point `values` with each of the seeds 1 to `seeds`.
 
-        Raises InputError for a point that cannot be simulated, TimeUpError after the time limit.
+        Simulations that the folder lacks run first. Raises InputError for a point that cannot be
+        simulated, and TimeUpError after the time limit.
         """
         number = self._numbers.setdefault(tuple(values.values()), len(self._numbers))
         found = [replace(task, point=number) for task in _planned(self._study, values, seeds)]
@@ -83,7 +85,7 @@ class Points:
 
 
 def _planned(study: Study, values: _Values, seeds: int) -> list[Task]:
-    """The simulations of a point. Raises InputError if one of them cannot be made."""
+    """Return the simulations of a point. Raises InputError if one of them is not possible."""
     found = []
     one_point = replace(study, kind="list", points=(values,), seeds=range(1, seeds + 1))
     for task in tasks(one_point):

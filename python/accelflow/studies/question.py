@@ -1,4 +1,4 @@
-"""What a study may search: the least or greatest value of one axis, or the cheapest design."""
+"""Searches of a study: for the least or greatest value of one axis, or the cheapest design."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from accelflow.studies.study import (
 
 __all__ = ["COSTS", "LIMITS", "Goal", "Question", "read_find", "read_question"]
 
-#: Measures that may have a limit: the latencies of every service in us, and the share of requests
-#: (0 to 1) whose response is late.
+#: The measures that may have a limit: the latencies of every service in us, and the share of
+#: requests (0 to 1) whose response misses the SLO.
 LIMITS: Final = ("mean_us", "p50_us", "p99_us", "p999_us", "slo_missed_ratio")
 
-#: Costs of a design that a search may minimise: the processing elements of all accelerators, or the
-#: area of the processor in mm2 (`accelflow area`).
+#: The costs of a design that a search may minimise: the number of processing elements of all
+#: accelerators, or the area of the processor in mm2 (`accelflow area`).
 COSTS: Final = ("elements", "area_mm2")
 
 _KEYS: Final = ("system", "least", "most", "range", "limits", "most_seeds")
@@ -41,10 +41,11 @@ _MOST_TRIALS: Final = 100_000
 class Question:
     """A search for the least (with `most`, the greatest) value of an axis that meets all limits.
 
-    `study` has the scenario, `name` is the axis, and `values` its range. `limits` bound measures of
-    every service under `system`. With `slo`, the P99 of each service must also be within its SLO.
-    The limits must be easier to meet on one side of the range. Each value is simulated with up to
-    `most_seeds` seeds, until the decision is clear.
+    `study` has the scenario, `name` is the name of the axis, and `values` its range. `limits` has
+    the largest allowed value of measures (:data:`LIMITS`) of every service under `system`. With
+    `slo`, the P99 of each service must also be within its SLO. The limits must become harder to
+    meet from one end of the range to the other. Each value is simulated with up to `most_seeds`
+    seeds, until the decision is clear.
     """
 
     study: Study
@@ -63,11 +64,11 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """A search for the cheapest design, a value of each of `axes`, that meets all limits.
+    """A search for the cheapest design (a value of each of `axes`) that meets all limits.
 
     `study` has the scenario, and limits hold under `system`. `minimize` is one of :data:`COSTS`.
-    `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser that begins with
-    `seed` tries `trials` designs.
+    `limits`, `slo` and `most_seeds` are as in :class:`Question`. An optimiser with the seed `seed`
+    proposes `trials` designs; then the elements of the best design are lowered one by one.
     """
 
     study: Study
@@ -86,7 +87,7 @@ class Goal:
 
     @property
     def ranges(self) -> dict[str, Range]:
-        """The range of each axis by its name."""
+        """The range of each axis, by the axis's name."""
         return {axis.name: axis.values for axis in self.axes if isinstance(axis.values, Range)}
 
 
@@ -94,7 +95,7 @@ def read_question(path: str | PathLike[str]) -> Question:
     """Return the search for a value of one axis in the table ``[find]`` of a study's TOML file.
 
     Raises InputError for a file that cannot be read, for the first value that is not allowed, and
-    for a search over several axes.
+    for a search for the cheapest design (``minimize``).
     """
     found = read_find(path)
     if isinstance(found, Goal):
@@ -196,7 +197,7 @@ def _most_seeds(tree: Mapping[str, Any]) -> int:
 
 
 def _limits(tree: object, place: str = "find.limits") -> tuple[dict[str, float], bool]:
-    # A limit that is false limits nothing; slo = 0 is refused below.
+    # The value false is no limit; slo = 0 is refused below.
     if not isinstance(tree, Mapping) or all(value is False for value in tree.values()):
         raise refused(place, tree, "must be a table with a limit, such as p99_us or slo = true")
     limits = dict(tree)

@@ -1,7 +1,7 @@
-"""Watch the SLURM jobs whose workers simulate: what sbatch refuses, what waits, what has ended.
+"""The SLURM jobs whose workers simulate: which were refused, which wait, and which have ended.
 
-dask-jobqueue submits and cancels the jobs, but does not watch them: if sbatch refuses one, it
-prints a traceback and goes on, and it waits for jobs that have ended.
+dask-jobqueue submits and cancels the jobs, but does not watch them. If sbatch refuses a job,
+dask-jobqueue prints a traceback and goes on, and it waits for jobs that have ended.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from accelflow.errors import AccelflowError
 
 __all__ = ["Jobs"]
 
-#: States of squeue after which a job does not come back. A completing one may be queued again.
+#: The states of squeue after which a job does not run again; one that is completing may.
 _ENDED: Final = frozenset(
     (
         "BOOT_FAIL",
@@ -32,7 +32,7 @@ _ENDED: Final = frozenset(
         "TIMEOUT",
     )
 )
-#: squeue forgets a job some minutes after its end.
+#: The state of a job that squeue does not list, since it forgets jobs some minutes after their end.
 _FORGOTTEN: Final = ("GONE", "")
 _SQUEUE_S: Final = 20.0
 
@@ -41,10 +41,11 @@ class Jobs:
     """The SLURM jobs of ``--cluster slurm:N``, and the Dask cluster whose workers they run."""
 
     def __init__(self, jobqueue: Any, where: str, workers: int, say: Callable[[str], None]) -> None:
-        """Submit jobs of dask-jobqueue (`jobqueue`) until they have `workers`.
+        """Submit jobs for `workers` workers by the module dask-jobqueue, `jobqueue`.
 
-        `where` is how users asked for them, and `say` shows a line. Raises AccelflowError if Dask's
-        configuration lacks something, and without sbatch. sbatch answers later: :meth:`check`.
+        `where` is the value of ``--cluster``, for messages, and `say` shows a line to the user.
+        Raises AccelflowError if Dask's configuration lacks a setting, and if sbatch is missing.
+        Refusals of sbatch come later: see :meth:`check`.
         """
         _check_settings(where)
         self._where, self._say = where, say
@@ -52,16 +53,16 @@ class Jobs:
         self._submitted: dict[str, str] = {}
         self._refusals: list[str] = []
         self.cluster = jobqueue.SLURMCluster(
-            # Dask warns when its page's usual port is taken, as by another command on this machine.
+            # Any port will do for Dask's page; Dask would warn if the usual one is taken.
             scheduler_options={"dashboard_address": ":0", **_setting("scheduler-options", {})},
             job_cls=_watched(jobqueue.slurm.SLURMJob, self._submitted, self._refusals),
         )
         self.cluster.scale(workers)
 
     def check(self) -> None:
-        """Report what the jobs wait for.
+        """Tell the user about refused jobs, and why jobs wait.
 
-        Raises AccelflowError if SLURM refused all of them, or all have ended.
+        Raises AccelflowError if SLURM refused all jobs, or all have ended.
         """
         asked = len(self.cluster.worker_spec)
         if self._refusals and len(self._refusals) < asked:
@@ -99,7 +100,7 @@ class Jobs:
 
 
 def _check_settings(where: str) -> None:
-    """Raise AccelflowError for what SLURM's jobs need and is not there."""
+    """Raise AccelflowError if a setting of Dask for SLURM's jobs, or sbatch, is missing."""
     for setting in ("cores", "memory"):
         if _setting(setting) is None:
             raise AccelflowError(
@@ -117,10 +118,10 @@ def _setting(name: str, default: Any = None) -> Any:
 
 
 def _watched(job: Any, submitted: dict[str, str], refusals: list[str]) -> Any:
-    """The class `job` of dask-jobqueue that also keeps what sbatch answers.
+    """Return a subclass of dask-jobqueue's class `job` that stores the answers of sbatch.
 
-    `submitted` gets the job's number and its file of output, `refusals` the text of a refusal. Its
-    `start` does not raise: Dask would print the traceback and lose the other jobs' numbers.
+    `submitted` gets the job's ID and its output file, and `refusals` the text of a refusal. `start`
+    does not raise, since Dask would then print the traceback and lose the other jobs' IDs.
     """
 
     async def start(self: Any) -> None:
@@ -130,7 +131,7 @@ def _watched(job: Any, submitted: dict[str, str], refusals: list[str]) -> Any:
             refusals.append(_of_sbatch(str(error)))
             await super(jobs_of_dask, self).start()
         else:
-            # Dask expects that nothing but itself holds the jobs.
+            # Only strings are stored, since Dask expects that nothing else holds the jobs.
             output = f"slurm-{self.job_id}.out"
             if self.log_directory is not None:
                 output = f"{self.log_directory}/{self.job_name or 'worker'}-{self.job_id}.err"
@@ -141,14 +142,14 @@ def _watched(job: Any, submitted: dict[str, str], refusals: list[str]) -> Any:
 
 
 def _of_sbatch(error: str) -> str:
-    """What sbatch said, out of the report of dask-jobqueue on a command that failed."""
+    """Return the words of sbatch in dask-jobqueue's report on a command that failed."""
     _, _, said = error.partition("stderr:\n")
     lines = [line.removeprefix("sbatch: error: ").strip() for line in said.splitlines()]
     return "; ".join(line for line in lines if line) or " ".join(error.split())
 
 
 def _squeue() -> dict[str, tuple[str, str]] | None:
-    """State and reason of each of this user's jobs, None if squeue does not answer."""
+    """Return state and reason of each of this user's jobs by ID; None if squeue fails."""
     command = ["squeue", "--noheader", "--states=all", f"--user={os.getuid()}"]
     try:
         done = subprocess.run(  # noqa: S603 (no input in it)

@@ -45,16 +45,16 @@ SCHEMA: Final = "accelflow.study/1"
 #: lists.
 KINDS: Final = ("grid", "latin_hypercube", "list")
 
-#: Fields of a scenario that cannot be axes: a study has its own seeds, and the systems of one
-#: scenario are simulated side by side, with the same requests.
+#: The fields of a scenario that cannot be axes. For example, a study has its own seeds, and the
+#: systems of a scenario are simulated side by side, with the same requests.
 _NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
 _SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
-#: Fields of a scenario that a study sets for all points; it has seeds, and chips are an axis.
+#: The fields of a scenario that a study's file may set for all points, without seed and chips.
 _OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
 _KEYS: Final = ("schema", "scenario", "design", "axes", "points")
 _DESIGN: Final = ("kind", "points", "seeds", "seed")
 _RANGE: Final = ("from", "to", "points", "scale", "whole")
-#: The ends of a range, by their keys in a file.
+#: The fields of a range's ends, by their keys in a file.
 _ENDS: Final = {"from": "low", "to": "high"}
 _MOST_POINTS: Final = 10_000_000
 _MOST_SEEDS: Final = 1_000
@@ -64,8 +64,8 @@ _MOST_SEEDS: Final = 1_000
 class Range:
     """The numbers from `low` to `high`, inclusive, on a linear or logarithmic `scale`.
 
-    `points` is their number in a grid. With `whole` they are rounded to whole numbers. Raises
-    InputError for a value that is not allowed.
+    `points` is the number of values in a grid. `scale` is ``linear`` or ``log``. With `whole`,
+    values are rounded to whole numbers. Raises InputError for a field that is not allowed.
     """
 
     low: float
@@ -75,7 +75,7 @@ class Range:
     whole: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that are no range."""
+        """Raise InputError for fields that are no range."""
         for name in ("low", "high"):
             number = float(finite_number(name, getattr(self, name)))
             object.__setattr__(self, name, number)
@@ -106,10 +106,11 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """A field or parameter that a study varies: its `name` as users write it, and its `values`.
+    """A field or parameter that a study varies: its `name`, and its `values`.
 
-    Values are a list or a range. Raises InputError for an unknown name, for no values, and for a
-    value that is not finite.
+    The name is a field of a scenario, ``config.KEY`` for a parameter of the server, or ``chip``.
+    The values are a list or a range. Raises InputError for an unknown name, for an empty list, and
+    for a value that is not finite.
     """
 
     name: str
@@ -133,14 +134,14 @@ class Axis:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """A scenario, the axes along which it changes, and the seeds of each point.
+    """A study: a scenario, the axes along which it changes, and the seeds of each point.
 
-    `scenario` has fields of a :class:`accelflow.Scenario`. `kind` is one of :data:`KINDS`. Each of
-    `axes` is one of these fields, ``config.KEY`` for a parameter of the server, or ``chip``, a
-    chip's file or the name of a packaged one. `points` are those of the design ``list``. `count` is
-    the number of points of a Latin hypercube, drawn with the seed `draw`. Each point is simulated
-    once with each of `seeds`. Files in the study are relative to `folder`. Raises InputError for a
-    value that is not allowed.
+    `scenario` has fields of a :class:`accelflow.Scenario` by name. `kind` is the kind of design,
+    one of :data:`KINDS`. `axes` are those of a grid or a Latin hypercube, and `points` the points
+    of a ``list``, each with a value by the axis's name. The value of the axis ``chip`` is a chip's
+    file or the name of a packaged chip. `count` is the number of points of a Latin hypercube, drawn
+    with the seed `draw`. Each point is simulated once with each of `seeds`. Files in the study are
+    relative to `folder`. Raises InputError for a value that is not allowed.
     """
 
     scenario: Mapping[str, Any] = field(default_factory=dict)
@@ -172,14 +173,14 @@ class Study:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the axes, in the order of the study."""
+        """The names of the axes, in the order of the study."""
         if self.kind == "list":
             return list(dict.fromkeys(name for point in self.points for name in point))
         return [axis.name for axis in self.axes]
 
     @property
     def most_simulations(self) -> int:
-        """The number of simulations if no points coincide: points times seeds."""
+        """The largest possible number of simulations, points times seeds, if no points coincide."""
         counts = {
             "list": len(self.points),
             "latin_hypercube": self.count,
@@ -188,7 +189,7 @@ class Study:
         return counts[self.kind] * len(self.seeds)
 
     def at(self, point: Mapping[str, Any], seed: int) -> Scenario:
-        """Return the scenario at `point` (a value by axis) with `seed`.
+        """Return the scenario at `point` (a value by the axis's name) with the seed `seed`.
 
         Raises InputError for a file that cannot be read.
         """
@@ -208,7 +209,7 @@ class Study:
 
 
 def _place(chip: object, folder: Path) -> str:
-    """The place of `chip`; a file is relative to the study."""
+    """Return the path of the chip file `chip`, relative to `folder`, or the name of a chip."""
     if not isinstance(chip, str):
         raise refused("chip", chip, "must be a file or a name")
     beside = folder / chip
@@ -228,10 +229,10 @@ def read_study(path: str | PathLike[str]) -> Study:
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
-    """Return the study in `tree`, the content of its file.
+    """Return the study in `tree`, the parsed content of its file.
 
-    With `axes` False, the file must have no design, axes or points. Relative files are in `folder`.
-    Raises InputError for the first value that is not allowed.
+    If `axes` is False, the file must have no design, axes or points. Paths of files are relative to
+    `folder`. Raises InputError for the first value that is not allowed.
     """
     _check_keys("key", tree, _KEYS)
     if tree.get("schema") != SCHEMA:
@@ -271,7 +272,7 @@ def _check_kind(
     points: Sequence[Mapping[str, Any]],
     design: Mapping[str, Any],
 ) -> None:
-    """Raise InputError for parts that the design does not have, and for parts that it lacks."""
+    """Raise InputError for settings that the kind of design does not use, or that it lacks."""
     if kind == "list":
         if axes or not points:
             raise refused(
@@ -315,9 +316,10 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
 
 
 def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (name, values) of the axes in nested tables; names are dotted.
+    """Yield the name and the values of each axis in the nested tables `tree`.
 
-    A table with ``from`` is a range.
+    The names of nested tables are joined with dots, after `prefix`. A table with ``from`` is a
+    range, and so the value of an axis.
     """
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):
@@ -327,7 +329,7 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
 
 
 def check_axis(what: str, name: str) -> None:
-    """Raise InputError unless `name` is the name of an axis; `what` is the name of the setting."""
+    """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
     keys = [f"config.{parameter.key}" for parameter in parameters()]
     known = [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
     if name == "seed":
@@ -349,9 +351,10 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
 
 
 def read_range(place: str, tree: object, kind: str = "") -> Range:
-    """Return the range in the table `tree`; `place` names it in messages.
+    """Return the range in the table `tree`.
 
-    Raises InputError for the first value that is not allowed.
+    Raises InputError for the first value that is not allowed; the message names `place`, the place
+    of the table in the file.
     """
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
@@ -393,7 +396,7 @@ def _seeds(value: object) -> tuple[int, ...]:
 
 
 def _check_finite(place: str, value: object) -> None:
-    """Raise InputError for a number that is not finite, also within a table."""
+    """Raise InputError for a number that is not finite, even inside a table."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             _check_finite(f"{place}.{key}", member)

@@ -1,4 +1,4 @@
-"""Run a study: simulate the points that its folder lacks, each once."""
+"""The run of a study: simulates the points that its folder lacks, each once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from accelflow.time_limit import TimeLimit
 
 __all__ = ["Runner", "SweepResults", "complete", "runner_of", "sweep"]
 
-#: Simulates batches and yields each with its rows, in any order; ends early when the limit passes.
+#: A function that simulates batches until a time limit, and yields each batch with its rows (a
+#: stream of Arrow), in any order.
 Runner = Callable[[Iterable[Batch], TimeLimit], Iterator[tuple[Batch, bytes]]]
 
 _MOST_WORKERS = 4_096
@@ -27,9 +28,10 @@ _MOST_WORKERS = 4_096
 class SweepResults:
     """The outcome of a run of a study.
 
-    `simulated` counts simulations of this run, `known` those that the folder already had, and
-    `left` those after the time limit. `skipped` has those that cannot be simulated, with the
-    reasons. `results` is the file with all rows, None if there are none.
+    `simulated` is the number of simulations in this run, `known` the number that the folder already
+    had, and `left` the number that the time limit left over. `skipped` has the simulations that are
+    not possible, with the reasons. `results` is the path of the file with all rows; None if there
+    are no rows.
     """
 
     simulated: int
@@ -50,21 +52,21 @@ def sweep(  # noqa: PLR0913 (options, by name)
     time_limit_s: float | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SweepResults:
-    """Simulate the points of `study` that the folder at `place` lacks, and write its results file.
+    """Simulate the points of `study` that the folder `place` lacks, and write `results.parquet`.
 
-    The file has the rows of all points of the study, old and new.
+    This file has the rows of all points of the study, old and new.
 
     The simulations run on `workers` threads (default: one for each core), or on `runner`, such as a
     cluster (:mod:`accelflow.studies.cluster`). The choice does not change the results. A worker
-    receives `batch_size` simulations at once. If it is killed, the results of this batch are lost.
-    After `time_limit_s`, the sweep stops without the results of running simulations; a later sweep
-    of the same folder simulates all that are missing. `progress` is called with the number of
-    completed simulations and the number of all simulations of this sweep.
+    receives `batch_size` simulations at once. If the worker is killed, the results of this batch
+    are lost. After `time_limit_s` seconds, the sweep stops without the results of running
+    simulations; a later sweep of the same folder simulates all that are missing. `progress` is
+    called with the number of completed simulations and the number of all simulations of this sweep.
 
-    A point that cannot be simulated is skipped, and the folder has the reason. With `strict`, such
-    a point raises InputError: before anything runs if it can be recognised then. Raises InputError
-    if no point can be simulated, AccelflowError for a folder in use, and OSError if a file cannot
-    be written.
+    A point that cannot be simulated is skipped, and `skipped.json` has the reason. With `strict`,
+    such a point raises InputError, before the simulations if it is recognised then. Raises
+    InputError if no point can be simulated, AccelflowError for a folder in use or if results cannot
+    be written, and OSError if another file cannot be written.
     """
     limit = TimeLimit(time_limit_s)
     run = runner_of(workers, runner)
@@ -92,9 +94,10 @@ def sweep(  # noqa: PLR0913 (options, by name)
 
 
 def runner_of(workers: int | None, runner: Runner | None) -> Runner:
-    """Return `runner`, or else one with `workers` threads on this machine.
+    """Return `runner`, or if that is None, a runner with `workers` threads on this machine.
 
-    Raises InputError for a number of threads that is out of range.
+    `workers` is None for a thread per core. Raises InputError for a number of threads that is out
+    of range.
     """
     count = whole_number("workers", workers or os.cpu_count() or 1, 1, _MOST_WORKERS)
     return runner or (lambda batches, limit: run_here(batches, limit, count))
@@ -109,9 +112,10 @@ def complete(  # noqa: PLR0913 (options, by name)
     batch_size: int = 1,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Simulate those simulations of `found` that `folder` lacks; return the number completed.
+    """Run those simulations of `found` that `folder` lacks; return the number of completed ones.
 
-    It stops when `limit` has expired.
+    The rows are added to the folder. The run stops when `limit` has expired. `progress` is called
+    with the numbers of completed and of missing simulations.
     """
     done = folder.done()
     missing = {task.key: task for task in found if task.key not in done}

@@ -24,9 +24,10 @@ __all__ = ["Skipped", "Task", "code_version", "simulate", "tasks"]
 class Task:
     """One simulation of a study: the scenario of a point with a seed.
 
-    `point` is the point's number and `values` its value of each axis. `key` is the hash of
-    everything that determines its results: the scenario, the seed and the code. `scenario` is
-    without its `recording`, which many simulations share.
+    `point` is the point's index in the design, from 0, and `values` has its value of each axis.
+    `key` is a hash of everything that determines the simulation's results: the scenario, the seed
+    and the code. `scenario` does not contain the text of the `recording`, which many simulations
+    share.
     """
 
     key: str
@@ -39,10 +40,10 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Skipped:
-    """A simulation that is impossible, with the `reason`.
+    """A simulation of a study that is not possible, with the `reason`.
 
-    `point` is the point's number, `values` its value of each axis, and `seed` that of the
-    simulation.
+    `point` is the point's index in the design, from 0, `values` has its value of each axis, and
+    `seed` is the simulation's seed.
     """
 
     point: int
@@ -51,7 +52,7 @@ class Skipped:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the point, the seed and the reason as an object for JSON."""
+        """Return the point, its values, the seed and the reason as an object for JSON."""
         return {
             "point": self.point,
             "values": dict(self.values),
@@ -89,12 +90,12 @@ def simulate(
     recording: str | None,
     progress: Callable[[int, int], object] | None = None,
 ) -> bytes:
-    """Simulate scenarios, and return their rows as a stream of Arrow.
+    """Simulate the scenarios of a batch, and return their rows as a stream of Arrow.
 
-    `batch` has the key of each scenario, and `recording` is that of all of them. A scenario that
-    cannot be simulated has one row, with only its key and the reason in ``error``. `progress` is
-    called with each simulation's progress. It may end all of them by TimeUpError, which is passed
-    on.
+    `batch` has the key and the scenario of each simulation, and `recording` is the text of the
+    recording that all of them use, or None. There is a row for each system and service. A scenario
+    that cannot be simulated has one row, with only its key and the reason in ``error``. `progress`
+    is called with each simulation's progress. It may raise TimeUpError, which ends all simulations.
     """
     import pyarrow as pa  # noqa: PLC0415 (slow to load)
 

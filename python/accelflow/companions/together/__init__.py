@@ -1,8 +1,9 @@
-"""The four papers on one server: the effect of each, alone and combined.
+"""AccelFlow and its companion papers on one server: the effect of each idea, alone and combined.
 
-:func:`compare` simulates the eight services on AccelFlow's server with the others' ideas, beside
-Accelerometer's closed form and, if :func:`accelflow.companions.together.live.measure` has measured
-it, a live server. :func:`write` makes the page.
+:func:`compare` simulates SocialNetwork's eight services on AccelFlow's server, with Cerebros's RPC
+processor and ARCUS's limits. Beside the simulation are Accelerometer's closed form and, if
+:func:`accelflow.companions.together.live.measure` has measured one, a live server. :func:`write`
+writes the page.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = ["REPLICATIONS", "REQUESTS", "SCHEMA", "compare", "markdown", "write"]
 #: The name and version of the object that :func:`compare` returns.
 SCHEMA: Final = "accelflow.together/2"
 
-#: The number of seeds that each number is the mean over.
+#: The default number of seeds of each mean.
 REPLICATIONS: Final = 10
-#: The number of requests in a simulation.
+#: The default number of requests of each service in a simulation.
 REQUESTS: Final = 2_000
 
 
@@ -38,14 +39,16 @@ def compare(
     replications: int = REPLICATIONS,
     live: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Run the eight services on one server: on cores, with AccelFlow, and with the others' ideas.
+    """Simulate SocialNetwork on one server, under several systems and loads.
 
-    With the load ``even`` each service has the paper's mean rate. With ``flood`` one tenant sends
-    twelve times as much. Each of ``rows`` has means over the seeds from `seed` on, with half their
-    95 % intervals, beside the closed form. ``effects`` are ratios of the P99 of the other seven
-    services: what Cerebros does without ARCUS and with it, and ARCUS without Cerebros and with it.
-    If `live` is a measurement, ``live`` compares that server with a simulation of it and with the
-    closed form. Raises InputError for counts that are not allowed.
+    The systems and loads are those of :mod:`accelflow.companions.together.systems`.
+    Under the load ``even`` each service has the paper's mean rate. Under ``flood`` one tenant sends
+    twelve times as much. A row of ``rows`` has a system's means over `replications` seeds from
+    `seed` on, with half their 95 % intervals, beside the closed form. ``effects`` has the ratio of
+    the other seven services' P99 without an addition to that with it. The additions are AccelFlow,
+    and Cerebros and ARCUS, each without and with the other. If `live` is a result of
+    :func:`accelflow.companions.together.live.measure`, ``live`` compares this live server with its
+    simulation and with the closed form. Raises InputError for counts that are not allowed.
     """
     whole_number("requests", requests, 100, 10_000_000)
     whole_number("replications", replications, 1, 1_000)
@@ -69,8 +72,7 @@ def compare(
 def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
     """Write `together.md`, `together.json` and the picture to `directory`; returns their paths.
 
-    All files are complete before the first one appears. Raises InputError for a place that cannot
-    be written.
+    All files are complete before the first appears. Raises InputError if writing a file fails.
     """
     from accelflow.companions.together.picture import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_picture,

@@ -1,4 +1,4 @@
-"""Measurements of a live server beside a simulation of it and the closed form."""
+"""Measurements of a live server, beside a simulation of the server and the closed form."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from accelflow.companions.together.systems import LOADS, PAIRS
 
 __all__ = ["beside", "workload"]
 
-#: The recorded time outside of steps contains waking a thread and switching to it.
+#: No time for switches and wake-ups, since the recorded time outside of steps contains both.
 _OUTSIDE: Final = {"core.context_switch_ns": 0.0, "core.wake_ns": 0.0}
-#: The live figures with medians.
+#: The live measurements of which rows have medians.
 _MEASURES: Final = ("mean_us", "p99_us", "flooding_p99_us", "flooding_rps", "core_us")
-#: A run whose last answer to the others comes later than this part of it cannot keep up.
+#: A run cannot keep up if the last answer to the other seven services comes later than this share
+#: of the run's length after its end.
 _BEHIND: Final = 0.1
 _Rounds = Mapping[tuple[str, str], list[dict[str, Any]]]
 
@@ -27,10 +28,11 @@ def beside(
 ) -> dict[str, Any]:
     """Return the measurements with the simulated and the closed-form values beside them.
 
-    The simulator has the recording's costs, the same rates and one core, which executes traces as
-    the live server's threads do; its other systems have AccelFlow's hardware, Cerebros's and
-    ARCUS's. Live figures are medians over rounds with bootstrap intervals, simulated ones means
-    over seeds from `seed` on. Raises AccelflowError for a recording that does not fit.
+    `measured` is a result of :func:`accelflow.companions.together.live.measure`. The simulator has
+    the recording's costs, the same rates and one core. The system without accelerators executes
+    traces as the live server's threads do; the others have the hardware of AccelFlow, Cerebros and
+    ARCUS. Live figures are medians over rounds with bootstrap intervals, simulated ones means over
+    `replications` seeds from `seed` on. Raises AccelflowError for a recording that does not fit.
     """
     rounds = {(row["load"], row["system"]): row["rounds"] for row in measured["rows"]}
     setup = _setup(measured)
@@ -49,7 +51,7 @@ def beside(
 
 
 def _setup(measured: Mapping[str, Any]) -> Setup:
-    """The measured server in the simulator."""
+    """Return the simulation of the measured server."""
     recording = measured["recording"]
     return Setup(
         rates_rps=measured["rates_rps"],
@@ -62,7 +64,7 @@ def _setup(measured: Mapping[str, Any]) -> Setup:
 
 
 def workload(recording: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a workload with the services of a recording, and their recorded phases and chains."""
+    """Return a workload, as its file describes it, with a recording's services and their paths."""
     return {
         "schema": "accelflow.workload/1",
         "name": "together",
@@ -81,12 +83,12 @@ def _phase(phase: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chain(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """A chain by its first trace, with the facts of its steps."""
+    """Return a chain of a workload's path: its first trace, and the facts of the steps."""
     facts: dict[str, dict[str, int]] = {}
     for step in steps:
         facts.setdefault(step["trace"], {}).update(step["facts"])
     if "T10" in facts:
-        # Replies that are no exception leave the fact out.
+        # The recording has the fact only in replies that are exceptions.
         facts["T10"].setdefault("exception", 0)
     first = steps[0]
     compresses = first["accelerator"] == "Cmp" and first["trace"] in _COMPRESSING
@@ -94,12 +96,12 @@ def _chain(steps: list[Mapping[str, Any]]) -> dict[str, Any]:
     return {"trace": name, "facts": {trace: given for trace, given in facts.items() if given}}
 
 
-#: The traces that have an entry for messages to be compressed.
+#: The traces with a second entry, NAME+Cmp, for messages that are compressed.
 _COMPRESSING: Final = ("T8", "T9", "T11")
 
 
 def _row(row: dict[str, Any], rounds: _Rounds, seconds: float) -> dict[str, Any]:
-    """A simulated row with the live figures."""
+    """Return a simulated row with the medians of the live rounds added."""
     same = rounds[row["load"], row["system"]]
     live = {f"live_{key}": median([each[key] for each in same]).to_dict() for key in _MEASURES}
     capacity = median([1e6 / each["core_us"] for each in same]).to_dict()
@@ -113,7 +115,7 @@ def _row(row: dict[str, Any], rounds: _Rounds, seconds: float) -> dict[str, Any]
 
 
 def _gains(rounds: _Rounds) -> dict[tuple[str, str], Median]:
-    """The median ratio of P99 without an addition to that with it, of the same rounds."""
+    """Return the median ratio of the P99 without an addition to that with it, per round."""
     return {
         (load, added): median_ratio(
             [each["p99_us"] for each in rounds[load, without]],

@@ -1,7 +1,7 @@
-"""Accelerometer's closed form for a server with a mix of services.
+"""The closed form of Accelerometer for a server with a mix of services.
 
-The form of :mod:`accelflow.sizing`: each accelerator is a kernel of Accelerometer's, and cores are
-queues. It needs no simulation.
+This is the model of :mod:`accelflow.sizing`: each accelerator is one of Accelerometer's kernels,
+and the cores are a queue. The model needs no simulation.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ __all__ = ["closed"]
 def closed(
     plan: Plan, system: System, promised_rps: float | None, recording: str | None
 ) -> dict[str, float | None]:
-    """Return the other services' mean and P99, core time and capacity by the closed form.
+    """Return ``mean_us``, ``p99_us``, ``core_us`` and ``capacity_rps`` by the closed form.
 
-    With ARCUS, at most `promised_rps` of the tenant that floods are served. Times are in us. Mean
-    and P99 are None for a load at which a resource is always busy, and all figures are None for a
-    system without a closed form.
+    Mean and P99 are averages over the services of the tenants that do not flood. Core time is that
+    of one request of the mix, and capacity that of all services. With ARCUS, the tenant that floods
+    is served at most `promised_rps` requests per second. `recording` is the text of a recording, or
+    None for the plan's costs. Mean and P99 are None for a load at which a resource is always busy,
+    and all figures are None for a system without a closed form.
     """
     rates = dict(plan.rates_rps)
     if system.held and promised_rps is not None:
         rates[FLOODING] = min(rates[FLOODING], promised_rps)
     plan = _changed(plan, rates_rps=rates)
     demanded = demands(plan, recording)
-    # The recorded times are in the demands; the form takes the server's parameters from the plan.
+    # The demands contain the recorded times; the plan only gives the server's parameters.
     settled = {key: value for key, value in plan.scenario.items() if key != "recorded_times"}
     form = closed_form(_changed(plan, scenario=settled), system.orchestrator, demanded, {})
     if form is None:

@@ -1,8 +1,9 @@
-"""Measurement of the eight services on one live server.
+"""Measurement of SocialNetwork's eight services on one live server.
 
-:func:`measure` needs the program of ``examples/socialnetwork`` and a quiet machine; what it returns
-is kept in a file. One process is the server, on a core of its own. Another answers at once for the
-services and the storage that the eight call.
+:func:`measure` needs the program of ``examples/socialnetwork`` and a machine without other work.
+:func:`write` and :func:`read` store its result in a file. One process is the server, on a core of
+its own. Another process answers at once for the services and the storage that the eight services
+call.
 """
 
 from __future__ import annotations
@@ -39,34 +40,39 @@ SCHEMA: Final = "accelflow.together.live/2"
 ROUNDS: Final = 12
 #: The length of a measurement in one round, in seconds.
 SECONDS: Final = 3.0
-#: The share of the core that the even load takes on cores alone, and that the tenant's flood adds.
+#: The share of the core that the even load takes without accelerators, and the share that the
+#: tenant takes under flood.
 _EVEN: Final = 0.3
 _FLOOD: Final = 0.6
 #: The rate that ARCUS promises the tenant, as a multiple of its rate at the even load.
 PROMISED: Final = 2.0
-#: The control plane's capacity in accelerator seconds per second: the core without the handlers.
+#: The control plane's capacity in accelerator seconds per second: the share of the core that is not
+#: for handlers.
 _CAPACITY: Final = 0.5
-#: The first calls make connections and are not counted.
+#: The time in seconds of calls that make connections and are not counted.
 _WARM_UP_S: Final = 0.5
 _PROBE_RPS: Final = 20.0
 _CALLERS: Final = 8
-#: The tenant calls with more connections than its flood needs.
+#: The number of the tenant's connections, more than its flood needs.
 _FLOOD_CALLERS: Final = 24
 _PATIENCE_S: Final = 20.0
 _START_S: Final = 60.0
 _US_PER_S: Final = 1e6
-#: The size of the tenant's messages, by which the server predicts their time.
+#: The size of the tenant's messages in bytes, from which the server predicts their time.
 _MESSAGE_BYTES: Final = 256
 
 #: A function that is called with the name of each stage.
 Progress = Callable[[str], object]
-#: When a call was due and how long it took from then, in us, and whether it returned a result.
+#: For each call: when it was due and its response time from then, in us, and whether it succeeded.
 _Calls = Sequence[tuple[float, float, bool]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Subject:
-    """The program, and what its stand-ins say: files, and functions with arguments by service."""
+    """The program of examples/socialnetwork, and the settings that its stand-in services report.
+
+    `requests` has the function and the arguments of each service's calls, by service.
+    """
 
     program: Path
     site: str
@@ -76,13 +82,13 @@ class _Subject:
 
 
 class _Process:
-    """A process of the program; use it in a ``with`` statement. Raises AccelflowError."""
+    """A process of the program of examples/socialnetwork, for use in a ``with`` statement."""
 
     def __init__(self, program: Path, *arguments: str) -> None:
         self._program = program
         try:
             self._process = subprocess.Popen(  # noqa: S603 (the user's program)
-                # A bare name would be looked for on PATH.
+                # A name without folder would be searched on PATH.
                 [program.absolute(), *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -100,7 +106,11 @@ class _Process:
         self.stop()
 
     def answer(self) -> dict[str, Any]:
-        """Return the object of the next line that the process prints."""
+        """Return the JSON object in the next line that the process prints.
+
+        Raises AccelflowError if the process has ended or reports an error, and InputError if the
+        line is something else.
+        """
         line = self._process.stdout.readline() if self._process.stdout is not None else ""
         if not line:
             raise AccelflowError(f"{self._program} ended with code {self._process.wait()}")
@@ -114,7 +124,7 @@ class _Process:
         return found
 
     def ask(self, question: str) -> dict[str, Any]:
-        """Return the answer to a line."""
+        """Send the line `question` to the process, and return its :meth:`answer`."""
         with contextlib.suppress(BrokenPipeError):  # the process has ended: its answer says so
             if self._process.stdin is not None:
                 self._process.stdin.write(f"{question}\n")
@@ -122,7 +132,7 @@ class _Process:
         return self.answer()
 
     def core_s(self) -> float:
-        """The processor time of the process so far, in seconds."""
+        """Return the processor time of the process so far, in seconds."""
         text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii")
         words = text.rpartition(")")[2].split()  # user and system time: proc_pid_stat(5)
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
@@ -142,7 +152,7 @@ class _Process:
 
 
 class _Server(_Process):
-    """The server, and its clients."""
+    """The process of the server, and the clients that call it."""
 
     def __init__(self, subject: _Subject, core: int | None, settings: Mapping[str, Any]) -> None:
         on = () if core is None else ("--core", str(core))
@@ -176,10 +186,10 @@ class _Server(_Process):
     def drive(
         self, service: str, due_s: Sequence[float], until_s: float, *, tenant: bool = False
     ) -> _Calls:
-        """Call a service when calls are due; the tenant calls from an address of its own.
+        """Call `service` at the times `due_s`, in seconds from now; return the calls made.
 
-        Calls that have not begun after `until_s` are not made: a flood that the server holds back
-        would else go on for many times as long.
+        With `tenant`, the calls come from the tenant's own address. Calls that have not begun at
+        `until_s` are not made, since a flood that the server holds back would last far longer.
         """
         asked = self._subject.requests[service]
         client = self._clients["[::1]" if tenant else "127.0.0.1", asked["compressed"]]
@@ -193,7 +203,7 @@ class _Server(_Process):
         ]
 
     def drive_all(self, rates: Mapping[str, float], seconds: float, seed: int) -> dict[str, _Calls]:
-        """Call all services at once, the tenant's from its own address."""
+        """Call all services at the same time, each at its rate; return the calls by service."""
         found: dict[str, _Calls] = {}
         failed: list[BaseException] = []
 
@@ -225,16 +235,18 @@ def measure(
     seed: int = 1,
     say: Progress | None = None,
 ) -> dict[str, Any]:
-    """Measure the eight services on a live server, of which one tenant sends too much.
+    """Measure SocialNetwork's eight services on a live server, without and with a flooding tenant.
 
-    The server executes traces on its connections' threads, on workers of accelerators, with parts
-    of Cerebros's processor, and with promises of ARCUS's control plane in accelerator time. It has
-    a core of its own, if there are two. Rounds of all situations alternate. `say` is called with
-    the name of each stage.
+    `program` is the executable of ``examples/socialnetwork``. The systems and loads are those of
+    :mod:`accelflow.companions.together.systems`. The server executes traces on the threads of
+    connections or on workers in place of accelerators, with parts of Cerebros's processor, and with
+    ARCUS's promises of accelerator time. The server has a core of its own if the machine has two.
+    Each of the `rounds` measures every system under every load for `seconds` seconds. `say` is
+    called with the name of each stage.
 
-    Raises InputError for a program that cannot be started or is not the server's, and for counts
-    that are not allowed. Raises AccelflowError for a program that ends, and for a machine without
-    IPv6, by which the tenant is told apart.
+    Raises InputError for a program that cannot be started or is another one, and for `rounds` or
+    `seconds` that are not allowed. Raises AccelflowError for a program that ends or fails, and for
+    a machine without IPv6, since the tenant's calls have an IPv6 address.
     """
     whole_number("rounds", rounds, 2, 1_000)
     if not 0.5 <= seconds <= 60.0:
@@ -282,9 +294,9 @@ def measure(
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read what :func:`measure` returned from the file at `path`.
+    """Read a result of :func:`measure` from the file at `path`.
 
-    Raises InputError if the file cannot be read or is something else.
+    Raises InputError if the file cannot be read or has other content.
     """
     try:
         found = parse_json(read_text(path))
@@ -294,9 +306,9 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(measured: Mapping[str, Any], path: Path) -> Path:
-    """Write what :func:`measure` returned to the file at `path`, and return the path.
+    """Write a result of :func:`measure` to the file at `path`, and return the path.
 
-    Raises InputError if the file cannot be written.
+    Missing folders are created. Raises InputError if the file cannot be written.
     """
     text = json.dumps(measured, indent=1) + "\n"
     try:
@@ -309,35 +321,42 @@ def write(measured: Mapping[str, Any], path: Path) -> Path:
 
 @contextmanager
 def _stand_ins(program: Path, folder: str) -> Iterator[_Subject]:
-    """The process that answers for the other services."""
+    """Start the process that answers for the other services; yields the program's settings."""
     with _Process(program, "mocks", folder) as process:
         yield _Subject(program=program, **process.answer())
 
 
 @dataclass(frozen=True)
 class _Load:
-    """The rate of each service at the even load, and how many times as much the tenant floods."""
+    """The loads of the measurement.
+
+    `rate_rps` is the rate of each service at the even load. The tenant's rate under flood is
+    `flood` times as high.
+    """
 
     rate_rps: float
     services: tuple[str, ...]
     flood: float
 
     def rates(self, *, flooded: bool) -> dict[str, float]:
-        """The rates of all services."""
+        """Return the rate of each service in requests per second, at the even load or flooded."""
         rates = dict.fromkeys(self.services, self.rate_rps)
         rates[FLOODING] *= self.flood if flooded else 1.0
         return rates
 
 
 def _load(core_us: Mapping[str, float]) -> _Load:
-    """The loads that use the core as much as the even load and the flood are to."""
+    """Return the loads at which the core has the intended utilisation.
+
+    `core_us` has the core time of a request in us, by service.
+    """
     rate_rps = max(1.0, math.floor(_EVEN * _US_PER_S / math.fsum(core_us.values())))
     flood = math.ceil(_FLOOD * _US_PER_S / core_us[FLOODING] / rate_rps)
     return _Load(rate_rps, tuple(core_us), max(2.0, flood))
 
 
 def _core_us(subject: _Subject, core: int | None, service: str, seconds: float) -> float:
-    """The core time of a request of a service alone."""
+    """Return the core time in us of a request to `service`, if no other service is called."""
     with _Server(subject, core, {}) as server:
         server.drive(service, _due_s(_PROBE_RPS, _WARM_UP_S, 0), _WARM_UP_S)
         before_s = server.core_s()
@@ -349,11 +368,11 @@ def _core_us(subject: _Subject, core: int | None, service: str, seconds: float) 
 def _recorded(
     subject: _Subject, core: int | None, load: _Load, seconds: float, seed: int
 ) -> dict[str, Any]:
-    """The recording of all services at the even load.
+    """Return the recording of all services at the even load.
 
-    Recording itself takes core time: the same calls go to a server without recording, and the
-    difference is taken from the time outside of steps. The time that a client and the network add
-    to a call is not recorded.
+    Recording itself takes core time. So the same calls go to a server without recording, and the
+    difference is subtracted from the time outside of steps. The time that a client and the network
+    add to a call is not recorded.
     """
     rates = load.rates(flooded=False)
     core_us = {}
@@ -382,14 +401,15 @@ def _recorded(
 
 
 def _mean_server_us(tree: Mapping[str, Any]) -> float:
-    """The mean of the recorded core times of services, of equally many requests of each."""
+    """Return the recorded core time of a request in us, as the mean over the services."""
     return math.fsum(server_us(service) for service in tree["services"]) / len(tree["services"])
 
 
 def _control(load: _Load, recording: Mapping[str, Any]) -> dict[str, Any]:
-    """The promise of ARCUS's control plane, in the accelerator time of the recorded traces.
+    """Return the settings of ARCUS's control plane: the capacity, and the tenant's promise.
 
-    The clients of the other seven services have the capacity that is not promised.
+    The promise is in the accelerator time of the recorded traces. The clients of the other seven
+    services have the capacity that is not promised.
     """
     (own,) = (service for service in recording["services"] if service["service"] == FLOODING)
     return {
@@ -407,7 +427,7 @@ def _control(load: _Load, recording: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _traces_us(service: Mapping[str, Any]) -> float:
-    """The time of the steps of a request's own traces: the first and the last phase."""
+    """Return the time in us of the steps that receive and answer a request: first, last phase."""
     phases = [phase for phase in service["phases"] if "chains" in phase]
     steps = [
         step
@@ -419,7 +439,7 @@ def _traces_us(service: Mapping[str, Any]) -> float:
 
 
 def _settings(system: System, control: Mapping[str, Any]) -> dict[str, Any]:
-    """How the server of a system executes traces, and what it has promised."""
+    """Return the live server's settings for a system: execution of traces, and promises."""
     settings: dict[str, Any] = {"rpc": system.rpc}
     if system.accelerated:
         settings["workers"] = 1
@@ -436,7 +456,7 @@ def _round(  # noqa: PLR0913, PLR0917 (one situation)
     seconds: float,
     seed: int,
 ) -> dict[str, Any]:
-    """One run of one situation."""
+    """Measure one system under one load for `seconds`; return the figures of this round."""
     with _Server(subject, core, settings) as server:
         server.drive_all(dict.fromkeys(rates, _PROBE_RPS), _WARM_UP_S, seed)
         before_s = server.core_s()
@@ -463,14 +483,14 @@ def _round(  # noqa: PLR0913, PLR0917 (one situation)
 
 
 def _check(service: str, calls: _Calls) -> _Calls:
-    """The calls, of which at least one returned a result. Raises AccelflowError."""
+    """Return `calls`. Raises AccelflowError if none of them returned a result."""
     if not any(fine for _, _, fine in calls):
         raise AccelflowError(f"none of the {len(calls)} calls of {service} returned a result")
     return calls
 
 
 def _due_s(rate_rps: float, seconds: float, seed: int) -> list[float]:
-    """Poisson arrivals within `seconds`, at least one."""
+    """Return Poisson arrival times in seconds from 0 to `seconds`, at least one."""
     stream = random.Random(seed)  # noqa: S311 (arrivals, not secrets)
     due_s, now = [0.0], 0.0
     while (now := now + stream.expovariate(rate_rps)) < seconds:

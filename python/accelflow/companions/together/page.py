@@ -1,4 +1,4 @@
-"""The page of the four papers on one server."""
+"""The Markdown page of AccelFlow and its companion papers on one server."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __all__ = ["markdown"]
 
 _Value = Mapping[str, Any]
 
-#: The mark of a figure that depends on the length of the run.
+#: The mark of a figure that depends on the run's length, since the server is overloaded.
 _OVERLOADED: Final = "†"
-#: The section on the live server, if none was measured.
+#: The lines of the section on the live server, if no live server was measured.
 _NOT_MEASURED: Final = (
     "## On a live server",
     "",
     "No live server was measured for this page. `accelflow companions together --measure` does it, "
     "on a machine without other work.",
 )
-#: The place of a figure of a tenant that waits for its tokens.
+#: The text in place of the P99 of a tenant that waits for its tokens.
 _WAITS: Final = "waits"
 
 
 def markdown(result: Mapping[str, Any], picture: str | None = None) -> str:
     """Return the page of `accelflow companions together` in Markdown.
 
-    `picture` is the name of its picture's file, or None.
+    `picture` is the file name of the page's picture; None for a page without one.
     """
     last = result["seed"] + result["replications"] - 1
     flood = f"{result['flood_ratio']:g}"
@@ -71,7 +71,7 @@ def markdown(result: Mapping[str, Any], picture: str | None = None) -> str:
 
 
 def _said(value: _Value | None, digits: int) -> str:
-    """A mean with its interval, or a median with its ends."""
+    """Return a mean and half its interval, or a median and the ends of its interval, as text."""
     if value is None:
         return "-"
     if "median" in value:
@@ -120,7 +120,7 @@ def _simulated_row(row: _Value) -> list[str]:
 
 
 def _marks(rows: Iterable[_Value]) -> list[str]:
-    """What the marks in the table mean, if there are any."""
+    """Return sentences that explain the marks in the table, if there are any."""
     said = []
     if any(row["overloaded"] for row in rows):
         said.append(
@@ -149,7 +149,7 @@ def _effects_table(effects: Sequence[_Value]) -> list[str]:
 
 
 def _live_section(live: _Value) -> list[str]:
-    """The section on the live server, beside the simulator and the closed form."""
+    """Return the section that compares the live server, the simulator and the closed form."""
     own = "a core of its own" if live["own_core"] else "no core of its own"
     low, high = min(live["run_queue"]), max(live["run_queue"])
     (tenant,) = live["control"]["tenants"]

@@ -1,4 +1,4 @@
-"""The picture of the page: P99 by load and system, in groups of bars."""
+"""The picture of AccelFlow and its companion papers: P99 and capacity by load and system."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _WIDTH: Final = 0.8
 
 
 def write_picture(result: Mapping[str, Any], stem: Path) -> list[Path]:
-    """Write the picture of `result` as PNG and SVG; return the paths."""
+    """Write the picture of `result` as PNG and SVG; return the paths.
+
+    `stem` is the path without its extension.
+    """
     rows = result["rows"]
     panels = {
         "simulated base server: P99": partial(_bars, rows, "p99_us", "us", 1.0, ""),
@@ -46,7 +49,7 @@ def _bars(  # noqa: PLR0913, PLR0917 (what a panel shows)
     beside: str,
     axes: Axes,
 ) -> None:
-    """Bars of each system in a group for each load, with intervals; marks for other models."""
+    """Draw a group of bars for each load, a bar for each system, and marks for other models."""
     closed = f"closed_{beside or key}"
     each = _WIDTH / len(SYSTEMS)
     for row in rows:
@@ -88,7 +91,7 @@ def _mark(axes: Axes, place: float, height: float, marker: str, label: str) -> N
 
 
 def _ends(value: _Value | None) -> tuple[float, float, float]:
-    """The lower end, the middle and the upper end of a figure."""
+    """Return the lower end, the middle and the upper end of a figure's interval."""
     if value is None:
         return (0.0, 0.0, 0.0)
     if "median" in value:

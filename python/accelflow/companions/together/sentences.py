@@ -1,4 +1,4 @@
-"""The page's results in sentences: what each paper adds, and where two interfere."""
+"""Sentences on AccelFlow and its companion papers: what each adds, and where two interfere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["decided", "interference", "live_sentences", "simulated_sentences"]
 
 _Value = Mapping[str, Any]
 
-#: The places that each addition works at.
+#: The words for each addition.
 _WORKS: Final = {
     "AccelFlow": "AccelFlow's ensemble",
     "Cerebros": "Cerebros",
@@ -18,7 +18,10 @@ _WORKS: Final = {
 
 
 def decided(found: _Value | None, at: float = 1.0) -> int:
-    """Return 1 if the interval of `found` is above `at`, -1 if below, 0 if it contains `at`."""
+    """Return 1 if the interval of `found` is above `at`, -1 if below, and 0 otherwise.
+
+    A value without an interval gives 0.
+    """
     if found is None or (found.get("half_width") is None and "low" not in found):
         return 0
     low, high = _ends(found)
@@ -36,7 +39,7 @@ def _middle(found: _Value) -> float:
 
 
 def simulated_sentences(rows: Sequence[_Value], effects: Sequence[_Value]) -> Iterator[str]:
-    """Yield sentences on the simulated results."""
+    """Yield sentences on the simulated results: gains, interference, limits, overload."""
     for effect in effects:
         if ", where " not in effect["added"]:
             yield _gain(effect["load"], effect["added"], effect["p99_ratio"])
@@ -45,7 +48,7 @@ def simulated_sentences(rows: Sequence[_Value], effects: Sequence[_Value]) -> It
 
 
 def _gain(load: str, added: str, ratio: _Value | None) -> str:
-    """The effect of an addition on the P99 of the other services."""
+    """Return a sentence on an addition's effect on the P99 of the other services."""
     what = (
         f"{_WORKS[added]} at the {load} load" if load == "even" else f"{_WORKS[added]} under flood"
     )
@@ -83,7 +86,7 @@ def interference(effects: Sequence[_Value]) -> Iterator[str]:
 
 
 def _shared(rows: Sequence[_Value]) -> Iterator[str]:
-    """What limits the systems, and what overload does to a figure."""
+    """Yield sentences on what limits the systems, and on which systems are overloaded."""
     limits = {row["busiest"] for row in rows if row["system"] != "cores alone"}
     if len(limits) == 1:
         (limit,) = limits

@@ -1,4 +1,4 @@
-"""Simulations of the eight services on one server, under each system and load."""
+"""Simulations of SocialNetwork's eight services on one server, under each system and load."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ __all__ = ["Setup", "base_server", "effects", "one_run", "rows", "runs"]
 #: TCP's cost on a core by the reading under which software holds the load
 #: (docs/results/readings.md).
 _TCP_COST_NS: Final = 7_000.0
-#: How many times its share the flooding tenant sends, and how many times ARCUS promises it.
+#: The tenant's rate under flood, and the rate that ARCUS promises the tenant, each as a multiple of
+#: the tenant's rate at the even load.
 _FLOOD: Final = 12
 _PROMISED: Final = 2
-#: The bucket of the promise, in requests.
+#: The size of the token bucket of ARCUS's promise, in requests.
 _BURST: Final = 32
-#: The run that finds the time of a request alone: requests, a second, and a limit beyond reach.
+#: The run that finds the accelerator time of a request on an idle server: its number of requests,
+#: their rate, and a limit on accelerator time that they never reach.
 _ALONE: Final = 500
 _ALONE_RPS: Final = 100.0
 _MOST_S_PER_S: Final = 100.0
-#: The cause of a backlog that only the tenant's own requests have.
+#: The simulator's name for a backlog that comes from the tenant's own limit.
 _OWN_LIMIT: Final = "tenant limit"
-#: The results of a run by name, in the order of the page.
+#: The names of a run's results, in the order of the page.
 MEASURES: Final = ("mean_us", "p99_us", "flooding_p99_us", "core_us", "capacity_rps")
-#: The results that the closed form has as well.
+#: The names of the results that the closed form has as well.
 CLOSED: Final = ("mean_us", "p99_us", "core_us", "capacity_rps")
 
-#: The results of all seeds, by load and system.
+#: The results of each seed's run, by load and system.
 Runs = Mapping[tuple[str, str], list[dict[str, Any]]]
 
 
@@ -50,9 +52,10 @@ Runs = Mapping[tuple[str, str], list[dict[str, Any]]]
 class Setup:
     """The simulated server and its load, which all systems share.
 
-    `rates_rps` are the services' rates at the even load; the tenant's is `flood` times as high
-    under flood, and ARCUS promises it `promised` times as much accelerator time as its requests
-    take at its rate. `scenario` has other fields of the scenario.
+    `rates_rps` has the rate of each service at the even load, in requests per second. Under flood,
+    the tenant's rate is `flood` times as high. ARCUS promises the tenant the accelerator time of
+    `promised` times its rate at the even load. `recording` is the text of a recording, or None.
+    `scenario` has other fields of :class:`accelflow.simulation.Scenario`.
     """
 
     rates_rps: Mapping[str, float]
@@ -74,7 +77,7 @@ class Setup:
         return self.promised * self.rates_rps[FLOODING]
 
     def plan(self, load: str, system: System) -> Plan:
-        """Return the server and its load as input of the closed form."""
+        """Return the server under `load` as input of the closed form, for one system."""
         config = {**self.scenario.get("config", {}), **system.config}
         return Plan(
             workload=self.workload,
@@ -86,7 +89,8 @@ class Setup:
     def promise_s_per_s(self, system: System, seed: int) -> float:
         """Return the accelerator time that ARCUS promises the tenant, in seconds per second.
 
-        It is what requests at the promised rate take on an idle server.
+        This is the time that requests at the promised rate take on an idle server; a simulation
+        with `seed` finds it.
         """
         alone = replace(
             self.experiment("even", system, seed, _ALONE),
@@ -100,7 +104,7 @@ class Setup:
         return self.promised_rps * each_us * 1e-6
 
     def shaping(self, system: System, seed: int) -> dict[int, Shaping]:
-        """Return ARCUS's limit on the tenant's accelerator time, by tenant; empty without ARCUS."""
+        """Return ARCUS's limit on accelerator time, by tenant ID; empty for a system without it."""
         if not system.held:
             return {}
         promise = self.promise_s_per_s(system, seed)
@@ -110,7 +114,7 @@ class Setup:
     def experiment(
         self, load: str, system: System, seed: int, requests: int
     ) -> simulation.Scenario:
-        """Return the scenario of one simulation; without ARCUS's limit on the tenant."""
+        """Return the scenario of one simulation, except for ARCUS's limit (see :meth:`shaping`)."""
         config = {**self.scenario.get("config", {}), **system.config}
         return simulation.Scenario(
             **{
@@ -130,7 +134,7 @@ class Setup:
 
 
 def base_server() -> Setup:
-    """Return the paper's server with its mean rate of each service."""
+    """Return AccelFlow's server with the paper's mean rate of each service of SocialNetwork."""
     return Setup(
         rates_rps=dict.fromkeys(simulation.services(), simulation.PAPER_RATE_RPS),
         flood=_FLOOD,
@@ -139,7 +143,7 @@ def base_server() -> Setup:
 
 
 def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: int) -> Runs:
-    """Simulate every load under every system with the seeds from `seed` on."""
+    """Simulate every load under every system with `replications` seeds from `seed` on."""
     return {
         (load, name): [
             _run(replace(scenario, seed=seed + number), threads) for number in range(replications)
@@ -153,12 +157,12 @@ def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: 
 def one_run(  # noqa: PLR0913 (what a run is of)
     setup: Setup, load: str, name: str, *, seed: int, requests: int, threads: int
 ) -> dict[str, Any]:
-    """Simulate one load under one system with the seed `seed`."""
+    """Simulate the load `load` under the system called `name`; return :data:`MEASURES` and more."""
     return _run(_scenario(setup, load, name, seed, requests), threads)
 
 
 def _scenario(setup: Setup, load: str, name: str, seed: int, requests: int) -> simulation.Scenario:
-    """The scenario of a load and system, whose promise is measured with the first seed."""
+    """Return the scenario of a load and system; `seed` also finds the promised time."""
     system = SYSTEMS[name]
     return replace(
         setup.experiment(load, system, seed, requests), shaping=setup.shaping(system, seed)
@@ -189,7 +193,7 @@ def _run(scenario: simulation.Scenario, threads: int) -> dict[str, Any]:
 
 
 def _cores(scenario: simulation.Scenario) -> float:
-    """The cores of the server."""
+    """Return the number of cores of the server."""
     default = next(row.default for row in simulation.parameters() if row.key == "core.count")
     return float(scenario.config.get("core.count", default))
 
@@ -199,7 +203,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def rows(setup: Setup, found: Runs) -> list[dict[str, Any]]:
-    """Return the rows of the page: means over the seeds beside the closed form."""
+    """Return the page's rows, one for each load and system: means over seeds, and closed form."""
     return [_row(setup, load, name, same) for (load, name), same in found.items()]
 
 
@@ -222,10 +226,10 @@ def _row(setup: Setup, load: str, name: str, same: list[dict[str, Any]]) -> dict
 
 
 def effects(found: Runs) -> list[dict[str, Any]]:
-    """Return how each addition changes the P99 of the other services, alone and beside another.
+    """Return how each addition changes the P99 of the services of the other tenants.
 
-    ``beside_ratio`` is the gain beside the other addition over the gain alone; it is None for an
-    addition alone.
+    ``p99_ratio`` is the P99 without the addition over that with it. For an addition beside another,
+    ``beside_ratio`` is this ratio over that of the addition alone; otherwise it is None.
     """
     rows = []
     for load in LOADS:

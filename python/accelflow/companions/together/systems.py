@@ -1,4 +1,4 @@
-"""The compared systems and loads, and the ratios between their results."""
+"""The systems and loads of `accelflow companions together`, and ratios of their results."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["ALONE", "FLOODING", "LOADS", "PAIRS", "SYSTEMS", "System", "estimate
 
 @dataclass(frozen=True)
 class System:
-    """The parts that a simulated system has.
+    """The parts of a compared system.
 
-    `accelerated` has AccelFlow's ensemble, `rpc` has Cerebros in place of the RPC accelerator, and
-    with `held` ARCUS limits the tenant that floods.
+    With `accelerated`, the system has AccelFlow's ensemble. With `rpc`, Cerebros replaces the RPC
+    accelerator. With `held`, ARCUS limits the tenant that floods.
     """
 
     accelerated: bool = True
@@ -27,18 +27,18 @@ class System:
 
     @property
     def orchestrator(self) -> str:
-        """The simulator's name of the system."""
+        """The simulator's name of the system's orchestrator."""
         return "accelflow" if self.accelerated else "non_acc"
 
     @property
     def config(self) -> Mapping[str, float]:
-        """The parameters of the simulated server that differ from the defaults."""
+        """The parameters of the simulated server that differ from the defaults, by key."""
         return WHOLE if self.rpc else {}
 
 
-#: The system that the others are compared with.
+#: The name of the system without accelerators.
 ALONE: Final = "cores alone"
-#: The systems of the page, in its order.
+#: The compared systems by name, in the order of the page.
 SYSTEMS: Final[Mapping[str, System]] = {
     ALONE: System(accelerated=False),
     "AccelFlow": System(),
@@ -46,7 +46,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "with ARCUS": System(held=True),
     "with both": System(rpc=True, held=True),
 }
-#: The loads by name: whether the tenant sends too much.
+#: The loads by name; True if the tenant sends too much.
 LOADS: Final[Mapping[str, bool]] = {"even": False, "flood": True}
 #: The service of the tenant that sends too much under the load ``flood``.
 FLOODING: Final = "UniqId"
@@ -64,12 +64,15 @@ _Run = Mapping[str, Any]
 
 
 def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
-    """Return the mean and half its 95 % interval for JSON; None if one of `values` is missing."""
+    """Return the mean of `values` and half its 95 % interval, for JSON; None if a value is None."""
     found = estimate(list(values))
     return None if found is None else Estimate.to_json(found)
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """Return, for each pair of runs, the result `key` before an addition over that after it."""
+    """Return the result `key` of each run in `before` over that of the same run in `after`.
+
+    A ratio is None if one of its values is None or 0.
+    """
     pairs = [(old[key], new[key]) for old, new in zip(before, after, strict=True)]
     return [old / new if old and new else None for old, new in pairs]

@@ -1,4 +1,4 @@
-"""The kinds of accelerators for which the paper prints averages, for proofs about all of them."""
+"""The kinds of accelerators for which the paper prints averages, for proofs about all kinds."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ FAST_COMPRESSION: Final = "cmp"
 class Kind:
     """One or two accelerators, such as Encr and Decr, for which the paper prints common averages.
 
-    `key` begins the keys of its statements, `name` is the paper's, `row` names it in section
-    VII.B.4, and `accelerators` is the number that its figures are the mean of. `operations` is
-    their largest number for each operation of TCP, in all services (Tables II and IV). A trace that
-    receives or sends has one operation of TCP, one of (De)Encr, one of (De)Ser, and at most one of
-    RPC and of (De)Cmp. As many traces send as receive, and only those that receive have one of LdB.
+    `key` begins the keys of the kind's statements, `name` is the paper's name, and `row` names the
+    kind in section VII.B.4. `accelerators` is the number of accelerators whose mean the figures
+    are. `operations` is the largest number of the kind's operations for each operation of TCP, over
+    all services (Tables II and IV). A trace that receives or sends has one operation of TCP, of
+    (De)Encr and of (De)Ser, and at most one of RPC and of (De)Cmp. As many traces send as receive,
+    and only those that receive have one of LdB.
     """
 
     key: str
@@ -46,7 +47,7 @@ class Kind:
     def speedup(self, compression: str = SLOW_COMPRESSION) -> str:
         """Return the key of the statement with this kind's speedup.
 
-        (De)Cmp has two: `compression` selects ``dcmp``, the lower, or ``cmp``.
+        (De)Cmp has two speedups: `compression` selects the lower, ``dcmp``, or ``cmp``.
         """
         return f"{compression if self.key == 'cmp' else self.key}_speedup"
 
@@ -68,7 +69,8 @@ KINDS: Final = (TCP, *BESIDE_TCP)
 def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
     """Return the keys of the statements on all kinds, for each of `what`.
 
-    `what` is ``share`` (of the time), ``speedup`` or ``used`` (utilisation).
+    Each of `what` is ``share`` (of the time on cores), ``speedup`` or ``used`` (utilisation).
+    `compression` selects the speedup of (De)Cmp, as in :meth:`Kind.speedup`.
     """
     return tuple(
         kind.speedup(compression) if quantity == "speedup" else f"{kind.key}_{quantity}"
@@ -78,9 +80,10 @@ def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
 
 
 def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> Range:
-    """Return the time on elements of a kind, relative to the request's time without accelerators.
+    """Return a request's time on elements of `kind`, relative to its time without accelerators.
 
-    All of that time is on cores. `compression` selects the speedup of (De)Cmp.
+    The latter is all on cores. `figures` has the kind's share and speedup. `compression` selects
+    the speedup of (De)Cmp.
     """
     return figures[f"{kind.key}_share"] / figures[kind.speedup(compression)]
 
@@ -88,7 +91,7 @@ def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> R
 def computation(
     figures: Figures, kinds: Sequence[Kind] = KINDS, compression: str = SLOW_COMPRESSION
 ) -> Range:
-    """Return the time on elements of all `kinds` together, in the unit of :func:`work`."""
+    """Return a request's time on elements of all `kinds` together, in the unit of :func:`work`."""
     total = Range.of(0.0)
     for kind in kinds:
         total = total + work(figures, kind, compression)

@@ -1,4 +1,4 @@
-"""Implications of the energy and the performance per watt of section VII.B.5."""
+"""Proofs from the energy and the performance per watt of section VII.B.5."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from accelflow.reproduce.implications.ranges import Range
 __all__ = ["PROOFS"]
 
 
-#: A share that stands for none.
+#: A share so small that it stands for zero.
 _LITTLE: Final = 1e-6
 
 
 def _idle_share(figures: Figures) -> Range:
-    """The share of Non-acc's energy that AccelFlow cannot save, at most."""
+    """Return the largest share of Non-acc's energy that AccelFlow cannot save."""
     left = 1 - figures["energy_saved"]
     return (left - figures["application"]) / (1 - figures["application"])
 
 
 def _most_load(figures: Figures) -> Range:
-    """AccelFlow's maximum load, from what Non-acc draws at rest at its own and at production."""
+    """Return AccelFlow's maximum load, from Non-acc's power at rest, at maximum and production."""
     work = figures["over_non_acc"] * figures["application"]
     rest = (work - figures["over_non_acc"] / figures["per_watt"]) / (work - 1)
     rest = rest.at_least(_LITTLE)

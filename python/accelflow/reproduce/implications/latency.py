@@ -1,4 +1,4 @@
-"""Implications of orchestration's shares, of loads and of the reductions of latency."""
+"""Proofs from orchestration's shares of the time, from loads, and from reductions of latency."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _mean_beside_share(name: str, system: str, overhead: str, reduction: str, ro
     )
 
 
-#: The operations of a request of each service.
+#: The keys of the statements on each service's number of operations per request.
 _COUNTS: Final = (
     "cpost_operations",
     "readh_operations",
@@ -56,7 +56,7 @@ _COUNTS: Final = (
 
 
 def _operations(figures: Figures) -> Range:
-    """Operations of one request of each service together."""
+    """Return the total number of operations of one request to each service."""
     total = Range.of(0.0)
     for key in _COUNTS:
         total = total + figures[key]
@@ -64,13 +64,13 @@ def _operations(figures: Figures) -> Range:
 
 
 def _filling_us(figures: Figures) -> Range:
-    """Time for which entries are in use if all of a queue are, and traces wait most often."""
+    """Return the time in us that an entry is in use if traces that wait fill a queue."""
     waits_per_us = figures["production_krps"] * (_operations(figures) / 6) / 1e3
     return figures["queue_entries"] / waits_per_us
 
 
 def _others(figures: Figures) -> Range:
-    """Time of a request per operation that is not orchestration, in us."""
+    """Return a request's time per operation in us, without orchestration."""
     idle = figures["relief_idle_overhead"]
     return figures["manager_us"] * ((1 - idle) / idle)
 
@@ -81,7 +81,7 @@ def _dispatcher_us(figures: Figures) -> Range:
 
 
 def _width(figures: Figures) -> Range:
-    """The most by which the P99 exceeds the deadline; unbounded if fewer than 1 % miss it."""
+    """Return the largest excess of the P99 over the deadline; infinite if under 1 % miss it."""
     late = figures["missed_two"].low > 0.01
     return figures["tail_two"] if late else Range.of(math.inf)
 

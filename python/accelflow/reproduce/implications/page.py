@@ -1,4 +1,4 @@
-"""The page of what the paper's printed figures imply; equal figures give an equal page."""
+"""The Markdown page of the proofs from the paper's printed figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KINDS: Final = {
 
 
 def write_page(path: Path, proofs: Sequence[Proof]) -> None:
-    """Write the page of `proofs` to `path`. Raises InputError if it cannot be written."""
+    """Write the page of `proofs` to `path`. Raises InputError if the file cannot be written."""
     text = page(proofs)
     try:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
@@ -46,7 +46,7 @@ def write_page(path: Path, proofs: Sequence[Proof]) -> None:
 
 
 def page(proofs: Sequence[Proof]) -> str:
-    """Return the page of `proofs` as Markdown."""
+    """Return the page of `proofs` as Markdown; equal figures give an equal page."""
     lines = [*_introduction(proofs), *_glance(proofs), *_utilization(proofs)]
     for kind, (heading, about) in _KINDS.items():
         lines += [f"## {heading}", "", about, ""]
@@ -88,7 +88,7 @@ def _glance(proofs: Sequence[Proof]) -> list[str]:
 
 
 def _utilization(proofs: Sequence[Proof]) -> list[str]:
-    """The printed utilisations beside what they can be as shares of the elements' time."""
+    """Return a table of printed utilisations beside the possible shares of the elements' time."""
     bounds = {proof.name: proof.found().bound.value for proof in proofs}
     if not all(f"{kind.key}_elements_beside_tcp" in bounds for kind in BESIDE_TCP):
         return []
@@ -156,7 +156,7 @@ def value_text(proof: Proof) -> str:
 
 
 def _verdict(proof: Proof, found: Found) -> str:
-    """The printed figure, and how far it is beyond the bound at the ends that are nearest."""
+    """Return a text on the printed figure, and by how much it is beyond the bound."""
     if found.figure is None:
         return ""
     what = (
@@ -174,7 +174,7 @@ def _verdict(proof: Proof, found: Found) -> str:
 
 
 def _printed(statement: Statement) -> str:
-    """With the digits of the paper: shares in per cent."""
+    """Return the statement's figure as text with the paper's digits; shares are in per cent."""
     if statement.row and abs(statement.printed) < 1:
         digits = max(0, -int(statement.printed.as_tuple().exponent) - 2)
         return f"{100 * statement.printed:.{digits}f} %"
@@ -193,7 +193,7 @@ def _anchor(proof: Proof) -> str:
 
 
 def _statements(proofs: Sequence[Proof]) -> list[str]:
-    """Each sentence once, with the figures that are taken from it."""
+    """Return a table of the paper's sentences with the figures that are taken from each."""
     used = {key for proof in proofs for key in proof.inputs}
     taken: dict[tuple[str, str], list[str]] = {}
     for key, statement in statements().items():

@@ -1,4 +1,4 @@
-"""A proof: an inequality that follows from printed figures, and what it rules out."""
+"""A proof: an inequality that follows from printed figures, and the figure that it rules out."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = [
     "Proof",
 ]
 
-#: What a proof shows: that printed figures exclude each other by every definition considered, that
-#: they do so in one reading, or what value a figure that is not printed must have.
+#: What a proof can show: that printed figures exclude each other by every definition considered,
+#: that they do so in one reading, or which value an unprinted figure must have.
 CONTRADICTION, READING, IMPLIED = "contradiction", "reading", "implied"
 
-#: One definition of the utilisations in section VII.B.4, about which most proofs are.
+#: One definition of the utilisations in section VII.B.4, which most proofs rule out.
 ELEMENTS = "utilisation is the share of the elements' time"
 
 #: The assumption that proofs about the peak rest on.
@@ -33,7 +33,7 @@ AVERAGES = (
     "the peak."
 )
 
-#: The printed figures of statements as ranges, by key.
+#: The printed figures of statements as ranges, by the statement's key.
 Figures = Mapping[str, Range]
 
 
@@ -41,8 +41,8 @@ Figures = Mapping[str, Range]
 class Found:
     """The outcome of a proof.
 
-    `bound` is the bound that follows, and `figure` the printed figure, None if the paper has none.
-    `rules_out` is whether they exclude each other.
+    `bound` is the bound that follows from the inputs. `figure` is the figure that it limits, or
+    None if the paper does not print it. `rules_out` is true if bound and figure exclude each other.
     """
 
     bound: Range
@@ -54,14 +54,15 @@ class Found:
 class Proof:
     """A bound that follows from the paper's printed figures, and the figure that it limits.
 
-    `name` is its identifier, `title` its heading, and `kind` what it shows (:data:`CONTRADICTION`,
-    :data:`READING` or :data:`IMPLIED`). `inputs` are keys of statements, in the order of the
-    argument, and `bound` is computed from their figures, as `formula` shows. It limits `quantity`.
-    `figure`, a key or a function of the figures, must be ``at most`` or ``at least`` the bound
-    (`relation`) if the statements agree; `figure_says` describes it. `percent` shows both in per
-    cent. `steps` is the argument in words, `rests_on` its further assumptions from the paper, and
-    `gives` the assumptions of which one must be wrong. `reading` is the reading of the paper that
-    is ruled out, if only one is. `rows` are the reported figures that contradict the others.
+    `name` identifies the proof, `title` is its heading, and `kind` says what it shows
+    (:data:`CONTRADICTION`, :data:`READING` or :data:`IMPLIED`). `inputs` are keys of statements, in
+    the order of the argument. `bound` computes the bound from their figures, as `formula` shows;
+    the bound limits `quantity`. `figure` is a key of a statement or a function of the figures;
+    `figure_says` describes it. If the statements agree, the figure is ``at most`` or ``at least``
+    the bound (`relation`). With `percent`, both are shown in per cent. `steps` is the argument in
+    words. `rests_on` has its further assumptions from the paper, and `gives` the assumptions at
+    least one of which must be wrong. `reading` is the reading of the paper that is ruled out, if
+    only one is. `rows` are keys of the reported figures that contradict the others.
     """
 
     name: str
@@ -82,9 +83,10 @@ class Proof:
     rows: tuple[str, ...] = ()
 
     def found(self, changes: Mapping[str, float] | None = None) -> Found:
-        """Return the outcome for the printed figures; `changes` replaces some of them by key.
+        """Return the outcome for the printed figures, some of them replaced by `changes`.
 
-        Raises InputError for a key that the proof does not use.
+        `changes` has exact numbers by the statement's key. Raises InputError for a key that is not
+        one of the proof's inputs.
         """
         figures = {key: statements()[key].figure for key in self.inputs}
         for key, value in (changes or {}).items():

@@ -1,4 +1,4 @@
-"""The statements of the paper that the proofs use, each with its place and sentence."""
+"""The statements of the AccelFlow paper that the proofs use, with section and sentence."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _PACKAGE = "accelflow.reproduce.implications"
 
 @dataclass(frozen=True)
 class Statement:
-    """A figure that the paper prints, with its sentence.
+    """A figure that the AccelFlow paper prints, with its sentence.
 
-    `key` is its identifier, `says` what the figure is, `section` its place, and `quote` the
-    sentence. `row` is its key among the reported figures, or empty. `printed` is the figure with
-    its printed digits, and `figure` the range of numbers that round to it.
+    `key` identifies the statement, `says` describes the figure, `section` is its section in the
+    paper, and `quote` the sentence. `row` is the figure's key in ``paper-targets.toml`` without the
+    paper's name, or empty. `printed` is the figure with its printed digits, and `figure` the range
+    of numbers that round to it, or the number alone if it is exact.
     """
 
     key: str
@@ -38,9 +39,10 @@ class Statement:
 
 @cache
 def statements() -> Mapping[str, Statement]:
-    """Return all statements by key.
+    """Return all statements by key, in the order of ``statements.toml``.
 
-    Raises InputError for a statement whose `row` no paper reports.
+    Raises InputError for a statement whose `row` is not the key of a single number that the paper
+    reports.
     """
     text = resources.files(_PACKAGE).joinpath("statements.toml").read_text(encoding="utf-8")
     return {key: _statement(key, content) for key, content in tomllib.loads(text).items()}

@@ -1,4 +1,4 @@
-"""Implications of throughputs within the SLO: fewer elements, deadlines and other systems."""
+"""Proofs from throughputs within the SLO: with fewer elements, deadlines and other systems."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def _cores(figures: Figures) -> Range:
 
 
 def _capacity(figures: Figures) -> Range:
-    """The highest load, in cores of Non-acc, if cores execute what TCP's elements cannot."""
+    """Return the highest load, in busy cores of Non-acc, if cores help TCP's elements."""
     elements = figures["elements"] * figures["tcp_speedup"]
     return (figures["cores"] + elements) / (figures["application"] + figures["tcp_share"])
 
 
 def _peak(figures: Figures) -> Range:
-    """The load at which TCP's elements are as busy as is printed, in the same unit."""
+    """Return the load in busy cores of Non-acc at which TCP's elements are as busy as printed."""
     elements = figures["elements"] * figures["tcp_speedup"]
     return figures["tcp_used"] * elements / figures["tcp_share"]
 
 
-#: Numbers of elements as words, which begin or end the keys of their statements.
+#: Numbers of elements as words, as in the keys of their statements.
 _WORDS: Final = {4: "four", 2: "two"}
 
 
 def _denied_work(left: int) -> Proof:
-    """Cores that execute what fewer elements cannot, at the throughput that is printed."""
+    """Return the proof on the cores needed for work that `left` elements per kind cannot do."""
     number = _WORDS[left]
     kept = f"{number}_elements"
 
@@ -139,13 +139,16 @@ def _denial(left: int) -> Proof:
 
 
 def _peak_over_load(figures: Figures) -> Range:
-    """The least ratio of the peak to the load of Fig. 19 that Encr's denials imply."""
+    """Return the least ratio of the peak to the load of Fig. 19 that Encr's denials imply."""
     most = 2 / (figures["elements"] * (1 - figures["denied_two"]))
     return figures["encr_used"] / most
 
 
 def _allowed_by_misses(figures: Figures) -> Range:
-    """The largest ratio of the peak to the load of Fig. 19; unbounded if no deadline is missed."""
+    """Return the largest ratio of the peak to the load of Fig. 19.
+
+    Infinite if no more than 1 % of the deadlines are missed.
+    """
     beyond_slo = figures["missed_four"].low > 0.01
     return 1 / figures["four_elements"] if beyond_slo else Range.of(math.inf)
 

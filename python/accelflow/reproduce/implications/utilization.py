@@ -1,4 +1,4 @@
-"""Implications of the utilisations of section VII.B.4 and the speedups of section VI."""
+"""Proofs from the utilisations of section VII.B.4 and the speedups of section VI."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _LOADS: Final = (
     "each at the rate of Table III and each as large as a scratchpad at most. An operation of TCP "
     'takes a core at least 10 us ("tens of us"). The loading of TCP itself is not counted.'
 )
-#: What the time of loading rests on.
+#: The keys of the statements from which the time of loading is computed.
 _LOAD_INPUTS: Final = ("operation_us", "load_ns", "load_gb_per_s", "scratchpad_kb")
 
 _ENCR, _RPC, _SER, _, _LDB = BESIDE_TCP
 
 
 def _loading(figures: Figures, data: str = "scratchpad_kb") -> Range:
-    """The most that loading and saving one operation takes, of what one of TCP's computes."""
+    """Return the longest time to load and save an operation, relative to a TCP computation."""
     each_ns = figures["load_ns"] + figures[data] * 1024 / figures["load_gb_per_s"]
     return 2 * each_ns / (figures["operation_us"] * 1e3 / figures["tcp_speedup"])
 
 
 def _beside_tcp(kind: Kind) -> Proof:
-    """The share of elements' time beside TCP's; the mean where one figure is given for two."""
+    """Return the proof on the utilisation of a kind's elements, given that of TCP's elements."""
     accelerators, name = kind.accelerators, kind.name
 
     def bound(figures: Figures) -> Range:
@@ -90,19 +90,19 @@ def _beside_tcp(kind: Kind) -> Proof:
 
 
 def _ldb_any_busy(figures: Figures) -> Range:
-    """The most elements of LdB that are busy on average, if it handles entries and no data."""
+    """Return the largest mean number of busy LdB elements, if LdB handles entries without data."""
     computes = work(figures, _LDB) / work(figures, TCP)
     return figures["elements"] * (computes + _LDB.operations * _loading(figures, "inline_kb"))
 
 
 def _rpc_loading(figures: Figures) -> Range:
-    """Loading that RPC needs to be busy for as long as is printed, of TCP's computation."""
+    """Return the loading time that RPC's printed utilisation needs, in TCP computations."""
     computes = work(figures, _RPC) / work(figures, TCP)
     return figures["rpc_used"] / figures["elements"] - computes
 
 
 def _application(figures: Figures) -> Range:
-    """Cores that the application logic needs beside as much tax as the elements compute."""
+    """Return the number of cores for the application logic that goes with the elements' work."""
     load, tcp = _loading(figures), figures["elements"] * figures["tcp_used"]
     tax = tcp / (1 + load) * figures["tcp_speedup"]
     for kind in BESIDE_TCP:
