@@ -110,6 +110,23 @@ fn steps_have_sizes_facts_and_costs() {
 }
 
 #[test]
+fn calls_are_grouped_by_the_sizes_of_their_inputs() {
+    let recording = short();
+    let mut several = 0;
+    for recorded in &recording.services {
+        for step in steps(&recording, &recorded.service) {
+            let groups = &step.by_size;
+            assert_eq!(groups.iter().map(|group| group.calls).sum::<u64>(), 10);
+            // Five messages, each of which is sent twice.
+            assert!(groups.iter().all(|group| group.calls % 2 == 0), "{step:?}");
+            assert!(groups.iter().any(|group| group.input_bytes == step.input_bytes));
+            several += usize::from(groups.len() > 1);
+        }
+    }
+    assert!(several > 100, "{several} steps have messages of several sizes");
+}
+
+#[test]
 fn everything_but_the_costs_is_reproducible() {
     let without_costs = || {
         let mut recording = short();
@@ -122,6 +139,9 @@ fn everything_but_the_costs_is_reproducible() {
                 for step in chains.iter_mut().flat_map(|chain| &mut chain.steps) {
                     step.cost_ns = 1.0;
                     step.cost_quantiles_ns.clear();
+                    for group in &mut step.by_size {
+                        group.cost_ns = 1.0;
+                    }
                 }
             }
         }

@@ -171,6 +171,17 @@ fn live_requests_make_a_recording_for_the_simulator() {
     let options = RecordingOptions::default();
     let profile = Profile::from_recording(&again, &services, &image, &options);
     profile.expect("the simulator takes it");
+    let RecordedPhase::Chains(chains) = &again.services[0].phases[0] else {
+        panic!("{:?}", again.services[0].phases);
+    };
+    for step in &chains[0].steps {
+        // All requests have the same contents; only the numbers of their sequence differ.
+        let [group] = step.by_size[..] else {
+            panic!("{step:?}");
+        };
+        assert_eq!((group.input_bytes, group.calls), (step.input_bytes, step.samples));
+        assert_eq!(group.cost_ns, step.cost_ns);
+    }
     let RecordedPhase::Cpu {
         app_ns, samples, ..
     } = &again.services[0].phases[1]

@@ -8,6 +8,7 @@ mod file_round_trip;
 mod odds;
 mod profile;
 mod recorded_requests;
+mod recorded_sizes;
 mod recorded_times;
 mod recording_refusals;
 mod recordings;

@@ -33,7 +33,7 @@ fn recorded_requests_survive_their_file_and_older_files_have_none() {
     let mut recording = recording();
     recording.services[4].requests = login_requests();
     let text = recording.to_json().unwrap();
-    assert!(text.contains("\"version\": 4"));
+    assert!(text.contains("\"version\": 5"));
     assert_eq!(Recording::from_json(&text).unwrap(), recording);
     let profile = measured(&recording).unwrap();
     let login = profile.service("Login").unwrap();
@@ -51,7 +51,7 @@ fn recorded_requests_survive_their_file_and_older_files_have_none() {
     );
     assert_eq!(profile.service("CPost").unwrap().requests().count(), 0);
     // Version 1 is read as before, and has no requests.
-    let second = |text: &str| text.replace("\"version\": 4", "\"version\": 1");
+    let second = |text: &str| text.replace("\"version\": 5", "\"version\": 1");
     let refused = Recording::from_json(&second(&text)).unwrap_err();
     assert_eq!(
         refused.to_string(),

@@ -110,7 +110,7 @@ fn quantiles_and_times_outside_are_of_version_4() {
         (with_table(&[(0.0, 1.0), (1.0, 2.0)]), "cost_quantiles_ns"),
     ] {
         let text = recording.to_json().unwrap();
-        let older = text.replace("\"version\": 4", "\"version\": 3");
+        let older = text.replace("\"version\": 5", "\"version\": 3");
         assert_eq!(
             Recording::from_json(&older).unwrap_err().to_string(),
             format!(

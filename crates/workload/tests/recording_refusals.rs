@@ -141,8 +141,8 @@ fn wrong_phases_and_services_are_named() {
         "service UniqId, phase 1: app_ns = -3: must be from 0.001 to 1e12"
     );
     assert_eq!(
-        refusal(|recording| recording.version = 5),
-        "recording format: version = 5: must be 1, 2, 3 or 4"
+        refusal(|recording| recording.version = 6),
+        "recording format: version = 6: must be from 1 to 5"
     );
 }
 
@@ -151,7 +151,7 @@ fn wrong_files_are_named() {
     let refusal = |text: &str| Recording::from_json(text).unwrap_err().to_string();
     assert_eq!(
         refusal(r#"{"format": "accelflow-recording", "version": 9, "extra": 1}"#),
-        "recording format: version = 9: must be 1, 2, 3 or 4"
+        "recording format: version = 9: must be from 1 to 5"
     );
     assert_eq!(
         refusal(r#"{"format": "accelflow-trace", "version": 1}"#),

@@ -34,7 +34,7 @@ fn calibrations_are_kept_checked_and_of_version_3() {
     let text = recording.to_json().unwrap();
     assert_eq!(Recording::from_json(&text).unwrap(), recording);
     assert!(measured(&recording).is_ok());
-    let older = text.replace("\"version\": 4", "\"version\": 2");
+    let older = text.replace("\"version\": 5", "\"version\": 2");
     assert_eq!(
         Recording::from_json(&older).unwrap_err().to_string(),
         "service UniqId: 'calibration': must be left out of a recording of version 2; versions from 3 on have it"

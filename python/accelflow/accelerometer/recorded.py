@@ -12,7 +12,7 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,16 +32,17 @@ class Measured:
     """The operations of one accelerator in a recorded request, with their cost on a core.
 
     `operations` is the number of operations, `cost_ns` their total core time, `cost_sd_ns` the
-    standard error of that time, and `sizes` pairs (input bytes, number of operations). `fixed_ns`
-    and `ns_per_byte` (C_b) are the line through the costs by size; both are None if all sizes are
-    equal, or costs do not grow with the size.
+    standard error of that time, and `sizes` pairs (input bytes, mean number of operations of this
+    size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the line through the costs by size;
+    both are None if all sizes are equal, or costs do not grow with the size. Recordings from
+    version 5 on have all sizes of each step, older ones only the step's median size.
     """
 
     accelerator: str
     operations: int
     cost_ns: float
     cost_sd_ns: float
-    sizes: tuple[tuple[int, int], ...]
+    sizes: tuple[tuple[int, float], ...]
     fixed_ns: float | None
     ns_per_byte: float | None
 
@@ -155,11 +156,13 @@ def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measur
         _deviation_ns(row) / math.sqrt(row["samples"]) or spread * cost
         for row, cost in zip(rows, costs, strict=True)
     ]
-    counts: dict[int, int] = {}
-    for row in rows:
-        size = max(int(row["input_bytes"]), 1)
-        counts[size] = counts.get(size, 0) + 1
-    fixed, slope = _line([max(int(row["input_bytes"]), 1) for row in rows], costs)
+    points = [
+        point for row, cost in zip(rows, costs, strict=True) for point in _by_size(row, cost)
+    ]
+    counts: dict[int, float] = {}
+    for size, count, _ in points:
+        counts[size] = counts.get(size, 0.0) + count
+    fixed, slope = _line(points)
     return Measured(
         accelerator=name,
         operations=len(rows),
@@ -171,15 +174,33 @@ def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measur
     )
 
 
-def _line(sizes: Iterable[int], costs: Iterable[float]) -> tuple[float | None, float | None]:
-    """Fit costs over sizes by least squares: intercept and slope; None if costs do not rise."""
-    points = list(zip(sizes, costs, strict=True))
-    mean_x = math.fsum(x for x, _ in points) / len(points)
-    mean_y = math.fsum(y for _, y in points) / len(points)
-    squares = math.fsum((x - mean_x) ** 2 for x, _ in points)
-    if squares == 0:
+def _by_size(row: Mapping[str, Any], cost_ns: float) -> list[tuple[int, float, float]]:
+    """Return a step's sizes in bytes, each with its share of the calls and their cost in ns.
+
+    The model has no operations on 0 bytes; they count as 1 byte.
+    """
+    groups = row.get("by_size")
+    if not groups:
+        return [(max(int(row["input_bytes"]), 1), 1.0, cost_ns)]
+    return [
+        (max(int(group["input_bytes"]), 1), group["calls"] / row["samples"], group["cost_ns"])
+        for group in groups
+    ]
+
+
+def _line(points: list[tuple[int, float, float]]) -> tuple[float | None, float | None]:
+    """Fit costs over sizes by least squares: intercept and slope; None if costs do not rise.
+
+    `points` are sizes, weights and costs.
+    """
+    total = math.fsum(weight for _, weight, _ in points)
+    mean_x = math.fsum(weight * x for x, weight, _ in points) / total
+    mean_y = math.fsum(weight * y for _, weight, y in points) / total
+    if len({x for x, _, _ in points}) == 1:
         return None, None
-    slope = math.fsum((x - mean_x) * (y - mean_y) for x, y in points) / squares
+    squares = math.fsum(weight * (x - mean_x) ** 2 for x, weight, _ in points)
+    products = math.fsum(weight * (x - mean_x) * (y - mean_y) for x, weight, y in points)
+    slope = products / squares
     return (mean_y - slope * mean_x, slope) if slope > 0 else (None, None)
 
 
@@ -251,11 +272,10 @@ def _rate(each: Measured, recorded: Recorded) -> Number:
 
 
 def _sizes(each: Measured) -> Sizes:
-    total, so_far = each.operations, 0
-    shares = []
-    for _, count in each.sizes:
-        so_far += count
-        shares.append(so_far / total)
+    total = math.fsum(count for _, count in each.sizes)
+    so_far = accumulate(count for _, count in each.sizes)
+    shares = [min(count / total, 1.0) for count in so_far]
+    shares[-1] = 1.0  # whatever the sum of the rounded shares
     return Sizes(
         bytes=[float(size) for size, _ in each.sizes],
         cumulative_ratio=shares,

@@ -7,7 +7,7 @@ use accelflow_accel::{AccelError, Ensemble};
 use accelflow_trace::Image;
 use accelflow_workload::profile::{
     Calibration, Direction, RecordedChain, RecordedPhase, RecordedService, RecordedStep, Recording,
-    quantiles,
+    by_size, quantiles,
 };
 use accelflow_workload::services::Service;
 
@@ -232,7 +232,8 @@ impl<'o> Recorder<'o> {
         }
         for (costs, into) in costs.iter_mut().zip(&mut found.steps) {
             into.cost_ns.push(median(costs));
-            into.all_costs_ns.append(costs);
+            let size = into.input_bytes.last().copied().unwrap_or_default();
+            into.calls.extend(costs.iter().map(|&cost| (size, cost)));
         }
         Ok(true)
     }
@@ -317,8 +318,8 @@ struct Measured {
     output_bytes: Vec<u64>,
     /// By message sample of this round.
     cost_ns: Vec<f64>,
-    /// Of all calls.
-    all_costs_ns: Vec<f64>,
+    /// Input size and cost of all calls.
+    calls: Vec<(u64, f64)>,
     /// By round.
     round_costs_ns: Vec<f64>,
 }
@@ -332,6 +333,7 @@ impl Measured {
     }
 
     fn recorded(mut self, step: &Step, samples: u64) -> RecordedStep {
+        let costs: Vec<f64> = self.calls.iter().map(|&(_, cost)| cost).collect();
         RecordedStep {
             trace: step.trace.clone(),
             accelerator: step.name().to_owned(),
@@ -343,7 +345,8 @@ impl Measured {
             output_bytes: median_size(&mut self.output_bytes),
             facts: step.facts.iter().cloned().collect(),
             cost_ns: median(&mut self.round_costs_ns),
-            cost_quantiles_ns: quantiles(&self.all_costs_ns),
+            cost_quantiles_ns: quantiles(&costs),
+            by_size: by_size(&self.calls),
             samples,
         }
     }

@@ -8,7 +8,7 @@ use accelflow_runtime::Step;
 use accelflow_runtime::trail::{Trail, TrailPhase};
 use accelflow_workload::profile::{
     Direction, RecordedChain, RecordedOutside, RecordedPhase, RecordedRequest, RecordedService,
-    RecordedStep, Recording, quantiles,
+    RecordedStep, Recording, by_size, quantiles,
 };
 
 use super::run::{TraceRun, nanoseconds};
@@ -360,6 +360,8 @@ impl Latest {
 
 impl Samples {
     fn step(&self, place: &Place) -> RecordedStep {
+        let costs = self.cost_ns.iter().copied();
+        let calls: Vec<(u64, f64)> = self.input_bytes.iter().copied().zip(costs).collect();
         RecordedStep {
             trace: place.trace.clone(),
             accelerator: place.accelerator.clone(),
@@ -369,6 +371,7 @@ impl Samples {
             facts: place.facts.iter().cloned().collect(),
             cost_ns: median(&self.cost_ns, f64::total_cmp),
             cost_quantiles_ns: quantiles(&self.cost_ns),
+            by_size: by_size(&calls),
             samples: self.cost_ns.len() as u64,
         }
     }

@@ -125,6 +125,7 @@ fn recording_on(
         facts: Default::default(),
         cost_ns: cost_ns(operation),
         cost_quantiles_ns: Vec::new(),
+        by_size: Vec::new(),
         samples: 1,
     };
     let phase = |walk: &PhaseWalk| match walk {

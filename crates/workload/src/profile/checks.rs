@@ -9,6 +9,7 @@ use super::recording::{
     RecordedPhase, RecordedQuantiles, RecordedService, RecordedStep, Recording, RecordingError,
     Spot,
 };
+use super::sizes::check_sizes;
 
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
 pub(super) const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
@@ -67,7 +68,8 @@ fn check_phase(service: &str, phase: usize, values: &RecordedPhase) -> Result<()
 
 fn check_step(step: &RecordedStep, spot: &Spot) -> Result<(), RecordingError> {
     time(step.cost_ns, step.samples, "cost_ns", spot)?;
-    check_quantiles(&step.cost_quantiles_ns, "cost_quantiles_ns", spot)
+    check_quantiles(&step.cost_quantiles_ns, "cost_quantiles_ns", spot)?;
+    check_sizes(step, spot)
 }
 
 fn check_quantiles(

@@ -16,6 +16,7 @@ use super::recording::{
 use super::services::{
     Drawn, OperationProfile, OutsideTimes, PhaseProfile, Profile, ServiceProfile,
 };
+use super::sizes::check_sizes;
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
@@ -323,6 +324,7 @@ impl Reader<'_> {
         let spread = self.spread(&step.cost_quantiles_ns, "cost_quantiles_ns", &|| {
             spot.to_string()
         })?;
+        check_sizes(step, spot)?;
         let payload = Payload {
             input: Bytes(step.input_bytes),
             output: Bytes(step.output_bytes),

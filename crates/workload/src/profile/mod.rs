@@ -15,6 +15,7 @@ mod quantiles;
 mod recording;
 mod requests;
 mod services;
+mod sizes;
 mod timeouts;
 mod waits;
 
@@ -26,9 +27,10 @@ pub use paper::{Averaging, PAPER_SHARES, PaperOptions, PaperProfileError, ShareK
 pub use quantiles::{MAX_QUANTILES, quantiles};
 pub use recording::{
     Calibration, Direction, FORMAT, MAX_REQUESTS, READ_VERSIONS, RecordedChain, RecordedOutside,
-    RecordedPhase, RecordedQuantiles, RecordedRequest, RecordedService, RecordedStep, Recording,
-    RecordingError, Spot, VERSION,
+    RecordedPhase, RecordedQuantiles, RecordedRequest, RecordedService, RecordedSize, RecordedStep,
+    Recording, RecordingError, Spot, VERSION,
 };
 pub use services::{OperationProfile, OutsideTimes, PhaseProfile, Profile, ServiceProfile};
+pub use sizes::{MAX_SIZES, by_size};
 pub use timeouts::timeouts_per_request;
 pub use waits::{RemoteWaits, WaitDistribution};

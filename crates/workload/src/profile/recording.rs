@@ -12,11 +12,12 @@ use crate::services::ServiceError;
 pub const FORMAT: &str = "accelflow-recording";
 
 /// The version of the recording format that this crate writes.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// The versions of the recording format that this crate reads. Version 2 added requests, version 3
-/// calibrations, and version 4 quantiles and times outside of accelerator calls.
-pub const READ_VERSIONS: [u32; 4] = [1, 2, 3, 4];
+/// calibrations, version 4 quantiles and times outside of accelerator calls, and version 5 calls
+/// grouped by size.
+pub const READ_VERSIONS: [u32; 5] = [1, 2, 3, 4, 5];
 
 /// A distribution of times as a table: pairs of a probability and the quantile in ns. Empty if the
 /// recording has no such table.
@@ -166,8 +167,24 @@ pub struct RecordedStep {
     /// The distribution of the core time of the operation, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cost_quantiles_ns: RecordedQuantiles,
+    /// The calls grouped by input size, in ascending order of size; empty if the sizes of the calls
+    /// were not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_size: Vec<RecordedSize>,
     /// The number of calls that were measured.
     pub samples: u64,
+}
+
+/// The calls of one step whose inputs have about the same size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedSize {
+    /// The mean size of the inputs, in whole bytes.
+    pub input_bytes: u64,
+    /// The number of calls.
+    pub calls: u64,
+    /// The median core time of the calls, in ns.
+    pub cost_ns: f64,
 }
 
 /// The place of an error in a recording.
@@ -215,7 +232,7 @@ pub enum RecordingError {
     #[error("format = '{0}': must be 'accelflow-recording'")]
     Format(String),
     /// The value of `version` is not in [`READ_VERSIONS`]. Holds this value.
-    #[error("recording format: version = {0}: must be 1, 2, 3 or 4")]
+    #[error("recording format: version = {0}: must be from 1 to 5")]
     Version(u32),
     /// The recording has a member that exists only in later versions of the format.
     #[error(
@@ -345,6 +362,39 @@ pub enum RecordingError {
         least: f64,
         /// The largest allowed number of points.
         most: usize,
+    },
+    /// An accelerator call has more than [`MAX_SIZES`](super::MAX_SIZES) groups of sizes.
+    #[error("{spot}: by_size: groups = {count}: must be at most 64")]
+    TooManySizes {
+        /// The place of the call.
+        spot: Spot,
+        /// The number of groups.
+        count: usize,
+    },
+    /// A group of calls of one size has a value out of range.
+    #[error(
+        "{spot}: by_size[{index}] = {{input_bytes = {}, calls = {}, cost_ns = {}}}: must have \
+         input_bytes larger than the group before, up to 1e12, calls of at least 1, and cost_ns \
+         from 0.001 to 1e12",
+        group.input_bytes, group.calls, group.cost_ns
+    )]
+    Size {
+        /// The place of the call.
+        spot: Spot,
+        /// The index of the group, counted from 0.
+        index: usize,
+        /// The group as recorded.
+        group: RecordedSize,
+    },
+    /// The groups of an accelerator call do not have as many calls as were measured.
+    #[error("{spot}: by_size: sum of calls = {calls}: must be samples, {samples}")]
+    SizeCalls {
+        /// The place of the call.
+        spot: Spot,
+        /// The number of calls of all groups.
+        calls: u128,
+        /// The number of calls that were measured.
+        samples: u64,
     },
     /// The recorded times outside of accelerator calls and application logic have no table of
     /// quantiles or no samples. Holds the service's name.
@@ -485,6 +535,7 @@ impl RecordedService {
             ("outside", 4, self.outside.is_some()),
             ("app_quantiles_ns", 4, self.has_quantiles().0),
             ("cost_quantiles_ns", 4, self.has_quantiles().1),
+            ("by_size", 5, self.steps().any(|step| !step.by_size.is_empty())),
         ];
         let (member, since, _) = found
             .into_iter()
@@ -498,20 +549,27 @@ impl RecordedService {
         })
     }
 
+    /// The accelerator calls of all phases.
+    fn steps(&self) -> impl Iterator<Item = &RecordedStep> {
+        let chains = self.phases.iter().flat_map(|phase| match phase {
+            RecordedPhase::Cpu { .. } => &[],
+            RecordedPhase::Chains(chains) => chains.as_slice(),
+        });
+        chains.flat_map(|chain| &chain.steps)
+    }
+
     /// Whether phases of application logic, and whether steps have distributions.
     fn has_quantiles(&self) -> (bool, bool) {
-        let (mut app, mut steps) = (false, false);
-        for phase in &self.phases {
-            match phase {
-                RecordedPhase::Cpu {
-                    app_quantiles_ns, ..
-                } => app |= !app_quantiles_ns.is_empty(),
-                RecordedPhase::Chains(chains) => {
-                    let mut all = chains.iter().flat_map(|chain| &chain.steps);
-                    steps |= all.any(|step| !step.cost_quantiles_ns.is_empty());
-                }
-            }
-        }
-        (app, steps)
+        let app = |phase: &RecordedPhase| match phase {
+            RecordedPhase::Cpu {
+                app_quantiles_ns, ..
+            } => !app_quantiles_ns.is_empty(),
+            RecordedPhase::Chains(_) => false,
+        };
+        let mut steps = self.steps();
+        (
+            self.phases.iter().any(app),
+            steps.any(|step| !step.cost_quantiles_ns.is_empty()),
+        )
     }
 }

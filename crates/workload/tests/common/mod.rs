@@ -29,6 +29,7 @@ pub(crate) fn record(service: &Service) -> RecordedService {
         facts: [("compressed".to_owned(), 0)].into(),
         cost_ns: 1_000.0 * (index + 1) as f64,
         cost_quantiles_ns: Vec::new(),
+        by_size: Vec::new(),
         samples: 50,
     };
     let phases = service.walk(&image()).unwrap();

@@ -1,0 +1,87 @@
+//! Calls of one step grouped by input size.
+
+use super::checks::COSTS_NS;
+use super::recording::{RecordedSize, RecordedStep, RecordingError, Spot};
+
+/// The largest number of size groups of a step in a recording.
+pub const MAX_SIZES: usize = 64;
+
+/// The largest number of groups that [`by_size`] makes.
+const GROUPS: usize = 32;
+
+/// The largest input size that a group may have: 1 TB.
+const MOST_BYTES: u64 = 1_000_000_000_000;
+
+/// Groups `calls` (input size in bytes, cost in ns) by input size: one group for each size if there
+/// are at most 32 sizes, else at most 32 groups of about equally many calls. Calls of one size are
+/// always in one group. A group has the mean size, rounded to whole bytes, and the median cost of
+/// its calls. The groups are in ascending order of size; there are none without calls.
+pub fn by_size(calls: &[(u64, f64)]) -> Vec<RecordedSize> {
+    let mut sorted = calls.to_vec();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let sizes: Vec<&[(u64, f64)]> = sorted.chunk_by(|a, b| a.0 == b.0).collect();
+    if sizes.len() <= GROUPS {
+        return sizes.into_iter().map(group).collect();
+    }
+    let enough = sorted.len().div_ceil(GROUPS);
+    let (mut groups, mut from, mut to) = (Vec::new(), 0, 0);
+    for size in sizes {
+        to += size.len();
+        if to - from >= enough || to == sorted.len() {
+            groups.push(group(&sorted[from..to]));
+            from = to;
+        }
+    }
+    groups
+}
+
+/// The group of `calls`, of which there is at least one.
+fn group(calls: &[(u64, f64)]) -> RecordedSize {
+    let bytes: u128 = calls.iter().map(|&(bytes, _)| u128::from(bytes)).sum();
+    let count = calls.len() as u128;
+    let mut costs: Vec<f64> = calls.iter().map(|&(_, cost)| cost).collect();
+    let middle = (costs.len() - 1) / 2;
+    let (_, median, _) = costs.select_nth_unstable_by(middle, f64::total_cmp);
+    RecordedSize {
+        // The mean of numbers of 64 bits has at most 64 bits.
+        input_bytes: u64::try_from((bytes + count / 2) / count).unwrap_or(u64::MAX),
+        calls: calls.len() as u64,
+        cost_ns: *median,
+    }
+}
+
+/// Checks the size groups of the step at `spot`.
+pub(super) fn check_sizes(step: &RecordedStep, spot: &Spot) -> Result<(), RecordingError> {
+    let groups = &step.by_size;
+    if groups.is_empty() {
+        return Ok(());
+    }
+    if groups.len() > MAX_SIZES {
+        return Err(RecordingError::TooManySizes {
+            spot: spot.clone(),
+            count: groups.len(),
+        });
+    }
+    let mut before = None;
+    for (index, group) in groups.iter().enumerate() {
+        let rises = before < Some(group.input_bytes);
+        let valid = group.calls >= 1 && COSTS_NS.contains(&group.cost_ns);
+        if !(rises && valid && group.input_bytes <= MOST_BYTES) {
+            return Err(RecordingError::Size {
+                spot: spot.clone(),
+                index,
+                group: *group,
+            });
+        }
+        before = Some(group.input_bytes);
+    }
+    let calls: u128 = groups.iter().map(|group| u128::from(group.calls)).sum();
+    if calls != u128::from(step.samples) {
+        return Err(RecordingError::SizeCalls {
+            spot: spot.clone(),
+            calls,
+            samples: step.samples,
+        });
+    }
+    Ok(())
+}
