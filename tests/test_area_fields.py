@@ -147,6 +147,14 @@ def test_the_maximum_of_the_server_is_that_of_a_part_over_its_share() -> None:
         assert sum(found["orchestration"].values()) == pytest.approx(orchestration_w)
 
 
+def test_shares_that_round_to_zero_are_printed_without_an_upper_bound() -> None:
+    changes = {"orchestration_server_share": 0.0003, "accelerators_server_share": 0.0004}
+    assert chip.power(changes)["server_max_range_w"][1] is None
+    options = [option for key, value in changes.items() for option in ("--set", f"{key}={value}")]
+    # 12.45 W over 0.09 %, and 4.95 W over 0.08 %.
+    assert "both allow          at least 13833.3 W" in shown("power", *options)
+
+
 def test_power_at_rest_leaks_and_idles_by_its_shares() -> None:
     baseline = 12.5 / 0.031 - 17.5
     for share in (0.0, 0.5, 1.0):

@@ -137,7 +137,7 @@ impl Power {
     /// # Errors
     /// [`Refusal`] if
     ///
-    /// * the accelerators' share of the server's power, the dispatchers' clock or a data rate is 0;
+    /// * [`PARAMETERS`] does not allow an input;
     /// * accelerators and orchestration take all of the server's power or more;
     /// * the dispatchers take more than the orchestration's power.
     pub fn new(inputs: PowerInputs, area: &Area) -> Result<Power, Refusal> {
@@ -190,12 +190,16 @@ impl Power {
 
     /// The lowest and the highest maximum power of the server, in watts, that agree with the
     /// paper's four numbers if each is rounded to its last digit. This is the overlap of two
-    /// ranges: 12.45 to 12.55 W over 3.05 to 3.15 %, and 4.95 to 5.05 W over 1.15 to 1.25 %.
+    /// ranges: 12.45 to 12.55 W over 3.05 to 3.15 %, and 4.95 to 5.05 W over 1.15 to 1.25 %. The
+    /// highest is infinite if both shares round to 0.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
                 (watt - 0.05) / (share + 0.0005),
-                (watt + 0.05) / (share - 0.0005),
+                match share > 0.0005 {
+                    true => (watt + 0.05) / (share - 0.0005),
+                    false => f64::INFINITY,
+                },
             )
         };
         let inputs = &self.inputs;
@@ -367,19 +371,7 @@ fn each(watt: f64, parts: f64) -> f64 {
 
 /// The server's maximum power, from the accelerators' and their share.
 fn server_max_w(inputs: &PowerInputs) -> Result<f64, Refusal> {
-    for (key, value) in [
-        (
-            "accelerators_server_share",
-            inputs.accelerators_server_share,
-        ),
-        ("dispatcher_clock_ghz", inputs.dispatcher_clock_ghz),
-        ("adma_gbyte_per_s", inputs.adma_gbyte_per_s),
-        ("queue_gbyte_per_s", inputs.queue_gbyte_per_s),
-    ] {
-        if value <= 0.0 {
-            return Err(Refusal::number(key, value, "must be above 0"));
-        }
-    }
+    PARAMETERS.check(inputs)?;
     let accelerators_max_w = inputs.accelerators_max_w;
     let server_max_w = accelerators_max_w / inputs.accelerators_server_share;
     if accelerators_max_w + inputs.orchestration_max_w >= server_max_w {

@@ -182,7 +182,6 @@ fn impossible_activity_and_inputs_are_refused() {
     pes.busy_pe_s[4] = 9.0;
     assert!(refused(&pes).starts_with("TCP = 9: must be from 0 to 8"));
     for (name, value, said) in [
-        ("accelerators_server_share", 0.0, "must be above 0"),
         ("orchestration_max_w", 400.0, "must stay below the server's"),
         ("orchestration_max_w", 0.5, "of the dispatchers"),
     ] {
@@ -192,6 +191,33 @@ fn impossible_activity_and_inputs_are_refused() {
         let error = Power::new(inputs, &area).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+    // The table of inputs allows no 0 by which the model divides.
+    let without_clock = PowerInputs {
+        dispatcher_clock_ghz: 0.0,
+        ..PowerInputs::default()
+    };
+    let area = Area::new(AreaInputs::default()).unwrap();
+    let error = Power::new(without_clock, &area).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "dispatcher_clock_ghz = 0: must be a number from 0.001 to 10 GHz"
+    );
+}
+
+#[test]
+fn shares_that_round_to_zero_bound_no_power() {
+    let mut inputs = PowerInputs::default();
+    inputs.set("orchestration_server_share", 0.0003).unwrap();
+    let area = Area::new(AreaInputs::default()).unwrap();
+    let (low, high) = Power::new(inputs.clone(), &area)
+        .unwrap()
+        .server_max_range_w();
+    // 4.95 W are at least 0.08 % of the server; its upper bound follows from the accelerators alone.
+    assert!((low - 4.95 / 0.0008).abs() < 1e-9, "{low}");
+    assert!((high - 12.55 / 0.0305).abs() < 1e-9, "{high}");
+    inputs.set("accelerators_server_share", 0.0005).unwrap();
+    let (_, high) = Power::new(inputs, &area).unwrap().server_max_range_w();
+    assert_eq!(high, f64::INFINITY);
 }
 
 #[test]

@@ -119,11 +119,18 @@ fn calls_are_grouped_by_the_sizes_of_their_inputs() {
             assert_eq!(groups.iter().map(|group| group.calls).sum::<u64>(), 10);
             // Five messages, each of which is sent twice.
             assert!(groups.iter().all(|group| group.calls % 2 == 0), "{step:?}");
-            assert!(groups.iter().any(|group| group.input_bytes == step.input_bytes));
+            assert!(
+                groups
+                    .iter()
+                    .any(|group| group.input_bytes == step.input_bytes)
+            );
             several += usize::from(groups.len() > 1);
         }
     }
-    assert!(several > 100, "{several} steps have messages of several sizes");
+    assert!(
+        several > 100,
+        "{several} steps have messages of several sizes"
+    );
 }
 
 #[test]

@@ -179,7 +179,10 @@ fn live_requests_make_a_recording_for_the_simulator() {
         let [group] = step.by_size[..] else {
             panic!("{step:?}");
         };
-        assert_eq!((group.input_bytes, group.calls), (step.input_bytes, step.samples));
+        assert_eq!(
+            (group.input_bytes, group.calls),
+            (step.input_bytes, step.samples)
+        );
         assert_eq!(group.cost_ns, step.cost_ns);
     }
     let RecordedPhase::Cpu {

@@ -133,7 +133,12 @@ def _print_derivation(result: dict[str, Any]) -> None:
             f"as rounded, of {low:.1f} to {high:.1f} W"
         )
     low, high = result["server_max_range_w"]
-    both = f"{low:.1f} to {high:.1f} W" if low <= high else "nothing: the two contradict each other"
+    if high is None:
+        both = f"at least {low:.1f} W"
+    elif low <= high:
+        both = f"{low:.1f} to {high:.1f} W"
+    else:
+        both = "nothing: the two contradict each other"
     click.echo(f"  {'both allow':20}{both}")
     click.echo(f"  {'taken here':20}{result['server_max_w']:.1f} W, which the accelerators give")
 

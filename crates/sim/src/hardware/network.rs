@@ -216,7 +216,8 @@ impl Carried {
             let carried = before.iter().zip(after).map(|(b, a)| a.saturating_sub(*b));
             let most = carried.max().unwrap_or(Time::ZERO);
             if window > Time::ZERO {
-                most.as_ps() as f64 / window.as_ps() as f64
+                // An overloaded link forgets how many of its reservations are later than the window.
+                (most.as_ps() as f64 / window.as_ps() as f64).min(1.0)
             } else {
                 0.0
             }
@@ -410,6 +411,18 @@ mod tests {
         assert_eq!(back, first);
         let other = send(&mut package, at(Accel::Rpc), at(Accel::Dcmp), size);
         assert_eq!(other, first);
+    }
+
+    #[test]
+    fn no_link_is_busier_than_all_of_the_time() {
+        let mut network = network(&[]);
+        let before = network.carried(Time::ZERO);
+        // Reservations far beyond the window, apart from each other: the link forgets most of them.
+        for start in (0..60).map(|number| ns(10_000 + 100 * number)) {
+            network.links[0].take_some(start, ns(50));
+        }
+        let after = network.carried(ns(1_000));
+        assert_eq!(Carried::shares(&before, &after, ns(1_000)).busiest, 1.0);
     }
 
     #[test]

@@ -535,7 +535,11 @@ impl RecordedService {
             ("outside", 4, self.outside.is_some()),
             ("app_quantiles_ns", 4, self.has_quantiles().0),
             ("cost_quantiles_ns", 4, self.has_quantiles().1),
-            ("by_size", 5, self.steps().any(|step| !step.by_size.is_empty())),
+            (
+                "by_size",
+                5,
+                self.steps().any(|step| !step.by_size.is_empty()),
+            ),
         ];
         let (member, since, _) = found
             .into_iter()
