@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use accelflow_workload::profile::{MAX_SIZES, RecordedPhase, RecordedSize, Recording, by_size};
+use accelflow_parameters::Provenance;
+use accelflow_trace::Accel;
+use accelflow_workload::profile::{
+    MAX_SIZES, Profile, RecordedPhase, RecordedSize, Recording, RecordingOptions, by_size,
+};
+use accelflow_workload::suites::social_network;
 use proptest::prelude::*;
 
-use crate::common::{measured, recording};
+use crate::common::{image, measured, recording};
 
 fn group(input_bytes: u64, calls: u64, cost_ns: f64) -> RecordedSize {
     RecordedSize {
@@ -115,5 +120,85 @@ fn groups_are_of_version_5() {
     assert_eq!(
         Recording::from_json(&older).unwrap_err().to_string(),
         "service UniqId: 'by_size': must be left out of a recording of version 4; versions from 5 on have it"
+    );
+}
+
+/// The profile's parameter `size_share.TCP`, if the first TCP of UniqId has calls of several sizes:
+/// `fixed_ns` and `per_byte` a byte, `noise_ns` more or less in turn.
+fn tcp_share(fixed_ns: f64, per_byte: f64, noise_ns: f64) -> (f64, Provenance) {
+    let groups: Vec<RecordedSize> = (0..25)
+        .map(|size| {
+            let bytes = 40 + 5 * size;
+            let noise = noise_ns * if size % 2 == 0 { 1.0 } else { -1.0 };
+            group(bytes, 2, fixed_ns + per_byte * bytes as f64 + noise)
+        })
+        .collect();
+    let mut recording = with_groups(&groups);
+    recording.services.swap(0, 6);
+    recording.services.truncate(1);
+    let services = social_network().unwrap();
+    let profile = Profile::from_recording(
+        &recording,
+        &services[6..7],
+        &image(),
+        &RecordingOptions::default(),
+    );
+    let profile = profile.unwrap();
+    let mut found = profile.parameters().iter();
+    let found = found
+        .find(|parameter| parameter.key == "size_share.TCP")
+        .unwrap();
+    let first = profile.service("UniqId").unwrap();
+    let first = first.operation(0, 0, "T1", Accel::Tcp, true).unwrap();
+    // 100 bytes are recorded for the first step, whose cost is 1,000 ns.
+    match found.provenance {
+        Provenance::Measured => {
+            let expected = (per_byte.max(0.0) * 100.0 / 1_000.0).min(1.0);
+            assert!(
+                (first.cost.size_share() - expected).abs() < 0.02,
+                "{first:?}"
+            );
+        }
+        _ => assert_eq!(first.cost.size_share(), 0.5),
+    }
+    (found.default, found.provenance)
+}
+
+#[test]
+fn the_share_of_a_cost_by_size_is_measured_where_calls_have_several_sizes() {
+    // The steps of TCP, T1's and T2's, have 100 and 103 bytes and cost 1 and 4 us.
+    let (share, origin) = tcp_share(600.0, 4.0, 0.0);
+    assert_eq!(origin, Provenance::Measured);
+    assert!((share - 4.0 * 203.0 / 5_000.0).abs() < 1e-9, "{share}");
+    let (share, origin) = tcp_share(600.0, 4.0, 20.0);
+    assert_eq!(origin, Provenance::Measured);
+    assert!((share - 4.0 * 203.0 / 5_000.0).abs() < 0.01, "{share}");
+    // Costs that do not rise have no part by size.
+    assert_eq!(tcp_share(900.0, -2.0, 0.0), (0.0, Provenance::Measured));
+    // Noise that hides the slope leaves the share as assumed.
+    assert_eq!(tcp_share(5_000.0, 4.0, 4_500.0), (0.5, Provenance::Assumed));
+}
+
+#[test]
+fn few_sizes_measure_no_share() {
+    let share = |count: u64| {
+        let groups: Vec<RecordedSize> = (0..count)
+            .map(|size| group(100 * (size + 1), 50 / count, 500.0 + 100.0 * size as f64))
+            .collect();
+        let mut recording = with_groups(&groups);
+        let RecordedPhase::Chains(chains) = &mut recording.services[6].phases[0] else {
+            panic!("a service begins with a chain");
+        };
+        chains[0].steps[0].samples = groups.iter().map(|group| group.calls).sum();
+        let profile = measured(&recording).unwrap();
+        let mut found = profile.parameters().iter();
+        found
+            .find(|parameter| parameter.key == "size_share.TCP")
+            .unwrap()
+            .provenance
+    };
+    assert_eq!(
+        (share(9), share(10)),
+        (Provenance::Assumed, Provenance::Measured)
     );
 }

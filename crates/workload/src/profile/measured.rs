@@ -5,7 +5,7 @@ use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
 use super::checks::{COSTS_NS, check_calibration, check_names, time};
-use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload, size_share_parameters};
+use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload};
 use super::number::{ProfileParameter, number};
 use super::paper::{PAPER_SHARES, ShareKind};
 use super::quantiles::distribution;
@@ -16,6 +16,7 @@ use super::recording::{
 use super::services::{
     Drawn, OperationProfile, OutsideTimes, PhaseProfile, Profile, ServiceProfile,
 };
+use super::size_shares::SizeShares;
 use super::sizes::check_sizes;
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
@@ -38,7 +39,8 @@ pub enum RecordedTimes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of each operation's cost that is proportional to the payload's size, by
-    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
+    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`]. It is used for accelerators whose share
+    /// the recording does not determine: by calls grouped by size (version 5), to within 0.1.
     pub size_shares: [f64; Accel::COUNT],
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
@@ -60,7 +62,7 @@ impl Default for RecordingOptions {
 
 impl RecordingOptions {
     /// The share of `accel`. It is one half for custom accelerators (assumed, as for the others).
-    fn size_share(&self, accel: Accel) -> f64 {
+    pub(super) fn size_share(&self, accel: Accel) -> f64 {
         self.size_shares.get(accel.index()).copied().unwrap_or(0.5)
     }
 }
@@ -85,6 +87,11 @@ impl Profile {
     ) -> Result<Profile, RecordingError> {
         check_header(recording)?;
         check_names(recording)?;
+        let used = recording.services.iter().filter(|recorded| {
+            let mut names = services.iter().map(Service::name);
+            names.any(|name| name == recorded.service)
+        });
+        let shares = SizeShares::new(used, image, options);
         let mut parameters = vec![];
         let mut profiles = Vec::with_capacity(services.len());
         for service in services {
@@ -96,6 +103,7 @@ impl Profile {
                 recorded: recorded.ok_or_else(|| missing(service, recording))?,
                 image,
                 options,
+                shares: &shares,
             };
             check_calibration(reader.recorded)?;
             let mut profile = reader.profile(service, &service.walk(image)?)?;
@@ -103,7 +111,7 @@ impl Profile {
             parameters.extend(reader.parameters(&profile, recording));
             profiles.push(profile);
         }
-        parameters.extend(size_share_parameters(&options.size_shares));
+        parameters.extend(shares.parameters());
         Ok(Profile::new(profiles, options.waits.clone(), parameters))
     }
 }
@@ -139,6 +147,7 @@ struct Reader<'a> {
     recorded: &'a RecordedService,
     image: &'a Image,
     options: &'a RecordingOptions,
+    shares: &'a SizeShares<'a>,
 }
 
 impl Reader<'_> {
@@ -334,7 +343,7 @@ impl Reader<'_> {
             // A recorded distribution already includes the variation of message sizes.
             cost: match &spread {
                 Some(spread) => Cost::new(spread.mean(), 0.0),
-                None => Cost::new(median, self.options.size_share(accel)),
+                None => Cost::new(median, self.shares.of(accel, step)),
             },
             payload: Some(payload),
             spread,

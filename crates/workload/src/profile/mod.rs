@@ -15,6 +15,7 @@ mod quantiles;
 mod recording;
 mod requests;
 mod services;
+mod size_shares;
 mod sizes;
 mod timeouts;
 mod waits;

@@ -554,7 +554,7 @@ impl RecordedService {
     }
 
     /// The accelerator calls of all phases.
-    fn steps(&self) -> impl Iterator<Item = &RecordedStep> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = &RecordedStep> {
         let chains = self.phases.iter().flat_map(|phase| match phase {
             RecordedPhase::Cpu { .. } => &[],
             RecordedPhase::Chains(chains) => chains.as_slice(),
