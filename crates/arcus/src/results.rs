@@ -80,11 +80,14 @@ impl FlowResult {
 
     /// Returns the flow's throughput in gigabits per second, and the latencies of its messages, in
     /// each of `count` time slices. The slices have length `width`; the first begins at `from`. A
-    /// message counts in the slice of its completion.
+    /// message counts in the slice of its completion, and in none if it completes before `from`.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
         for completion in &self.completions {
-            let number = completion.at.saturating_sub(from).as_ps() / width.as_ps().max(1);
+            if completion.at < from {
+                continue;
+            }
+            let number = (completion.at - from).as_ps() / width.as_ps().max(1);
             if let Some(slice) = slices.get_mut(number as usize) {
                 slice.0 += completion.size.get() as f64 * 8.0 / width.as_ns_f64();
                 slice.1.record(completion.latency);

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::control::{
-    AdmissionRequest, Manager, Rate, Runtime, ServiceClass, Verdict, registers_for,
+    AdmissionRequest, Manager, Rate, RouteEntry, Runtime, ServiceClass, Traffic, Verdict,
+    registers_for,
 };
 use accelflow_arcus::parameters::{compression, datapath, ipsec};
 use accelflow_arcus::{
@@ -138,6 +139,31 @@ fn what_is_admitted_does_not_depend_on_larger_or_smaller_promises() {
     manager.register(compressing("a", 22.0, 16_384)).unwrap();
     let left = manager.left(&compressing("b", 1e9, 16_384)).unwrap();
     assert!((left / (all - 22.0) - 1.0).abs() < 0.01, "{left} of {all}");
+}
+
+#[test]
+fn requests_without_sizes_and_contexts_without_rates_are_refused() {
+    let mut manager = manager();
+    for size in [0, (1 << 26) + 1] {
+        let refused = manager
+            .left(&request("a", size, 1.0))
+            .unwrap_err()
+            .to_string();
+        assert!(refused.contains("size of a flow's messages"), "{refused}");
+    }
+    let idle = Traffic {
+        route: RouteEntry::new(0, Path::InlineRx),
+        size: Bytes(1_500),
+        gbit_per_s: 0.0,
+    };
+    for flows in [&[][..], &[idle]] {
+        let refused = manager.profiles().capacity_of(flows).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "rate of the flows in Gbit/s = 0: must be above 0"
+        );
+        assert_eq!(manager.profiles().load(flows).unwrap(), 0.0);
+    }
 }
 
 #[test]

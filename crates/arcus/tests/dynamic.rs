@@ -180,7 +180,7 @@ fn without_the_runtime_the_same_flows_come_and_go() {
 }
 
 /// One change at a time.
-struct Once(Option<Action>);
+pub(crate) struct Once(pub(crate) Option<Action>);
 
 impl Controller for Once {
     fn tick(&mut self, _: Time, _: Time, _: &[Counters]) -> Vec<Action> {

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use accelflow_arcus::{
-    Accelerator, Answers, Arrivals, Curve, Egress, FRAME_OVERHEAD, Flow, Mechanism, Order, Path,
-    Platform, PlatformError, Settings, StorageConfig, simulate,
+    Accelerator, Action, Answers, Arrivals, Curve, Egress, FRAME_OVERHEAD, Flow, Mechanism, Order,
+    Path, Platform, PlatformError, Settings, StorageConfig, simulate, simulate_with,
 };
 use accelflow_shaping::{FlowConfig, Registers, Unit};
 use accelflow_units::{Bandwidth, Bytes, Time};
+
+use crate::dynamic::Once;
 
 fn accelerator(egress: Egress) -> Accelerator {
     let peak = Bandwidth::from_bytes_per_s(5_000_000_000).unwrap();
@@ -227,6 +229,16 @@ fn a_client_waits_for_the_answer_to_come_back_through_the_accelerator() {
         assert_eq!((pair[1].latency, pair[1].size), (whole, Bytes(64)));
         assert_eq!(pair[1].at - pair[0].at, whole + think);
     }
+    // The asking flow can take another route, here the same accelerator again.
+    let flows = [answered(1), answering.clone()];
+    let mut again = Once(Some(Action::Route {
+        flow: 0,
+        accelerators: vec![0],
+        engine: 0,
+        path: Path::InlineRx,
+    }));
+    let routed = simulate_with(&platform, &flows, &none(), &settings, &mut again).unwrap();
+    assert_eq!(routed.flows[1].completions, *answers);
     // Only a flow of answers can carry them.
     assert!(matches!(run(2), Err(PlatformError::UnknownPart { .. })));
     assert!(run(0).is_err());

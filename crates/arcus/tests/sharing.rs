@@ -7,6 +7,7 @@ use accelflow_arcus::{
     Path, Platform, PlatformError, RunResult, Settings, Sizes, SoftwareConfig, SoftwareRate,
     StorageConfig, simulate, simulate_with,
 };
+use accelflow_kernel::Samples;
 use accelflow_shaping::{FlowConfig, Registers, Splitting, Unit};
 use accelflow_units::{Bandwidth, Bytes, Time};
 use proptest::prelude::*;
@@ -176,6 +177,22 @@ fn new_registers_count_10_us_later() {
         (110.0..=113.4).contains(&at),
         "written at 100 us, effective at 110 us: {at}"
     );
+}
+
+#[test]
+fn messages_that_complete_before_the_first_slice_count_in_none() {
+    let settings = Settings {
+        warmup: Time::ZERO,
+        ..Settings::lasting(Time::from_us(200))
+    };
+    let flows = [backlog(0, 1_000)];
+    let result = simulate(&platform(), &flows, &Mechanism::NoShaping, &settings).unwrap();
+    let width = Time::from_us(50);
+    let all = result.flows[0].slices(Time::ZERO, width, 4);
+    let later = result.flows[0].slices(width * 2, width, 2);
+    let rates = |slices: &[(f64, Samples)]| slices.iter().map(|slice| slice.0).collect::<Vec<_>>();
+    assert!(all[0].0 > 0.0);
+    assert_eq!(rates(&later), rates(&all[2..]));
 }
 
 #[test]

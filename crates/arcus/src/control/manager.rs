@@ -149,10 +149,15 @@ impl Manager {
         };
         let status = self.plan(request, shaping)?;
         let route = status.route.clone();
+        let before = self.flows.clone();
         self.flows.push(status);
         self.forget_classes();
-        self.share_rest(&route)?;
-        self.allocate()?;
+        let shared = self.share_rest(&route).and_then(|()| self.allocate());
+        if let Err(error) = shared {
+            self.flows = before;
+            self.forget_classes();
+            return Err(error);
+        }
         Ok(&self.flows[self.flows.len() - 1])
     }
 
@@ -176,9 +181,11 @@ impl Manager {
     /// routes, in gigabits per second. The result does not depend on the SLO in the request.
     ///
     /// # Errors
-    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors
-    /// of [`Platform::check`].
+    /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`],
+    /// [`PlatformError::OutOfRange`] for sizes and bursts that are not allowed, and the errors of
+    /// [`Platform::check`].
     pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
+        request.check_traffic()?;
         let (cut, whole) = self.shapings(request)?;
         let mut best: f64 = 0.0;
         for shaping in cut.into_iter().chain(whole) {

@@ -206,7 +206,7 @@ impl ProfileTable {
     }
 
     /// Returns the total rate that the platform delivers if flows send in the proportions of
-    /// `flows`, in gigabits per second. At least one of the flows must have a rate above 0.
+    /// `flows`, in gigabits per second.
     ///
     /// The capacity is interpolated between contexts on a grid of shares (linearly in the time per
     /// bit), so a finite table serves all shares. Where the bottleneck changes between two
@@ -214,8 +214,12 @@ impl ProfileTable {
     /// simulated, not interpolated.
     ///
     /// # Errors
-    /// The errors of [`Platform::check`].
+    /// [`PlatformError::OutOfRange`] unless at least one of the flows has a rate above 0, and the
+    /// errors of [`Platform::check`].
     pub fn capacity_of(&mut self, flows: &[Traffic]) -> Result<f64, PlatformError> {
+        let total = flows.iter().fold(0.0, |sum, flow| sum + flow.gbit_per_s);
+        let good = total > 0.0 && total.is_finite();
+        PlatformError::unless(good, "rate of the flows in Gbit/s", total, "above 0")?;
         let mut merged: Vec<Traffic> = Vec::new();
         for flow in flows {
             let size = self.counted_as(flow)?;

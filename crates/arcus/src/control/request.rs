@@ -180,14 +180,12 @@ impl AdmissionRequest {
     }
 
     pub(super) fn check(&self) -> Result<(), PlatformError> {
-        self.class.check()?;
-        self.sizes.check()?;
+        self.check_traffic()?;
         for rate in [self.slo, self.also].into_iter().flatten() {
             let asked = rate.gbit_per_s_of(self.sizes.mean());
             let good = asked.is_finite() && asked > 0.0;
             PlatformError::unless(good, "slo in Gbit/s", asked, "a number above 0")?;
         }
-        self.check_shares()?;
         match (self.slo, self.also) {
             (None, _) if self.class != ServiceClass::Opportunistic => {
                 Err(PlatformError::NeedsSlo {
@@ -200,6 +198,13 @@ impl AdmissionRequest {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks everything except the rates, which need not be given.
+    pub(super) fn check_traffic(&self) -> Result<(), PlatformError> {
+        self.class.check()?;
+        self.sizes.check()?;
+        self.check_shares()
     }
 
     fn check_shares(&self) -> Result<(), PlatformError> {

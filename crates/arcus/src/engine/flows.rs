@@ -59,7 +59,6 @@ impl Run<'_> {
                 engine,
                 path,
             } => {
-                let platform = self.platform;
                 let state = self.known_flow(flow)?;
                 let sends = (path == Path::InlineTx).then_some(0);
                 let port = state.spec.port.or(sends);
@@ -70,7 +69,10 @@ impl Run<'_> {
                     port,
                     ..state.spec.clone()
                 };
-                platform.check(std::slice::from_ref(&spec))?;
+                let mut specs = self.specs();
+                specs[flow] = spec.clone();
+                self.platform.check(&specs)?;
+                let state = &mut self.flows[flow];
                 state.spec = spec;
                 state.routes.push(Route {
                     accelerators,
@@ -93,6 +95,11 @@ impl Run<'_> {
         })
     }
 
+    /// The settings of all flows, by flow index.
+    fn specs(&self) -> Vec<Flow> {
+        self.flows.iter().map(|state| state.spec.clone()).collect()
+    }
+
     /// Adds a flow while others run.
     fn add(
         &mut self,
@@ -100,7 +107,9 @@ impl Run<'_> {
         flow: &Flow,
         shaping: Option<FlowConfig>,
     ) -> Result<(), PlatformError> {
-        self.platform.check(std::slice::from_ref(flow))?;
+        let mut specs = self.specs();
+        specs.push(flow.clone());
+        self.platform.check(&specs)?;
         let number = self.flows.len();
         match (&mut self.shaper, shaping) {
             (Some(shaper), Some(config)) => {
