@@ -55,9 +55,7 @@ impl TraceLimit {
     /// # Errors
     /// [`TenantBusy`] if no trace may start by `until`. A time in the past means not to wait.
     pub fn begin(&self, until: Option<Instant>) -> Result<RunningTrace, TenantBusy> {
-        let mut most = 0;
         let begun = self.gate.pass(until, |running| {
-            most = running.most;
             if running.most > 0 && running.now >= running.most {
                 return Turn::Wait(None);
             }
@@ -69,7 +67,9 @@ impl TraceLimit {
             Some(()) => Ok(RunningTrace {
                 gate: self.gate.clone(),
             }),
-            None => Err(TenantBusy { most }),
+            None => Err(TenantBusy {
+                most: self.gate.change(|running| running.most),
+            }),
         }
     }
 

@@ -31,6 +31,9 @@ fn runs_beyond_the_limit_are_refused_or_wait_in_order() {
             });
             await_waiting(limit, number + 1);
         }
+        // Whoever comes behind them is told the same limit.
+        let refused = limit.begin(Some(Instant::now()));
+        assert_eq!(refused.expect_err("others wait"), TenantBusy { most: 1 });
         drop(first);
     });
     assert_eq!(order.into_inner().expect("free"), [0, 1, 2, 3, 4]);

@@ -186,9 +186,10 @@ impl Word {
         for instruction in instructions {
             push(*instruction, &mut nibbles);
         }
-        while nibbles.len() > NIBBLES && instructions.last() == Some(&Instruction::End) {
-            nibbles.pop();
-        }
+        let ends = instructions.iter().rev();
+        let ends = ends.take_while(|&last| *last == Instruction::End).count();
+        let implied = nibbles.len().saturating_sub(NIBBLES).min(ends);
+        nibbles.truncate(nibbles.len() - implied);
         if nibbles.len() > NIBBLES {
             return None;
         }
@@ -345,6 +346,18 @@ mod tests {
             Instruction::Call(Accel::Encr),
         ]);
         assert_eq!(word, Some(Word(0x5200_0000_0000_0000)));
+    }
+
+    #[test]
+    fn only_an_end_after_the_last_nibble_is_implied() {
+        let calls = |count: usize| {
+            let mut code = vec![Instruction::Call(Accel::Ser); count];
+            code.push(Instruction::End);
+            Word::encode(&code)
+        };
+        assert_eq!(calls(15), Some(Word(0x5555_5555_5555_5550)));
+        assert_eq!(calls(16), Some(Word(0x5555_5555_5555_5555)));
+        assert_eq!(calls(17), None);
     }
 
     #[test]
