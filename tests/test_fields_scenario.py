@@ -198,6 +198,24 @@ def test_placement_decides_whose_work_is_on_a_server() -> None:
         assert row["core_utilization"] == pytest.approx(sum(used), rel=0.25)
 
 
+def test_the_offered_rate_counts_requests_that_time_out() -> None:
+    found = simulation.run(
+        simulation.Scenario(
+            services=["ReadH"],
+            orchestrators=["accelflow"],
+            remote="socialnetwork_drawn",
+            rate_rps=2_000.0,
+            requests=2_000,
+            slo_factor=None,
+            config={"tcp.timeout_us": 150.0},
+        ),
+        threads=1,
+    )
+    row = found["systems"][0]["services"][0]
+    assert 200 < row["completed"] < 1_600, "of 1,800 requests after the warm-up"
+    assert row["offered_rps"] == pytest.approx(2_000.0, rel=0.1)
+
+
 def test_seeds_are_of_everything_random_and_nothing_else() -> None:
     workload = tree({"A": service()})
     first, second, again = (rows(workload, seed=seed)["A"] for seed in (1, 2, 1))

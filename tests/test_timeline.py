@@ -16,7 +16,9 @@ from accelflow.cli import main
 from accelflow.errors import AccelflowError, InputError
 from accelflow.simulation import Scenario
 from accelflow.watching import Shown
+from accelflow.workload import read_workload
 from perfetto_file import Read, Slice, read_timeline
+from test_fields_scenario import KINDS
 
 #: Two systems, with and without a manager, on the same requests.
 SYSTEMS = ("accelflow", "relief")
@@ -112,6 +114,21 @@ def test_every_kind_of_hardware_has_rows(small: Read) -> None:
         assert any(path[0] == "links" and len(path) == 2 for path in paths)
         assert small.on(system, "TCP", "element 0")
     assert small.on("relief", "manager")
+
+
+def test_the_managers_queue_of_a_custom_accelerator_has_a_row(tmp_path: Path) -> None:
+    (tmp_path / "kinds.toml").write_text(KINDS)
+    scenario = Scenario(
+        workload=read_workload(tmp_path / "kinds.toml"),
+        orchestrators=("relief",),
+        rate_rps=100_000.0,
+        requests=200,
+        config={"pes": 1},
+    )
+    watching.write_timeline(scenario, tmp_path / "kinds.pftrace")
+    read = read_timeline(tmp_path / "kinds.pftrace")
+    rows = {name for track in read.names for name in read.path(track)}
+    assert {"manager's queue: TCP", "manager's queue: First"} <= rows
 
 
 def test_hardware_does_one_thing_at_a_time(small: Read) -> None:

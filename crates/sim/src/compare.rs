@@ -516,7 +516,7 @@ fn service_result(
     let completed = stats.latency.count() as u64;
     ServiceResult {
         service: comparison.plan.services[service].name.clone(),
-        offered_rps: per_second(completed.saturating_sub(1)),
+        offered_rps: per_second(stats.counted.saturating_sub(1)),
         completed,
         errors: stats.errors,
         mean: stats.latency.mean(),

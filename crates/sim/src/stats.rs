@@ -210,6 +210,8 @@ pub struct ServiceStats {
     /// Response times of the requests from clients after the warm-up, including those answered with
     /// an error.
     pub latency: Samples,
+    /// Number of requests that arrived from clients after the warm-up.
+    pub counted: u64,
     /// Arrival times of the first and the last counted request after the warm-up; `None` if none
     /// arrived.
     pub measured: Option<(Time, Time)>,

@@ -15,8 +15,8 @@ use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sampl
 pub struct ServiceResult {
     /// The name of the service.
     pub service: String,
-    /// Arrival rate of the requests after the warm-up that have a response time, in requests per
-    /// second; 0 for fewer than two such requests.
+    /// Arrival rate of the requests after the warm-up, in requests per second, with or without a
+    /// response; 0 for fewer than two such requests.
     pub offered_rps: f64,
     /// Number of requests after the warm-up that have a response time.
     pub completed: u64,

@@ -207,7 +207,7 @@ impl Engine<'_> {
         if calls > 0 {
             left.push(format!("{calls} calls wait for responses"));
         }
-        for accel in Accel::ALL {
+        for accel in self.run.plan.image.accelerators() {
             if !self.ensemble.of_type(accel).iter().all(Station::is_idle) {
                 left.push(format!("{accel} is not idle"));
             }

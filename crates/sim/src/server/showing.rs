@@ -4,7 +4,6 @@
 //! time. Changes that follow from a comparison of states (tasks of cores, entries of dispatchers,
 //! lengths of queues) are detected after each event, so the steps of a request do not report them.
 
-use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use super::activity::{
@@ -338,7 +337,7 @@ impl<'r> Engine<'r> {
             each(Queue::Dispatcher(unit.name()), station.dispatcher.backlog());
         }
         if self.manager.is_central() {
-            for accel in Accel::ALL {
+            for accel in self.run.plan.image.accelerators() {
                 each(Queue::Central(accel), self.manager.waiting(accel));
             }
         }

@@ -217,6 +217,7 @@ impl Measures {
         if request.measured {
             let (first, _) = stats.measured.unwrap_or((now, now));
             stats.measured = Some((first, now));
+            stats.counted += 1;
         }
     }
 
