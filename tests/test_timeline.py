@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -330,6 +331,9 @@ def test_a_simulation_and_its_own_spans_say_the_same(tmp_path: Path) -> None:
     spans, measured, simulated = (
         tmp_path / name for name in ("spans.json", "measured.pftrace", "simulated.pftrace")
     )
+    chips = replace(scenario, chips={"small": {"pes": 2}, "large": {"pes": 4}})
+    with pytest.raises(AccelflowError, match="chips = 2: must be a single chip"):
+        simulation.write_spans(chips, spans)
     requests = simulation.write_spans(scenario, spans)
     drawn = watching.write_spans_timeline("otlp", [spans], measured)
     assert drawn[0] == requests

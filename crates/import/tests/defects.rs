@@ -300,6 +300,10 @@ fn files_that_are_no_spans_are_refused_by_name() {
         text.contains("ends in the middle") && text.contains(&offset),
         "{text}"
     );
+    // The bytes of a byte-order mark count.
+    let marked = [b"\xef\xbb\xbf", cut].concat();
+    let text = refusal(Kind::Jaeger, &marked);
+    assert!(text.contains(&format!("(byte {})", marked.len())), "{text}");
     let text = refusal(Kind::Otlp, jaeger.as_bytes());
     assert!(text.contains("import it as `jaeger`"), "{text}");
     let text = refusal(Kind::Jaeger, otlp.as_bytes());

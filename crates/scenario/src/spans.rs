@@ -15,21 +15,22 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario under its only system on the first chip, and writes the spans of all
+    /// Simulates the scenario under its only system on its only chip, and writes the spans of all
     /// requests to `out`, including the warm-up. The format is OTLP, one line of JSON per request.
     /// Returns the number of written requests.
     ///
     /// # Errors
-    /// [`ScenarioError`] for several systems, a scenario that the simulator cannot run, or a failed
-    /// write.
+    /// [`ScenarioError`] for several systems or chips, a scenario that the simulator cannot run, or a
+    /// failed write.
     pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
         if self.systems.len() != 1 {
             let allowed = "must be a single system, whose spans are written";
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }
-        let Some(server) = self.servers.first() else {
-            return Err(Refusal::new("chips", "[]", "must have at least one chip").into());
+        let [server] = &self.servers[..] else {
+            let allowed = "must be a single chip, of whose requests spans are written";
+            return Err(Refusal::new("chips", self.servers.len(), allowed).into());
         };
         let setup = Setup::new(self, server)?;
         let mut writer = SpanWriter::new(&self.services, out);

@@ -69,10 +69,18 @@ const AZURE_STATES: [(f64, f64); 8] = [
 /// The error of an invalid arrival process.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum ArrivalsError {
-    /// A rate is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`]; rates of a [`RateTable`] before the
-    /// last may also be lower, down to 0. Holds the rate in requests per second.
+    /// A rate is not from [`MIN_RATE_RPS`] to [`MAX_RATE_RPS`]. Holds the rate in requests per
+    /// second.
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
+    /// A rate of a [`RateTable`] is not from 0 to [`MAX_RATE_RPS`]. Holds the rate in requests per
+    /// second.
+    #[error("rate of a table of rates = {0}: must be from 0 to 1e9 requests per second")]
+    TableRate(f64),
+    /// The last rate of a [`RateTable`], which lasts forever, is below [`MIN_RATE_RPS`]. Holds the
+    /// rate in requests per second.
+    #[error("last rate of a table of rates = {0}: must be at least 0.001 requests per second")]
+    LastRate(f64),
     /// A bursty process has no states, or a table of rates has no rows.
     #[error("states or rates of the arrival process = 0: must be at least 1")]
     NoStates,
@@ -303,21 +311,21 @@ impl RateTable {
     /// Each rate lasts until the next start time, and the last rate forever.
     ///
     /// # Errors
-    /// [`ArrivalsError::Rate`] for a rate outside 0 to [`MAX_RATE_RPS`], or a last rate below
-    /// [`MIN_RATE_RPS`]; [`ArrivalsError::Order`] for times that decrease;
-    /// [`ArrivalsError::NoStates`] without rates.
+    /// [`ArrivalsError::TableRate`] for a rate outside 0 to [`MAX_RATE_RPS`];
+    /// [`ArrivalsError::LastRate`] for a last rate below [`MIN_RATE_RPS`];
+    /// [`ArrivalsError::Order`] for times that decrease; [`ArrivalsError::NoStates`] without rates.
     pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
         let wrong = rows
             .iter()
             .find(|row| !(0.0..=MAX_RATE_RPS).contains(&row.1));
         if let Some(&(_, rate)) = wrong {
-            return Err(ArrivalsError::Rate(rate));
+            return Err(ArrivalsError::TableRate(rate));
         }
         let times: Vec<Time> = rows.iter().map(|row| row.0).collect();
         check_order(&times)?;
         match rows.last() {
             Some(&(_, rate)) if rate >= MIN_RATE_RPS => Ok(RateTable { rows }),
-            Some(&(_, rate)) => Err(ArrivalsError::Rate(rate)),
+            Some(&(_, rate)) => Err(ArrivalsError::LastRate(rate)),
             None => Err(ArrivalsError::NoStates),
         }
     }

@@ -274,8 +274,11 @@ fn rates_of_a_table_hold_until_the_next() {
         RateTable::new(rows).expect_err("a wrong table")
     };
     assert_eq!(refused(&[]), ArrivalsError::NoStates);
-    assert_eq!(refused(&[(0, 1.0), (1, 0.0)]), ArrivalsError::Rate(0.0));
-    assert_eq!(refused(&[(0, -1.0), (1, 1.0)]), ArrivalsError::Rate(-1.0));
+    assert_eq!(refused(&[(0, 1.0), (1, 0.0)]), ArrivalsError::LastRate(0.0));
+    assert_eq!(
+        refused(&[(0, -1.0), (1, 1.0)]),
+        ArrivalsError::TableRate(-1.0)
+    );
     assert!(matches!(
         refused(&[(2, 1.0), (1, 1.0)]),
         ArrivalsError::Order { index: 1, .. }

@@ -143,6 +143,12 @@ const REFUSED: &[(&str, &str, &str)] = &[
              preset, times or rates, did you mean poisson?",
     ),
     (
+        "{ process = \"poisson\" }",
+        "{ process = \"rates\", rates = [[0, 10], [1000, 0.0005]] }",
+        "shop.toml:14:51: defaults.arrivals.rates[1] = 0.0005: must be at least 0.001 requests per \
+             second",
+    ),
+    (
         "{ preset = \"fleet\" }",
         "{ fixed_bytes = 0 }",
         "shop.toml:15:25: defaults.sizes.fixed_bytes = 0: must be a whole number from 1 to ",

@@ -120,7 +120,7 @@ impl Source {
             .map_err(failed)?
             .starts_with(&[0xEF, 0xBB, 0xBF])
         {
-            source.at += 3;
+            source.consume(3).map_err(failed)?;
         }
         if source.peek().map_err(failed)?.is_empty() {
             return Err(ImportError::Kind {
@@ -151,6 +151,12 @@ impl Source {
         }
         Ok(&self.buffer[self.at..self.end])
     }
+
+    /// Takes `count` of the bytes that come next.
+    fn consume(&mut self, count: usize) -> io::Result<()> {
+        self.at += count;
+        self.progress.advance(count)
+    }
 }
 
 impl Read for Source {
@@ -162,8 +168,7 @@ impl Read for Source {
             1 => into[0] = next[0],
             _ => into[..count].copy_from_slice(&next[..count]),
         }
-        self.at += count;
-        self.progress.advance(count)?;
+        self.consume(count)?;
         Ok(count)
     }
 }

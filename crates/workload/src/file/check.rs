@@ -10,7 +10,7 @@ use super::rates::check_mean;
 use super::times;
 use super::tree::{Chain, CpuTime, Phase, Service, Workload};
 use super::values::{Arrivals, Costs, Size, Sizes, SizesPreset, Wait};
-use crate::arrivals::{ArrivalsError, Modulation};
+use crate::arrivals::{ArrivalsError, MIN_RATE_RPS, Modulation};
 use crate::services::MAX_PARALLEL_CHAINS;
 use crate::sizes::{MAX_SIZE, QuantileTable, SizeError, message_names};
 
@@ -254,11 +254,11 @@ fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal>
         last = start;
     }
     match rates.last() {
-        Some(&(_, rate)) if rate > 0.0 => Ok(()),
-        Some(_) => Err(Refusal::number(
-            place,
-            0.0,
-            "must have a last rate above 0, since it lasts to the end",
+        Some(&(_, rate)) if rate >= MIN_RATE_RPS => Ok(()),
+        Some(&(_, rate)) => Err(Refusal::number(
+            format!("{place}[{}]", rates.len() - 1),
+            rate,
+            "must be at least 0.001 requests per second, since the last rate lasts to the end",
         )),
         None => Err(Refusal::new(place, "[]", "must have at least one row")),
     }
