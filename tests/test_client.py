@@ -168,7 +168,7 @@ def test_apache_thrift_servers_answer(
         assert declared.value.args == ("refused", {"code": 7, "why": "overflow"})
         with pytest.raises(CallError, match="no unhandled") as it:
             client.call("unhandled")
-        assert (it.value.reason, it.value.executed) == ("application", "yes")
+        assert (it.value.reason, it.value.executed) == ("application", "no")
         with pytest.raises(CallError, match=r"\$?.*string") as it:
             client.call("add", {"a": "x"})
         assert it.value.executed == "no"

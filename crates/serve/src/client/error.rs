@@ -99,7 +99,7 @@ pub enum CallError {
     /// The TLS handshake failed, for example because of a rejected certificate or no common cipher
     /// suite. Also: the service ended the connection later with a TLS alert, or renewed its keys
     /// too often.
-    #[error("{address}: the TLS handshake failed: {why}")]
+    #[error("{address}: TLS failed: {why}")]
     Tls {
         /// The address of the service.
         address: String,
@@ -171,11 +171,14 @@ pub enum CallError {
     },
 }
 
+/// The `TApplicationException` type of a service that has no such function.
+const UNKNOWN_METHOD: i64 = 1;
+
 /// Whether the service has executed a call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executed {
     /// The service has certainly not executed the call: the call was not sent, or the service
-    /// reported that it did not process the call.
+    /// reported that it did not process the call or has no such function.
     No,
     /// The client cannot know whether the service has executed the call.
     Perhaps,
@@ -213,6 +216,10 @@ impl CallError {
     /// Returns whether the service has executed the call.
     pub fn executed(&self) -> Executed {
         match self {
+            CallError::Application {
+                kind: UNKNOWN_METHOD,
+                ..
+            } => Executed::No,
             CallError::Declared { .. }
             | CallError::Application { .. }
             | CallError::Answered { .. } => Executed::Yes,
@@ -261,7 +268,10 @@ impl CallError {
         };
         match self {
             CallError::Status { code, .. } => *code,
-            CallError::Unknown(_) => GrpcCode::Unimplemented,
+            CallError::Unknown(error) => match error.reason() {
+                "unknown_method" | "unknown_service" => GrpcCode::Unimplemented,
+                _ => GrpcCode::Internal,
+            },
             CallError::PoolFull { .. } | CallError::TenantBusy { .. } => {
                 GrpcCode::ResourceExhausted
             }

@@ -365,8 +365,7 @@ impl<'p> Fit<'p> {
             return Err(FitFault::NoAnswer(answer.to_owned()));
         }
         if state.at == At::Sent {
-            let answer = "of the response".to_owned();
-            return Err(FitFault::NoAnswer(answer));
+            return Err(FitFault::NoResponse);
         }
         let (expected, passes, order) = self.expected(state.at);
         Err(FitFault::Early {

@@ -140,6 +140,10 @@ pub enum FitFault {
     /// receives the response.
     #[error("it ends after sending: must continue with tail '{0}', which receives the answer")]
     NoAnswer(String),
+    /// A trace of a storage access ends after sending the request, but must continue with a trace
+    /// that receives the response.
+    #[error("it ends after sending: must continue with a tail that receives the response")]
+    NoResponse,
     /// A trace continues with a different trace than the one that is configured to receive the
     /// response.
     #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]

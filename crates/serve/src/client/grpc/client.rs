@@ -264,8 +264,12 @@ impl GrpcClient {
         let call = self.named(request.method)?;
         let (id, _) = call.find()?;
         let idempotent = options.idempotent || self.idempotent.contains(&id);
-        let busy = |_| CallError::TenantBusy {
-            address: self.setup.name.clone(),
+        let cancel = options.cancel.as_ref();
+        let busy = |_| match cancel.is_some_and(Cancel::is_cancelled) {
+            true => self.cancelled(false),
+            false => CallError::TenantBusy {
+                address: self.setup.name.clone(),
+            },
         };
         let _running = begin_chain(deadline).map_err(busy)?;
         let begun = trail::is_open().then(thread_time);
@@ -274,7 +278,6 @@ impl GrpcClient {
         // The memory is wiped when the last part has been sent.
         let message = Bytes::from_owner(Wiped::new(sent.job.bytes));
         let sent = (sent.steps, sent.costs_ns);
-        let cancel = options.cancel.as_ref();
         let order = |given_up| {
             let stated = request.metadata.get("traceparent").is_some();
             Order {
