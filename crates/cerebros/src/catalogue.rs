@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Platform;
 use crate::program::breakdown;
 use crate::schema::{Message, TypeSchema, header_wire};
-use crate::services::{Call, Function, Service};
+use crate::services::{Call, Function, KB, Service};
 use crate::summary::{SIZED_MESSAGES, SchemaBytes};
 
 /// The cycles that a core needs for the RPC layer of one request if it does the layer in software,
@@ -131,7 +131,7 @@ fn function_description(platform: &Platform, function: &Function, all: f64) -> F
         popularity_ratio: function.popularity / all,
         nested_calls: function.nested.len(),
         execute_cycles: function.execute_cycles,
-        code_kb: blocks as f64 * platform.l1i_block_bytes / 1024.0,
+        code_kb: blocks as f64 / f64::from(KB),
         software_cycles: Modules {
             header: software.header_cycles,
             dispatch: software.dispatch_cycles,

@@ -58,7 +58,7 @@ pub struct Service {
 }
 
 /// Blocks of 64 bytes in a kilobyte.
-const KB: u32 = 16;
+pub(crate) const KB: u32 = 16;
 
 impl Service {
     /// Returns the paper's five services, in the order of its figures: UID, USR, URL, SG and CP.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use accelflow_cerebros::catalogue::describe;
 use accelflow_cerebros::platform::PARAMETERS;
 use accelflow_cerebros::schema::{Type, Value};
 use accelflow_cerebros::services::{Call, Function, Service};
@@ -13,6 +14,19 @@ use accelflow_units::{Bytes, Time};
 use proptest::prelude::*;
 
 const LEAST: Steering = Steering::LeastLoaded;
+
+#[test]
+fn the_size_of_code_does_not_depend_on_the_blocks_of_caches() {
+    let platform = with(&[("l1i_block_bytes", 128.0)]);
+    let code = |platform: &Platform| {
+        let services = describe(platform);
+        let functions = services.iter().flat_map(|service| &service.functions);
+        functions
+            .map(|function| function.code_kb)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(code(&platform), code(&Platform::default()));
+}
 
 fn serve(service: &Service, platform: &Platform, design: Design, load: &Load) -> SimulationResult {
     simulate(service, platform, design, LEAST, load).unwrap()

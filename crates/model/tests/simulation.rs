@@ -400,6 +400,22 @@ proptest! {
 
 /// The clock counts 1.8e19 thousandths of a cycle.
 #[test]
+fn what_the_equations_need_the_simulation_needs_too() {
+    let plain = kernel(Threading::Sync);
+    let without_acceleration = Kernel {
+        acceleration: None,
+        ..plain.clone()
+    };
+    let mut without_sizes = plain;
+    without_sizes.transfer.per_byte = MeanCycles(0.1);
+    for kernels in [vec![], vec![without_acceleration], vec![without_sizes]] {
+        let service = service(&kernels);
+        let refused = service.evaluate().expect_err("a refusal");
+        assert_eq!(simulate(&service, &RUN).expect_err("a refusal"), refused);
+    }
+}
+
+#[test]
 fn runs_that_outlast_the_clock_are_refused() {
     let refused = |kernels: &[Kernel], with: Run| {
         let error = simulate(&service(kernels), &with).expect_err("a refusal");

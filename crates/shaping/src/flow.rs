@@ -183,16 +183,15 @@ impl Flow {
         registers: Registers,
         at: Cycles,
     ) -> Result<(), ShapingError> {
+        let Some(limit) = self.limits.iter().position(|limit| limit.0 == unit) else {
+            let (flow, unit) = (number, unit.name());
+            return Err(ShapingError::NoSuchLimit { flow, unit });
+        };
         self.check_segment(unit, registers)?;
         for queued in &self.queue {
             self.check_message(queued.tag, queued.left, unit, registers)?;
         }
-        let found = self.limits.iter_mut().find(|limit| limit.0 == unit);
-        let Some((_, bucket)) = found else {
-            let (flow, unit) = (number, unit.name());
-            return Err(ShapingError::NoSuchLimit { flow, unit });
-        };
-        bucket.write(registers, at);
+        self.limits[limit].1.write(registers, at);
         self.find_ready();
         Ok(())
     }

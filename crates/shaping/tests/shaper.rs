@@ -377,11 +377,21 @@ fn a_limit_that_a_flow_has_not_cannot_be_written() {
     let mut shaper = Shaper::new(Timing::default());
     let config = FlowConfig::new(Unit::Operations, registers);
     let flow = shaper.add_flow(Time::ZERO, config).unwrap();
-    let error = shaper.write_limit(Time::ZERO, flow, Unit::Bytes, registers);
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "flow 0: unit = bytes: must be the unit of one of the flow's limits"
-    );
+    let in_segments = FlowConfig {
+        splitting: Splitting::Segments {
+            segment: Bytes(1_000),
+            header: Bytes(10),
+        },
+        ..config
+    };
+    let cut = shaper.add_flow(Time::ZERO, in_segments).unwrap();
+    for (number, flow) in [flow, cut].into_iter().enumerate() {
+        let error = shaper.write_limit(Time::ZERO, flow, Unit::Bytes, registers);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            format!("flow {number}: unit = bytes: must be the unit of one of the flow's limits")
+        );
+    }
     let never = shaper
         .add_flow(Time::ZERO, config.and(registers))
         .and_then(|flow| {

@@ -37,8 +37,9 @@ impl Scenario {
     /// [`Refusal`] for a value outside its range, for shares that add up to more than 1 or that the
     /// offloads contradict, and for kernels that describe a shared accelerator differently.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
+        check_kernels(self)?;
         for kernel in &self.kernels {
-            let checked = kernel.check(self.host);
+            let checked = kernel.check(self.host).and_then(|()| check_given(kernel));
             checked.map_err(|error| error.within(&kernel.name))?;
             check_rider(kernel, self).map_err(|error| error.within(&kernel.name))?;
         }
@@ -50,9 +51,7 @@ impl Scenario {
 fn outcome_of(scenario: &Scenario) -> Result<ScenarioResult, Refusal> {
     let host = scenario.host;
     above_zero("host_cycles_per_s", host.0)?;
-    if scenario.kernels.is_empty() {
-        return Err(Refusal::new("kernels", 0, "must be one or more"));
-    }
+    check_kernels(scenario)?;
     let mut kernels = Vec::with_capacity(scenario.kernels.len());
     let (mut offloaded, mut host_added, mut request_added) = (0.0, 0.0, Some(0.0));
     for kernel in &scenario.kernels {
@@ -128,12 +127,7 @@ fn evaluate(
     kernel.check_relation(host)?;
     let (host_side, request_side) = kernel.design.coefficients();
     let solver = Solver::new(kernel, scenario);
-    if host_side.accelerator > 0.0 && kernel.acceleration.is_none() {
-        return Err(missing(
-            "acceleration_ratio",
-            "the host waits for the accelerator",
-        ));
-    }
+    check_given(kernel)?;
     let crossing = line.map_or_else(|| solver.solve(), |line| Ok(line.crossing))?;
     let (picked, queue) = (solver.picked(crossing)?, crossing.queue);
     let transfer = picked.transfer;
@@ -199,6 +193,26 @@ impl Losses {
         let largest = losses.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
         largest.map_or(Limit::RestOfService, |(_, limit)| limit)
     }
+}
+
+fn check_kernels(scenario: &Scenario) -> Result<(), Refusal> {
+    match scenario.kernels.is_empty() {
+        true => Err(Refusal::new("kernels", 0, "must be one or more")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a kernel without the inputs that its design and its costs need.
+fn check_given(kernel: &Kernel) -> Result<(), Refusal> {
+    let (host_side, _) = kernel.design.coefficients();
+    if host_side.accelerator > 0.0 && kernel.acceleration.is_none() {
+        let why = "the host waits for the accelerator";
+        return Err(missing("acceleration_ratio", why));
+    }
+    if kernel.transfer.per_byte.0 > 0.0 && kernel.sizes.is_none() {
+        return Err(missing("sizes", "transfer_cycles_per_byte is not 0"));
+    }
+    Ok(())
 }
 
 fn check(kernel: &Kernel) -> Result<(), Refusal> {
