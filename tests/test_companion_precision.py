@@ -39,6 +39,7 @@ def test_seeds_are_added_until_every_figure_is_as_precise() -> None:
 
 
 def test_a_bound_on_seeds_says_what_is_less_precise() -> None:
+    assert run(Precision(share=0.001, most_seeds=2)).seeds.count == 2
     seeds = run(Precision(share=0.001, most_seeds=10)).seeds
     assert seeds.count == 10
     assert list(seeds.beyond) == ["a.random"]

@@ -11,6 +11,7 @@ from pyarrow import parquet
 import accelflow
 from accelflow import InputError, studies
 from accelflow.cli.find import find as command
+from accelflow.studies.find import Tried, _Bisection
 
 QUESTION = """
 schema = "accelflow.study/1"
@@ -61,6 +62,25 @@ def test_the_least_value_is_that_of_a_scan(tmp_path: Path):
     assert answer.beyond.value == min(holding) - 1
     assert answer.clear == (answer.best.clear and answer.beyond.clear)
     assert len(answer.tried) < 8
+
+
+def test_a_search_ends_beside_zero_if_only_zero_holds(tmp_path: Path):
+    text = QUESTION.replace('least = "config.pes.TCP"', 'most = "config.core.wake_ns"')
+    text = text.replace("{ from = 1, to = 8, whole = true }", "{ from = 0, to = 1000 }")
+    tried = []
+
+    def at(value: float) -> Tried:
+        tried.append(value)
+        held = value == 0.0
+        ratios = {f"{end}_ratio": 0.5 if held else 2.0 for end in ("worst", "low", "high")}
+        return Tried(value=value, holds=held, clear=True, seeds=4, binding="p99_us", **ratios)
+
+    search = _Bisection(ask(text, tmp_path), at)
+    search.run()
+    assert search.best.value == 0.0
+    # A fiftieth of a thousandth of the range.
+    assert 0.0 < search.beyond.value <= 0.02
+    assert len(tried) < 20
 
 
 def test_the_most_value_is_between_neighbours_that_differ_by_two_percent(tmp_path: Path):

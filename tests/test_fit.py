@@ -168,6 +168,14 @@ def test_a_search_may_begin_at_the_end_of_a_range() -> None:
         optimiser.tell([(place, float(index)) for index, place in enumerate(places)])
 
 
+def test_a_search_of_few_choices_ends_when_all_are_known() -> None:
+    start = values_of(Scenario(), free_bounds({}))
+    placement = {name: value for name, value in start.items() if name != "placement"}
+    found = fit(runner=Runner(2), lengths=TINY, evaluations=50, fixed=placement)
+    # The default is one of the two placements.
+    assert {one.scenario.placement for one in found.evaluations} == {"isolated"}
+
+
 def test_what_is_fixed_is_not_searched() -> None:
     fixed = {**FIXED, "core.submit_ns": 500.0, "core.balancing": "random"}
     found = fit(runner=Runner(2), lengths=TINY, evaluations=2, fixed=fixed)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,9 @@ def test_figures_equal_those_of_a_comparison_of_the_same_scenario(shop: Path) ->
         assert found is not None
         assert found.mean == pytest.approx(total / count[name])
     assert scenario.to_dict()["workload_sha256"]
+    recorded = [replace(scenario, recording=text).to_dict() for text in (None, "a", "b")]
+    hashes = [each["recording_sha256"] for each in recorded]
+    assert (hashes[0], len(set(hashes))) == (None, 3)
 
 
 def test_the_papers_figures_are_nowhere(shop: Path, tmp_path: Path) -> None:

@@ -156,9 +156,7 @@ def _measured(name: str, rows: list[Mapping[str, Any]], spread: float) -> Measur
         _deviation_ns(row) / math.sqrt(row["samples"]) or spread * cost
         for row, cost in zip(rows, costs, strict=True)
     ]
-    points = [
-        point for row, cost in zip(rows, costs, strict=True) for point in _by_size(row, cost)
-    ]
+    points = [point for row, cost in zip(rows, costs, strict=True) for point in _by_size(row, cost)]
     counts: dict[int, float] = {}
     for size, count, _ in points:
         counts[size] = counts.get(size, 0.0) + count

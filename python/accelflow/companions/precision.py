@@ -33,9 +33,9 @@ class Precision:
     """The requested precision of the figures of each section of simulations.
 
     `share` is the largest allowed half of a 95 % interval, relative to the larger of our number and
-    the paper's, as a ratio. A section runs with more seeds until all its figures reach this
-    precision or it has `most_seeds` seeds; its default number of seeds always runs. If `share` is
-    None, only the default number runs.
+    the paper's, as a ratio. A section begins with its default number of seeds, or `most_seeds` if
+    that is less. It runs with more seeds until all its figures reach this precision or it has
+    `most_seeds` seeds. If `share` is None, only the default number runs.
     """
 
     share: float | None = None
@@ -120,6 +120,8 @@ def replicate(
     """
     runs: list[Run] = []
     seed, wanted = seeds
+    if precision.share is not None:
+        wanted = min(wanted, precision.most_seeds)
     with ThreadPoolExecutor(threads) as pool:
         while True:
             runs += pool.map(run, range(seed + len(runs), seed + wanted))

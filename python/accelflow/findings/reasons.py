@@ -172,7 +172,7 @@ def _check_keys(content: Mapping[str, Any], kind: str, place: str) -> None:
 
 
 def _text(content: Mapping[str, Any], key: str, place: str) -> str:
-    value = content[key]
+    value = content.get(key, LEFT_OUT)
     if not isinstance(value, str) or not value.strip():
         raise refused(f"{place}: {key}", value, "must be a sentence")
     return value

@@ -16,6 +16,8 @@ __all__ = ["Fit", "fit"]
 
 #: The share of the points that the optimiser proposes; the others refine the best of them.
 _GLOBAL_SHARE: Final = 0.5
+#: The number of successive generations without a new point after which the optimiser is given up.
+_MOST_IN_VAIN: Final = 20
 
 #: The first and the last step of a refinement, as shares of a parameter's range.
 _FIRST_STEP: Final = 0.16
@@ -132,10 +134,14 @@ def _key(values: Mapping[str, Value]) -> str:
 
 
 def _generations(search: _Search, optimiser: Optimiser, most: int) -> None:
-    """Evaluate the optimiser's points by generations, until `most` new points are evaluated."""
-    generation = 0
-    while search.spent < most:
+    """Evaluate the optimiser's points by generations, until `most` new points are evaluated.
+
+    Ends earlier if the optimiser finds no new points: choices alone may have few combinations.
+    """
+    generation, in_vain = 0, 0
+    while search.spent < most and in_vain < _MOST_IN_VAIN:
         generation += 1
+        spent = search.spent
         places = optimiser.ask()
         steady = [point.distance for _, point in search.known.values() if point.steady]
         best = min(steady, default=math.inf)
@@ -145,6 +151,7 @@ def _generations(search: _Search, optimiser: Optimiser, most: int) -> None:
             for place in places
             if search.spent < most
         ]
+        in_vain = in_vain + 1 if search.spent == spent else 0
         if len(news) == len(places):
             optimiser.tell([(place, min(point.distance, _NO_DISTANCE)) for place, point in news])
 

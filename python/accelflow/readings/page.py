@@ -205,9 +205,7 @@ def drawn_rows(found: Readings, experiment: int) -> list[int]:
     index.
     """
     return [
-        row
-        for row, figure in enumerate(found.default[experiment])
-        if figure.log_ratio is not None or swings(found, experiment, row)
+        row for row, figure in enumerate(found.default[experiment]) if figure.log_ratio is not None
     ]
 
 

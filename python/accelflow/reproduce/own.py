@@ -6,6 +6,7 @@ the workload's rate. The paper's figures are not shown, since they belong to its
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -142,13 +143,18 @@ class OwnScenario:
         return factor
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as one object for JSON, without the content of the workload."""
+        """Return the scenario as one object for JSON, without workload and recording themselves.
+
+        ``workload_sha256`` and ``recording_sha256`` are hashes of their contents.
+        """
         return {
             "workload": self.name,
             "workload_sha256": self.sha256,
             "rate_rps": self.rate_rps,
             "rates": self.rates,
-            "recording": self.recording is not None,
+            "recording_sha256": None
+            if self.recording is None
+            else hashlib.sha256(self.recording.encode()).hexdigest(),
             "placement": self.placement,
             "arrivals": self.arrivals,
             "cohort": self.cohort,

@@ -163,7 +163,8 @@ def shortage(measure: str, services: Sequence[Sequence[ServiceRow]]) -> str:
     if percentile in PERCENTILES:
         least = min(beyond(percentile, rows) for rows in services)
         if least < MIN_BEYOND:
-            lacking.append(f"{least:.0f} of {MIN_BEYOND} responses beyond P99")
+            name = f"P{PERCENTILES[percentile] / 10:g}"
+            lacking.append(f"{least:.0f} of {MIN_BEYOND} responses beyond {name}")
     drawn = min(_drawn(rows) for rows in services)
     if few := _few_rates(drawn):
         lacking.append(few)

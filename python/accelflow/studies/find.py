@@ -20,6 +20,9 @@ __all__ = ["Answer", "Tried", "find"]
 #: The relative difference of the ends at which a range of real numbers is no longer halved.
 _PRECISION: Final = 0.02
 
+#: The share of the range that stands for all smaller values, so that a search near 0 ends.
+_SMALL: Final = 1e-3
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tried(Look):
@@ -65,12 +68,12 @@ def find(  # noqa: PLR0913 (options, by name)
     """Search the value that `question` asks for; simulations are stored in the folder `place`.
 
     The range is halved until its ends are adjacent whole numbers, or numbers within 2 % of each
-    other. A value is simulated with four seeds. Their number is doubled while the interval of the
-    worst measure contains the limit, up to the question's `most_seeds`. `workers` threads simulate
-    (default: one per core), or `runner` (:mod:`accelflow.studies.cluster`); the choice does not
-    change the result. `progress` is called with the number of values tried and the expected number.
-    After `time_limit_s` seconds, running simulations are abandoned, and the result has the state of
-    the search.
+    other (near 0: within 2 % of a thousandth of the range). A value is simulated with four seeds.
+    Their number is doubled while the interval of the worst measure contains the limit, up to the
+    question's `most_seeds`. `workers` threads simulate (default: one per core), or `runner`
+    (:mod:`accelflow.studies.cluster`); the choice does not change the result. `progress` is called
+    with the number of values tried and the expected number. After `time_limit_s` seconds, running
+    simulations are abandoned, and the result has the state of the search.
 
     Raises InputError for a value that cannot be simulated, and AccelflowError for a folder in use,
     or if the time limit expires before the first value is simulated.
@@ -139,7 +142,9 @@ def _point(question: Question, value: float) -> dict[str, float]:
 def _close(question: Question, first: float, second: float) -> bool:
     if question.values.whole:
         return abs(first - second) <= 1
-    return abs(first - second) <= _PRECISION * max(abs(first), abs(second))
+    # Near 0, no two numbers are within 2 % of each other.
+    least = _SMALL * (question.values.high - question.values.low)
+    return abs(first - second) <= _PRECISION * max(abs(first), abs(second), least)
 
 
 def _middle(question: Question, first: float, second: float) -> float:
