@@ -240,6 +240,8 @@ def test_traces_of_the_workload_count_too(tmp_path: Path) -> None:
     path = tmp_path / "thumbs.toml"
     path.write_text(OWN_TRACES)
     found = walked_operations(load_workload(path), "Upload")
+    with pytest.raises(InputError, match=r"service = 'Uplod': must be .*, did you mean Upload"):
+        walked_operations(load_workload(path), "Uplod")
     # The upload and the response, and two calls with a request and a response each. Nothing of
     # the called service, and no custom accelerator.
     assert found.pop("Dcmp") == pytest.approx(0.25, abs=0.02)

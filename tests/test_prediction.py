@@ -124,6 +124,11 @@ def test_a_server_that_cannot_take_the_load_is_forecast_as_saturated() -> None:
         assert math.isinf(found.mean_us), rung
 
 
+def test_an_unknown_method_of_forecasting_is_refused() -> None:
+    with pytest.raises(InputError, match=r"rung = 'median': must be .*, did you mean medians"):
+        prediction.forecast(workload(recording()), "median", 1.0, requests=1_000)
+
+
 def test_scenarios_choose_medians_unless_they_say_otherwise() -> None:
     text = recording(client_us=50.0)
     plain = Scenario(services=("UniqId",), recording=text, orchestrators=("AccelFlow",))

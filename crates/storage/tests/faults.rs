@@ -97,6 +97,7 @@ fn a_cache_that_dies_costs_hits_and_no_data() {
     let storage = world.storage();
     storage.write("packed", "a", b"{\"x\":1}").expect("written");
     assert_eq!(storage.read("packed", "a").expect("filled"), b"{\"x\":1}");
+    assert_eq!(world.counts.failures(), 0);
     world.redis.kill();
     // Every read is a miss, and the write to the cache behind it an exception that only the
     // gateway counts; writes are committed.
@@ -110,6 +111,8 @@ fn a_cache_that_dies_costs_hits_and_no_data() {
         matches!(refused, StorageError::Exception { .. }),
         "{refused}"
     );
+    assert!(world.counts.failures() >= 1);
+    let hits = world.counts.hits();
     world.redis.resume().expect("starts");
     let cached = (0..50).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
@@ -117,6 +120,7 @@ fn a_cache_that_dies_costs_hits_and_no_data() {
     });
     assert!(cached, "the cache is back");
     assert_eq!(storage.read("packed", "a").expect("cached"), b"{\"x\":3}");
+    assert_eq!(world.counts.hits(), hits + 1);
 }
 
 #[test]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import AccelflowError, InputError, TraceError, refused
+from accelflow.errors import AccelflowError, InputError, TraceError, one_of, refused
 from accelflow.importing.workloads import Tree
 
 __all__ = ["OPERATIONS", "has_own_traces", "operations_of", "walked_operations"]
@@ -69,10 +69,11 @@ def walked_operations(workload: Tree, name: str) -> dict[str, float]:
     """Return the mean number of each operation in a request to the service `name`, without zeros.
 
     `workload` is a tree that needs no other files, with its own traces. Payload fields with odds
-    are drawn for 10,000 requests. Custom accelerators are not counted. Raises InputError for a path
-    that cannot be simulated.
+    are drawn for 10,000 requests. Custom accelerators are not counted. Raises InputError for an
+    unknown name and for a path that cannot be simulated.
     """
-    service = next(each for each in workload["services"] if each["name"] == name)
+    services = {each["name"]: each for each in workload["services"]}
+    service = services[one_of("service", name, services)]
     path = [_alone(phase) for phase in service["path"]]
     chains = [chain for chain, _ in _chains(path, "path")]
     requests = _DRAWN_REQUESTS if any(chain.get("odds") for chain in chains) else 1

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from accelflow.errors import AccelflowError
+from accelflow.errors import AccelflowError, one_of
 from accelflow.report.results import Comparison
 from accelflow.simulation import run
 from accelflow.sizing.closed import closed_form
@@ -62,9 +62,10 @@ def forecast(
     steps, as comparisons do by default. ``simulator`` draws times from the recorded distributions,
     and uses the recorded time outside steps instead of the simulator's own switches and wake-ups.
 
-    Raises AccelflowError for a recording that does not fit the workload, InputError for invalid
-    values, and KeyError for an unknown `rung`.
+    Raises AccelflowError for a recording that does not fit the workload, and InputError for an
+    unknown `rung` and other invalid values.
     """
+    one_of("rung", rung, RUNGS)
     plan = _plan(workload, rung, rate_rps, requests)
     if rung == "closed_form":
         form = closed_form(plan, _SYSTEM, demands(plan, workload.recording), {})

@@ -75,7 +75,7 @@ impl Gateway {
                 database,
                 collections,
                 limits,
-                counts: Counts::default(),
+                counts: Arc::default(),
             }),
         })
     }
@@ -86,6 +86,11 @@ impl Gateway {
     /// The error of the operating system.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Returns the counts of the gateway's requests, which go on while it serves.
+    pub fn counts(&self) -> Arc<Counts> {
+        self.stores.counts.clone()
     }
 
     /// Serves requests until the returned future is dropped. Connections beyond

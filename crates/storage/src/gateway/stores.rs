@@ -1,5 +1,6 @@
 //! The cache and the database behind a gateway, and the requests to them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use accelflow_accel::storage::{Operation, StorageRequest, StorageResponse, Stored};
@@ -47,7 +48,7 @@ pub(super) struct Stores {
     pub(super) database: Database,
     pub(super) collections: Collections,
     pub(super) limits: Limits,
-    pub(super) counts: Counts,
+    pub(super) counts: Arc<Counts>,
 }
 
 impl Stores {

@@ -11,11 +11,12 @@ pub(crate) mod waits;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use accelflow_serve::Execution;
 use accelflow_storage::local::{Postgres, Redis, installed};
-use accelflow_storage::{Collection, Gateway, GatewayConfig, Kind, Storage, StorageConfig};
+use accelflow_storage::{Collection, Counts, Gateway, GatewayConfig, Kind, Storage, StorageConfig};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -24,6 +25,7 @@ pub(crate) struct World {
     pub(crate) postgres: Postgres,
     pub(crate) config: GatewayConfig,
     pub(crate) address: SocketAddr,
+    pub(crate) counts: Arc<Counts>,
     runtime: Option<Runtime>,
     folder: TempDir,
 }
@@ -79,6 +81,7 @@ pub(crate) fn world() -> Option<World> {
         config,
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         runtime: None,
+        counts: Arc::default(),
         folder,
     };
     world.start_gateway();
@@ -97,6 +100,7 @@ impl World {
             .expect("binds");
         self.address = gateway.address().expect("listens");
         self.config.listen = self.address;
+        self.counts = gateway.counts();
         runtime.spawn(gateway.serve());
         self.runtime = Some(runtime);
     }
