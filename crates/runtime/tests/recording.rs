@@ -161,7 +161,7 @@ fn everything_but_the_costs_is_reproducible() {
 }
 
 #[test]
-fn rounds_are_kept_and_every_cost_lies_among_theirs() {
+fn rounds_are_kept_and_costs_are_medians_of_theirs() {
     let services = social_network().unwrap();
     let rounds = RecordOptions {
         rounds: 5,
@@ -187,13 +187,9 @@ fn rounds_are_kept_and_every_cost_lies_among_theirs() {
             .iter()
             .map(|step| step.cost_ns)
             .sum();
-        let costs = calibration.round_costs_ns.iter();
-        let (least, most) = costs.fold((f64::MAX, 0.0_f64), |(a, b), &c| (a.min(c), b.max(c)));
-        // A sum of medians is no median of sums, but no step is beyond its least and most.
-        assert!(
-            sum > 0.5 * least && sum < 2.0 * most,
-            "{least} {sum} {most}"
-        );
+        // Three of the five rounds of a step have at least its median, whatever stops the others.
+        let all: f64 = calibration.round_costs_ns.iter().sum();
+        assert!(sum > 0.0 && 3.0 * sum <= all * (1.0 + 1e-9), "{sum} {all}");
         assert_eq!(steps(&recording, &service.service)[0].samples, 20);
     }
     let again = Recording::from_json(&recording.to_json().unwrap()).unwrap();
