@@ -148,7 +148,7 @@ def test_sensitivities_are_of_independent_inputs() -> None:
         cycles_per_byte=Range(min=5, max=6.24),
     )
     with pytest.raises(
-        InputError, match="cycles_per_byte = an uncertain value: must be left out: it follows"
+        InputError, match="cycles_per_byte = a range: must be left out, since kernel_share_ratio is"
     ):
         accelerometer.evaluate(replace(FEED1, kernels=[twice]))
 

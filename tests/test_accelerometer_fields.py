@@ -83,7 +83,7 @@ def test_what_only_fewer_offloads_reach_has_no_limit() -> None:
     mixed = Service(host_cycles_per_s=HOST, kernels=[losing])
     with pytest.raises(InputError) as refusal:
         seek(mixed, "acceleration_ratio", Goal("speedup", 0.987))
-    message = "compression.selection = 'lucrative': must be all, since acceleration_ratio has no"
+    message = "compression.selection = 'lucrative': must be 'all', since acceleration_ratio has no"
     assert message in str(refusal.value)
     # Every dearer transfer loses, until no offload is made.
     limit = seek(mixed, "transfer_cycles", Goal("speedup", 1.0))
@@ -183,7 +183,7 @@ def test_what_a_decision_cannot_have_is_refused(tmp_path: Path, more: str, messa
                 "transfer_cycles": 0,
                 "acceleration_ratio": math.inf,
             },
-            "kernel_share_ratio = '1 in all': must leave work for the host",
+            "kernel_share_ratio = '1 in all': must be below 1: the host has no work left",
         ),
         ({"setup_cycles": 1e18, "offloads_per_s": 1e300}, "must be a finite number"),
         ({"setup_cycles": 1e19}, "setup_cycles = 1e19: must be a number from 0 to 1e18 cycles"),

@@ -131,7 +131,7 @@ def private() -> Callable[..., object]:
         (lambda: offload(len), "must be a function defined with def"),
         (lambda: offload(private()), "must not use private names"),
         (lambda: offload(eval("lambda: 1")), "whose source is in a file"),  # noqa: S307
-        (lambda: offload(marks={"parse": "Dser"})(parse), "must be functions"),  # type: ignore[dict-item]
+        (lambda: offload(marks={"parse": "Dser"})(parse), "must be a function: "),  # type: ignore[dict-item]
         (lambda: closed(1)[0].propose(), "must be at least 1: call .* first"),  # noqa: PLW0108
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),
     ],

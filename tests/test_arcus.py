@@ -390,8 +390,9 @@ def test_a_run_that_is_too_short_for_its_promise_warns(tmp_path: Path) -> None:
     done = accelflow("plan", written(tmp_path, large))
     assert done.returncode == 0
     assert done.stderr == (
-        "accelflow: warning: flow 'it': time = 2000 us: too short for a verdict on a promise of "
-        "10.000 Gbit/s in messages of 1048576 bytes to 1 %: must be at least 83887 us\n"
+        "accelflow: warning: flow 'it': time in the run = 2000 us: must be at least 83887 us for a "
+        "verdict on a promise of 10.000 Gbit/s in messages of 1048576 bytes, with a tolerance of "
+        "1 %; increase duration_us, and until_us if given\n"
     )
     assert "too short" in done.stdout
     done = accelflow("plan", written(tmp_path, large, duration_us=83_887))

@@ -196,7 +196,7 @@ def test_one_chip_is_as_its_parameters(tmp_path: Path) -> None:
             ("--chip", "/no/chip.toml"),
             "--chip = '/no/chip.toml': must be a file that can be read",
         ),
-        (("--chip", "paper", "--chip", "paper"), "--chip = 'paper': must be given only once"),
+        (("--chip", "paper", "--chip", "paper"), "--chip = 'paper': must be the name of only"),
         (("--chip", "BAD"), "bad.toml:2:3: accelerator.TCP.pes = 0.5: must be a whole number"),
         (("--chip", "OTHER"), "other.toml:1:1: schema = 'accelflow.workload/1': must be"),
         (("--set", "accelerator.TCP.pes=2", "--set", "pes.TCP=3"), "must not be set again"),

@@ -311,7 +311,7 @@ def test_missing_parts_of_slurm_are_reported(
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("local", "must be a scheduler's address, local:N, slurm:N or kubernetes:N"),
+        ("local", "must be a scheduler's address (tcp://HOST:PORT), or local:N, slurm:N or"),
         ("local:0", "must be a scheduler's address"),
         ("slrum:4", "did you mean slurm"),
     ],

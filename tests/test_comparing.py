@@ -501,7 +501,7 @@ def test_results_are_drawn(sampled: Comparison, replicated: Comparison) -> None:
             assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=r"^kind = 'part': must be .*did you mean parts"):
         sampled.plot("part")
-    with pytest.raises(InputError, match=r"^kind = 'tail': must have samples"):
+    with pytest.raises(InputError, match=r"^kind = 'tail': must be latency or parts; for tail"):
         dataclasses.replace(sampled, samples=None).plot("tail")
     captions = [results.plot().axes[0].get_xlabel() for results in (sampled, replicated)]
     assert [text[-12:] for text in captions] == ["aper, seed 1", "seeds 5 to 7"]

@@ -165,7 +165,7 @@ def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> 
         ("time\n1\n", "must declare its unit"),
         ("time_s,count,rps\n1,1,1\n", "must be counts or rates, not both"),
         ("time_s,count\n1,1\n", "--window"),
-        ("time_s,rps\n1,0\n2,0\n", "the mean rate = 0"),
+        ("time_s,rps\n1,0\n2,0\n", "the mean rate of the arrivals = 0"),
         ('time_s\n"1\n', "must be a row of CSV"),
     ],
 )
@@ -354,7 +354,7 @@ def test_traces_whose_rows_alternate_are_put_together_again(tmp_path: Path) -> N
         ),
         (
             "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\nt,5,0,,rpc,a,x,1\n",
-            "must not be the same for all calls",
+            "must differ between the calls",
         ),
     ],
 )

@@ -314,7 +314,7 @@ def test_wrong_rules_are_refused(text: str, message: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("kind", "file", "options", "message"),
     [
-        ("perf", FOLDED, {}, "must be a sample of 'perf script'"),
+        ("perf", FOLDED, {}, "must be the first line or a frame of a sample"),
         ("folded", PERF, {}, "must be frames joined by"),
         ("pprof", FOLDED, {}, "not a pprof profile"),
         ("folded", FOLDED, {"requests": None}, "--requests = left out: must be given"),
@@ -410,7 +410,7 @@ def test_the_command_updates_a_workload(tmp_path: Path, capsys: pytest.CaptureFi
     assert command(*arguments, "--out", shop, "--strict") == 2
     assert "refused because of --strict" in capsys.readouterr().err
     assert command(*arguments, "--out", tmp_path.parent / "w.json") == 2
-    assert "must be in the folder of --into" in capsys.readouterr().err
+    assert "the folder of the file of --into" in capsys.readouterr().err
     assert shop.read_bytes() == before
 
 

@@ -173,7 +173,7 @@ def command(*arguments: str) -> Any:
         (["--loads", "2"], "--loads = '2': must be given together with --report FILE.html"),
         (
             ["--loads", "2;3", "--report", "page.html"],
-            "--loads = '2;3': must be numbers separated by commas, such as 0.5,1,2, or none",
+            "--loads = '2;3': must be none, or numbers separated by commas, such as 0.5,1,2",
         ),
         (["--loads", "0,1", "--report", "page.html"], "loads = 0.0: must be more than 0"),
     ],

@@ -456,7 +456,7 @@ class Nameless(Orchestrator):
         ({"policies": {"acelflow": Fifo}}, "policies = 'acelflow': must be non_acc, cpu_centric,"),
         ({"policies": {"acelflow": Fifo}}, "did you mean accelflow"),
         ({"policies": {"accelflow": 5}}, "policies['accelflow'] = 5: must be a QueuePolicy"),
-        ({"policies": {"accelflow": Plain}}, "must be a QueuePolicy, its class, or a function"),
+        ({"policies": {"accelflow": Plain}}, "must be a QueuePolicy, a subclass of it, or a"),
         ({"policies": {"accelflow": Unmakeable}}, "missing 1 required positional argument"),
         (
             {"policies": {"accelflow": QueuePolicy}},

@@ -142,7 +142,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--service", ADD), "--from = left out: must be given (the address of a running server)"),
+        (("--service", ADD), "--from = left out: must be given, as http://HOST:PORT, unless"),
         (
             ("a:b", "--from", "http://x:1", "--service", ADD),
             "must be left out with MODULE:FUNCTION",
@@ -159,7 +159,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         (("a:b", "--service", "x"), "--service = 'x': must be FUNCTION=NAME"),
         (
             ("a:b", "--service", "x=A", "--service", "y=A"),
-            "must name a function and a service that no other --service names",
+            "must have a FUNCTION and a NAME that no other --service has",
         ),
         (
             ("a:b", "--service", ADD, "--base", "/no/file"),
@@ -225,9 +225,7 @@ def test_a_service_without_built_in_messages_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "own.json"
     done = record("own.toml", "--out", str(out), folder=tmp_path)
     assert done.returncode in {1, 2}
-    words = (
-        "own.toml: service Identify: method = 'Guess': must be the remote procedure of a service"
-    )
+    words = "own.toml: service Identify: method = 'Guess': must be a method with built-in messages"
     assert words in done.stderr
     assert not out.exists()
 

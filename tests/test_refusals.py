@@ -261,8 +261,8 @@ def test_an_import_takes_no_name_of_a_suite(here: Path, capsys: pytest.CaptureFi
     Path("spans.json").write_text('{"data": []}')
     message = said(capsys, "import", "jaeger", "spans.json", "--out", "socialnetwork.toml")
     assert message == (
-        "accelflow: error: --out = 'socialnetwork.toml': must be given together with --name, as"
-        " a suite has this name"
+        "accelflow: error: --out = 'socialnetwork.toml': must not have the name of the"
+        " suite socialnetwork; set another name with --name"
     )
     arguments = "spans.json", "--out", "mine.toml", "--name", "usuite"
     message = said(capsys, "import", "jaeger", *arguments)

@@ -565,8 +565,8 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
 
     refused({"budget": "quick"}, "budget = 'quick': must be 'ci'")
     refused({"schema": "x/1"}, "schema = 'x/1'")
-    refused({"findings": [{"key": "nothing"}]}, "run it again")
-    refused({"setup": {}}, "has the results of another setup than the experiment has now")
+    refused({"findings": [{"key": "nothing"}]}, "does not fit this version's experiment")
+    refused({"setup": {}}, "has results of a different setup of the experiment; run")
     done = run("--page", str(tmp_path))
     assert "must have the results of experiments" in done.stderr
 

@@ -362,7 +362,7 @@ def test_spans_that_cannot_be_shown_are_refused(
     command = ["timeline", "spans", str(spans), "--out", str(path)]
     for options, message in (
         (["--service", "shopp"], "did you mean shop"),
-        (["--from", "1000"], "must have at least one request in the time window"),
+        (["--from", "1000"], "must have at least one request to the chosen services"),
         (["--kind", "jaeger"], str(spans)),
     ):
         assert run([*command, *options]) == 2
@@ -397,7 +397,7 @@ def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:
         watching.write_timeline(SMALL, path, Shown(from_us=-1.0))
     with pytest.raises(AccelflowError, match="did you mean otlp"):
         watching.write_spans_timeline("otpl", [path], path)
-    with pytest.raises(InputError, match="requests of spans have no numbers"):
+    with pytest.raises(InputError, match="requests in spans have no index"):
         watching.write_spans_timeline("otlp", [path], path, Shown(requests=(1,)))
 
 

@@ -180,7 +180,7 @@ def test_endless_nesting_is_refused() -> None:
         (
             lambda: Trace().build(["TCP", trans("JSON", "str"), trans("BSON", "str"), "Dser"]),
             "transform_mismatch",
-            "it must begin with the format",
+            "the first format of BSON>str must be",
         ),
         (lambda: Trace().register("empty"), "not_built", "before registering it"),
         (lambda: LIBRARY.get("T13"), "unknown_trace", "must be T1, T2, T3"),

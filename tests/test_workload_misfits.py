@@ -66,7 +66,7 @@ def test_a_call_that_nothing_waits_for_is_refused(tmp_path: Path) -> None:
     assert said.startswith(f"{place}:11:"), said
     assert said.endswith(
         "services[0].path[2].calls = 'Back': must be left out, as no trace of the chain waits for "
-        "a message"
+        "an answer (T9 and T11 do)"
     )
 
 
@@ -86,6 +86,6 @@ def test_a_custom_accelerator_without_a_cost_is_refused(tmp_path: Path) -> None:
     place.write_text(text.replace(facts, "", 1))
     with pytest.raises(InputError) as refused:
         simulation.check(simulation.Scenario(workload=place, orchestrators=["accelflow"]))
-    assert "kinds.Thumb = left out: must be stated, as a service uses this accelerator" in str(
+    assert "kinds.Thumb = left out: must be stated: a service uses this accelerator" in str(
         refused.value
     )

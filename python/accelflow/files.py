@@ -30,7 +30,7 @@ _INTERRUPTED: list[Path] = []
 _MAX_TEXT_BYTES = 64 << 20
 
 _MAX_DEPTH = 64
-_TOO_DEEP = "nested too deeply, in tables, lists or objects"
+_TOO_DEEP = "tables, lists or objects are nested too deeply"
 
 _MOST_DIGITS = 20
 _TOO_WIDE = "an integer has more than 64 bits"

@@ -87,7 +87,10 @@ class Pools:
         instance_of("pinned", self.pinned, (bool,), "True or False")
         workers = max([self.workers, *self.workers_of.values()])
         if self.instances * workers > _MOST_THREADS:
-            allowed = f"must be at most {_MOST_THREADS // workers}, with {workers} workers each"
+            allowed = (
+                f"must be at most {_MOST_THREADS // workers}, with {workers} workers each: an"
+                f" accelerator may have at most {_MOST_THREADS:,} workers"
+            )
             raise refused("instances", self.instances, allowed)
         # The native code reads a dict, and no other mapping.
         object.__setattr__(self, "workers_of", dict(self.workers_of))

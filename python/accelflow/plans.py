@@ -110,7 +110,7 @@ def plan_json(request: object) -> str:
     value and the rule.
     """
     if not isinstance(request, Mapping):
-        raise refused("plan", request, "must be an object")
+        raise refused("plan", request, "must be a dict with the tables of a plan")
     text = json.dumps(_plain(request, "plan", ()))
     found = _native.arcus_plan_refusal(text)
     if found is not None:

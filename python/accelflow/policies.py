@@ -298,7 +298,9 @@ def _orchestrated(source: OrchestratorSource, place: str) -> System:
 def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], Any]]:
     """Return a policy from `source`, for its class attributes, and a function that makes one."""
     article = "an" if wanted is Orchestrator else "a"
-    allowed = f"must be {article} {wanted.__name__}, its class, or a function that makes one"
+    allowed = (
+        f"must be {article} {wanted.__name__}, a subclass of it, or a function that returns one"
+    )
     if isinstance(source, wanted):
         make = _copies(source, place)
         policy = source
@@ -307,11 +309,13 @@ def _source(source: Any, wanted: type, place: str) -> tuple[Any, Callable[[], An
         try:
             policy = source()
         except Exception as error:
-            raise refused(place, source, f"{allowed}: {_last_line(error)}") from error
+            raise refused(
+                place, source, f"{allowed}; calling it raised {_last_line(error)}"
+            ) from error
     else:
         raise refused(place, source, allowed)
     if not isinstance(policy, wanted):
-        raise refused(place, source, f"{allowed}; it makes {policy!r}")
+        raise refused(place, source, f"{allowed}; calling it returned {policy!r}")
     if isinstance(policy, QueuePolicy) and type(policy).choose is QueuePolicy.choose:
         raise refused(place, source, "must define choose(accelerator, waiting, now_ns)")
     return policy, make
@@ -357,7 +361,7 @@ def _check_queues(system: System, properties: Properties) -> None:
     if not properties.accelerated:
         why = f"{system.name} has no accelerators"
     elif properties.queueing == "central":
-        why = f"all accelerators of {system.name} share one at the manager, which orders it"
+        why = f"all accelerators of {system.name} share one queue, which the manager orders"
     else:
         return
     policy = system.classes["queue"]

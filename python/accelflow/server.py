@@ -539,7 +539,10 @@ def _check_tenants(tenants: Sequence[Tenant], tls: Tls | None, control: Control 
     for tenant in tenants:
         place = f"tenant '{tenant.name}'"
         if tenant.identities and (tls is None or tls.client_ca is None):
-            allowed = "must be empty, since the server does not require client certificates"
+            allowed = (
+                "must be empty, since the server does not require client certificates"
+                " (client_ca in its Tls)"
+            )
             raise refused(f"{place}: identities", list(tenant.identities), allowed)
         if tenant.slo is not None and control is None:
             allowed = "must be None, since the server has no control plane"

@@ -65,14 +65,16 @@ class Shown:
     def check(self) -> None:
         """Raise InputError for the first value that is not allowed."""
         if not 0.0 <= finite_number("from_us", self.from_us) <= _MOST_US:
-            raise refused("from_us", self.from_us, f"must be from 0 to {_MOST_US:g}")
+            raise refused("from_us", self.from_us, f"must be from 0 to {_MOST_US:g} us")
         if self.for_us is not None and not 0.0 < finite_number("for_us", self.for_us) <= _MOST_US:
-            raise refused("for_us", self.for_us, f"must be more than 0 and at most {_MOST_US:g}")
+            raise refused("for_us", self.for_us, f"must be more than 0 and at most {_MOST_US:g} us")
         texts("services", self.services)
         for number in self.requests:
             whole_number("requests", number, 0, (1 << 63) - 1)
         if self.slowest is not None and not 0 < self.slowest < 1 << 31:
-            raise refused("slowest", self.slowest, "must be a whole number from 1")
+            raise refused(
+                "slowest", self.slowest, f"must be a whole number from 1 to {(1 << 31) - 1}"
+            )
 
 
 def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -> tuple[int, int]:
@@ -115,7 +117,7 @@ def write_spans_timeline(
         raise refused("kind", kind, known=KINDS_OF_SPANS)
     if shown.requests:
         raise refused(
-            "requests", shown.requests[0], "must be left out: requests of spans have no numbers"
+            "requests", shown.requests[0], "must be left out: requests in spans have no index"
         )
     for_us = None if shown.for_us is None else float(shown.for_us)
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)

@@ -53,8 +53,8 @@ pub enum AccelError {
     },
     /// A decompressed payload would exceed its limit.
     #[error(
-        "decompression bomb: {compressed} compressed bytes inflate to more than {limit} bytes, \
-         the most allowed for that input"
+        "decompressed size of {compressed} compressed bytes = over {limit} bytes: must be at most \
+         {limit} bytes"
     )]
     ZipBomb {
         /// The size of the compressed input, in bytes.
@@ -242,7 +242,10 @@ pub enum AccelError {
         known: String,
     },
     /// The type of a value in a message is none that the encoding (Thrift or protobuf) has.
-    #[error("type at byte {at} = {found:#04x}: must be a type of the message's encoding")]
+    #[error(
+        "type at byte {at} = {found:#04x}: must be a type that the message's encoding (Thrift or \
+         Protocol Buffers) defines"
+    )]
     BadWireType {
         /// The offset of the type, in bytes.
         at: usize,
@@ -404,7 +407,7 @@ pub enum AccelError {
     #[error("the load balancer LdB has no cores to choose from")]
     NoCore,
     /// The payload is not in the format that an accelerator or transformation needs.
-    #[error("{step} needs a payload in {expected}, but it is in {found}{hint}")]
+    #[error("{step} needs {expected}, but the payload's format is {found}{hint}")]
     WrongFormat {
         /// The name of the accelerator or transformation.
         step: &'static str,

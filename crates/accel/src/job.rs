@@ -128,7 +128,7 @@ impl Job {
                 step: "join",
                 found: arm.format,
                 expected: "protocol data (str)",
-                hint: "; serialize it in its arm",
+                hint: "; serialize it in its arm of the join",
             });
         }
         for other in others {

@@ -52,7 +52,7 @@ pub enum PlatformError {
     /// An SLO does not fit into the capacity that earlier promises leave.
     #[error(
         "flow '{name}': an SLO of {asked:.3} Gbit/s on accelerator '{accelerator}' cannot be promised: \
-         at most {left:.3} Gbit/s can, beside earlier promises"
+         earlier promises leave at most {left:.3} Gbit/s"
     )]
     NotAdmitted {
         /// The name of the refused flow.

@@ -84,7 +84,8 @@ fn check_time(
         return Ok(());
     }
     let allowed = format!(
-        "must be at most {most:.0}: one takes {} s alone, and a run may simulate {MOST_SECONDS} s",
+        "must be at most {most:.0}, since a request alone takes {} s and a run can simulate at most \
+         {MOST_SECONDS} s",
         number_text(1.0 / alone.throughput_rps)
     );
     Err(Refusal::new("requests", load.requests, allowed))

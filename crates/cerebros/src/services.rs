@@ -143,12 +143,13 @@ impl Service {
     /// that is not a number of at least 0, and if all popularities are 0.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.functions.is_empty() || self.most_cores == 0 {
-            let least = self.functions.len().min(self.most_cores);
-            let place = format!(
-                "service {}: smaller of the numbers of functions and of cores",
-                self.name
-            );
-            return Err(Refusal::new(place, least, "must be at least 1"));
+            let what = if self.functions.is_empty() {
+                "functions"
+            } else {
+                "cores"
+            };
+            let place = format!("service {}: number of {what}", self.name);
+            return Err(Refusal::new(place, 0, "must be at least 1"));
         }
         for function in &self.functions {
             for (what, value) in [

@@ -58,7 +58,9 @@ pub enum ImportError {
     },
     /// The import would need a guess or leave something out, which [`crate::Options::strict`]
     /// forbids.
-    #[error("strict = true: must be left out for {what} ({place}); without strict: {done}")]
+    #[error(
+        "strict = true: must be left out, since a file has {what} ({place}); without strict: {done}"
+    )]
     Strict {
         /// The file and the distributed trace of the problem.
         place: String,

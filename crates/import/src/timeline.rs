@@ -70,8 +70,7 @@ pub fn write_timeline(
     }
     requests.sort_by_key(Request::start_ns);
     let Some(first) = requests.first() else {
-        let allowed =
-            "must have at least one request in the time window and to the chosen services";
+        let allowed = "must have at least one request to the chosen services in the time window";
         return Err(Refusal::new("timeline", "0 requests", allowed).into());
     };
     let name = format!("measured {}", paths.join(" "));

@@ -180,7 +180,7 @@ fn strict_refuses_each_defect() {
         let refused = import(Kind::Jaeger, bytes.as_bytes(), r#"{"strict": true}"#);
         let text = refused.unwrap_err().to_string();
         assert!(
-            text.contains("strict = true: must be left out for"),
+            text.contains("strict = true: must be left out, since a file has"),
             "{what}: {text}"
         );
         assert!(text.contains("(spans, trace 0000000000000001)"), "{text}");

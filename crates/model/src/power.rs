@@ -347,11 +347,11 @@ impl Power {
         );
         for (place, value, limit) in amounts {
             if !(0.0..=limit).contains(&value) {
-                return Err(Refusal::new(
-                    place,
-                    value,
-                    format!("must be from 0 to {limit}"),
-                ));
+                let allowed = match limit < f64::MAX {
+                    true => format!("must be from 0 to {limit} s: all units busy for window_s"),
+                    false => "must be from 0 upwards".to_owned(),
+                };
+                return Err(Refusal::new(place, value, allowed));
             }
         }
         Ok(())
@@ -376,8 +376,8 @@ fn server_max_w(inputs: &PowerInputs) -> Result<f64, Refusal> {
     let server_max_w = accelerators_max_w / inputs.accelerators_server_share;
     if accelerators_max_w + inputs.orchestration_max_w >= server_max_w {
         let allowed = format!(
-            "must stay below the server's {server_max_w} W with the accelerators' \
-             {accelerators_max_w} W"
+            "must be smaller: with the accelerators' {accelerators_max_w} W, it \
+             must stay below the server's {server_max_w} W"
         );
         return Err(orchestration_refused(inputs, allowed));
     }

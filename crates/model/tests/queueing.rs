@@ -435,6 +435,6 @@ fn a_rider_needs_a_carrier_and_is_not_selected_by_size() {
     scenario.kernels[0].selection = Selection::Lucrative(Scaling::Cycles);
     assert_eq!(
         scenario.evaluate().unwrap_err().to_string(),
-        "encryption.selection = lucrative: must be all, where one kernel rides_on another"
+        "encryption.selection = lucrative: must be 'all' for a kernel with rides_on and for the kernel named there"
     );
 }

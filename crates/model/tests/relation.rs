@@ -212,7 +212,7 @@ fn ranges_that_contradict_each_other_are_refused() {
     let error = sample(&scenario(), &both, 10, 1).unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "k.cycles_per_byte = an uncertain value: must be left out: it follows from offloads_per_s"
+            "k.cycles_per_byte = a range: must be left out, since kernel_share_ratio is a range too"
         ),
         "{error}"
     );
@@ -220,7 +220,7 @@ fn ranges_that_contradict_each_other_are_refused() {
     let error = sample(&scenario(), &unit, 10, 1).unwrap_err().to_string();
     assert!(
         error.starts_with(
-            "k.complexity_exponent = an uncertain value: must be a number, as another exponent changes the unit"
+            "k.complexity_exponent = a range: must be a number, since the exponent sets the unit"
         ),
         "{error}"
     );

@@ -468,6 +468,6 @@ fn a_kernel_that_rides_on_another_is_not_simulated() {
     let both = service(&[kernel(Threading::Sync), rider]);
     assert_eq!(
         simulate(&both, &RUN).expect_err("a refusal").to_string(),
-        "rider.rides_on = 'kernel': must be left out for a simulation: give the kernel that it names the work of both"
+        "rider.rides_on = 'kernel': must be left out for a simulation: add the work of this kernel to that of 'kernel'"
     );
 }

@@ -59,7 +59,8 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
     pub(crate) fn visit(&mut self, visit: &Visit) -> Result<(), Cause> {
         if self.visited == MAX_VISITS {
             let message = format!(
-                "visits of the run (accelerator calls, forks, ends of traces): must be at most {MAX_VISITS}"
+                "steps of the run (accelerator calls, forks, ends of traces) = over {MAX_VISITS}: \
+                 must be at most {MAX_VISITS}; does a trace lead back to itself?"
             );
             return Err(Cause::new("too_many_visits", message));
         }

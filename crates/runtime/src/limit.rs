@@ -24,7 +24,8 @@ struct Running {
 /// The error of a tenant that has reached its limit of running traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "running traces of the tenant = {most}: the limit is reached; another can start when one of them ends"
+    "the tenant already has {most} running traces, the most that it may have: try again when one \
+     of them has ended"
 )]
 pub struct TenantBusy {
     /// The largest number of traces that the tenant may run at a time.

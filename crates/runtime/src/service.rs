@@ -61,8 +61,7 @@ pub enum ServiceRunError {
     /// A service without built-in messages: neither its name nor its method is one of
     /// SocialNetwork's.
     #[error(
-        "service {name}: method = '{method}': must be the remote procedure of a service whose \
-         messages are built in: {known}"
+        "service {name}: method = '{method}': must be a method with built-in messages: {known}"
     )]
     NoMessages {
         /// The name of the service.
@@ -425,7 +424,7 @@ impl Contents {
 
     fn stored(&self, operation: Operation) -> Result<(Vec<u8>, Call), AccelError> {
         let Some(document) = &self.document else {
-            let why = "the trace writes to the storage, and the service has no data to write";
+            let why = "the trace reads or writes storage, but the service has no built-in data";
             return Err(AccelError::NoCall { step: "Ser", why });
         };
         let call = StorageCall::request(operation, document.collection, &document.key);
@@ -435,7 +434,7 @@ impl Contents {
     /// The request of the nested call with this number.
     fn nested(&self, number: usize) -> Result<(Vec<u8>, Call), AccelError> {
         let Some(method) = self.messages.nested.get(number) else {
-            let why = "the service does not call another function";
+            let why = "the service has no built-in message for this call of another function";
             return Err(AccelError::NoCall { step: "Ser", why });
         };
         let body = messages::request(method, self.seed, self.index)?;

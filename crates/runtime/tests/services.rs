@@ -107,7 +107,7 @@ fn services_without_messages_are_refused() {
 
     let error = refusal("UniqId", vec![Chain::new("T4")]);
     let expected = "service UniqId, phase 1, chain 0: Ser cannot process this message: the trace \
-                    writes to the storage, and the service has no data to write";
+                    reads or writes storage, but the service has no built-in data";
     assert_eq!(error.to_string(), expected);
     let error = refusal("UniqId", vec![Chain::new("T9")]);
     assert!(

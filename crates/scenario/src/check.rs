@@ -314,8 +314,7 @@ fn check_costs(
         && matches!(resolved.costs, Costs::Measured | Costs::Recording)
     {
         let costs = resolved.costs.name();
-        let allowed =
-            format!("must be left out unless profile is paper: here the costs are {costs}");
+        let allowed = format!("must be left out: the costs ({costs}) include that of TCP");
         return Err(Refusal::new("tcp_cost_ns", given, allowed).into());
     }
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);

@@ -60,7 +60,8 @@ pub(crate) fn check_requests(
         let counted = requests(resolved.requests) - requests(resolved.warmup_requests);
         if resolved.by_rate && counted < 1.0 && !has_times(workload, name) {
             let allowed = format!(
-                "must be at least {}: in proportion to its rate, {name} has only {} times as many requests",
+                "must be at least {}: {name} gets only {} times this number, in proportion to its \
+                 rate",
                 number_text((1.0 / share).ceil() * 2.0),
                 number_text(share)
             );

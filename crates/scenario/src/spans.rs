@@ -24,12 +24,12 @@ impl Checked {
     /// failed write.
     pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
         if self.systems.len() != 1 {
-            let allowed = "must be a single system, whose spans are written";
+            let allowed = "must be a single system: one file holds the spans of one system";
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }
         let [server] = &self.servers[..] else {
-            let allowed = "must be a single chip, of whose requests spans are written";
+            let allowed = "must be a single chip: one file holds the spans of one chip";
             return Err(Refusal::new("chips", self.servers.len(), allowed).into());
         };
         let setup = Setup::new(self, server)?;

@@ -357,7 +357,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "trace look:",
         "trace T1:",
-        "workload.traces[0].source = 'T1': must not be the name of a trace: the paper has one of this name",
+        "workload.traces[0].source = 'T1': must be another name: a trace of the paper has this one",
     ),
     (
         "TCP Decr Dser",
@@ -372,7 +372,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "trace = \"T1\", facts = { T1 = { compressed = 1 } }",
         "trace = \"T2\"",
-        "workload.services[0].path[0].trace = 'T2': must begin with TCP",
+        "workload.services[0].path[0].trace = 'T2': must be a trace that begins with TCP",
     ),
 ];
 
@@ -570,8 +570,8 @@ fn settings_without_effect_are_warnings() {
     assert_eq!(
         doubts(&silent),
         [
-            "services[0].path[3]: sends no answer, as none of its traces sends a message by TCP; a \
-          request ends with the phase (T2 sends an answer)"
+            "services[0].path[3]: sends no answer, as none of its traces sends a message by TCP: \
+          add a trace that does, such as T2"
         ]
     );
     let near = CALLS

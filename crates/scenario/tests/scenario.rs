@@ -479,8 +479,8 @@ fn samples_are_kept_up_to_a_bound() {
     let runs = MAX_SAMPLES / 90;
     assert!(checked.check_samples(u64::MAX, runs).is_ok());
     let refused = |samples| checked.check_samples(samples, runs + 1).err().unwrap();
-    let rule = "must be at most 89 per service: systems (1) times services (1) times seeds and chips \
-                (22223) may have at most 2000000 samples together";
+    let rule = "must be at most 89 per service: all systems (1), services (1) and runs (22223: \
+                seeds times chips) together keep at most 2000000";
     let text = refused(u64::MAX).to_string();
     assert_eq!(text, format!("samples = all: {rule}"));
     assert_eq!(refused(90).to_string(), format!("samples = 90: {rule}"));

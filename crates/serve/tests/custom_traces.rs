@@ -328,11 +328,12 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         (
             format!("{respond}trace own_receive:\n    TCP Decr RPC Dser LdB\n"),
             "receive = 'own_receive': trace 'own_receive': Decr: must be RPC at this place, since \
-             a message arrives by TCP, RPC, Dser",
+             a message arrives through TCP, RPC, Dser in this order",
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC LdB\n"),
-            "it ends too early: Dser must follow, since a message arrives by TCP, RPC, Dser",
+            "it ends too early: Dser must follow, since a message arrives through TCP, RPC, Dser \
+             in this order",
         ),
         (
             format!(
@@ -349,7 +350,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC\n    Dcmp Dser LdB\n"),
-            "Dcmp: must come after the layers of a received message are removed",
+            "Dcmp: must be where the payload is application data: after Dser",
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC Dser\n    tail T6_error\n"),
@@ -358,7 +359,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         (
             format!("{receive}trace own_respond:\n    Ser TCP\n"),
             "respond = 'own_respond': trace 'own_respond': TCP: must be RPC at this place, since a \
-             message leaves by Ser, RPC, TCP",
+             message leaves through Ser, RPC, TCP in this order",
         ),
         (
             format!("{receive}trace own_respond:\n    Ser RPC TCP\n    tail own_receive\n"),
@@ -422,7 +423,8 @@ fn a_service_cannot_use_traces_of_another() {
         .set_traces(own("shop"))
         .expect_err("another's")
         .to_string();
-    let why = "receive = 'own_receive': trace 'own_receive' belongs to the service 'billing'";
+    let why = "receive = 'own_receive': trace 'own_receive' belongs to the service 'billing': must \
+               belong to this service or to none";
     assert_eq!(refused, why);
 }
 

@@ -103,8 +103,9 @@ fn promises_are_given_as_long_as_there_is_room() {
         .expect_err("0.3 are left");
     assert_eq!(
         refused.to_string(),
-        "tenant 'b': requests_per_s = 10000: must be at most 6000 for requests of 50 us: these need \
-         0.5 s of accelerator time per second, and 0.3 s are left of the 0.8 s that may be promised"
+        "tenant 'b': requests_per_s = 10000: must be at most 6000 for requests of 50 us: 10000 of \
+         them need 0.5 s of accelerator time per second, but only 0.3 s are left of the 0.8 s that \
+         may be promised"
     );
     running
         .set_slo("b", slo(6_000.0, 50))
@@ -152,18 +153,18 @@ fn what_cannot_be_promised_at_the_start_is_refused() {
     };
     let text = started(Some(sized), none);
     assert!(
-        text.contains("'b': an SLO for requests of 512 bytes, before any was measured: must"),
+        text.contains("'b': accelerator time of requests of 512 bytes = left out: must be given"),
         "{text}"
     );
     let text = started(Some(TenantSlo::new(10.0)), none);
     assert!(
-        text.contains("'b': an SLO: must be given with the accelerator time"),
+        text.contains("'b': accelerator time of a request = left out: must be given"),
         "{text}"
     );
     let time = Some(Registers::new(1, 1, 1).expect("they fit"));
     let text = started(None, Shaping { time, ..none });
     assert!(
-        text.contains("'b': has a limit in accelerator time, but the control plane"),
+        text.contains("'b': the limit in accelerator time must be left out"),
         "{text}"
     );
     let mut server = server();
@@ -182,7 +183,7 @@ fn what_cannot_be_promised_at_the_start_is_refused() {
     let refused = running.set_slo("a", slo(1.0, 1)).expect_err("uncontrolled");
     assert_eq!(
         refused.to_string(),
-        "tenant 'a': has an SLO, but the server has no control plane"
+        "tenant 'a': an SLO needs a control plane, but the server has none"
     );
     assert!(running.slo_status().is_empty() && running.slo_page().is_none());
 }

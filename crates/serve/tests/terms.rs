@@ -250,7 +250,7 @@ fn a_client_calls_with_traces_of_its_own() {
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC Dser Ser RPC TCP\n"].concat(),
-            "Ser follows the sending of the message",
+            "Ser comes after the message was sent",
         ),
         (CALL.to_owned(), "own_answer"),
     ] {

@@ -27,8 +27,9 @@ pub enum ShapingError {
     },
     /// The rate cannot be reached with the size of the token bucket.
     #[error(
-        "rate = {tokens_per_s} tokens/s with a bucket of {bucket} tokens: must be above 0, add at \
-         least one token in {} cycles, and add no more than the bucket holds at once",
+        "rate = {tokens_per_s} tokens/s with a bucket of {bucket} tokens: must be above 0, give \
+         at least one token in {} cycles, and be reachable within 1 % by refills that fit the \
+         bucket (a larger bucket may help)",
         REGISTER_MAX
     )]
     ImpossibleRate {
@@ -103,7 +104,7 @@ pub enum ShapingError {
         flows: usize,
     },
     /// The flow has no token bucket whose tokens have this unit.
-    #[error("flow {flow}: unit = {unit}: must be the unit of one of the flow's limits")]
+    #[error("flow {flow}: unit = {unit}: must be a unit in which the flow has a limit")]
     NoSuchLimit {
         /// The index of the flow that lacks the limit.
         flow: usize,

@@ -82,8 +82,8 @@ fn a_promised_latency_bounds_what_else_may_be_promised() {
     let refused = plane.promise(0, within(slo, 0.99, 400)).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "tenant 'a': within = 400 us for 99 % of the requests: must be at least 460.517018 us, \
-         their time on idle accelerators",
+        "tenant 'a': latency of 99 % of the requests = 400 us: must be at least 460.517018 us, \
+         their latency on idle accelerators",
     );
     // Within twice that at half load.
     plane.promise(0, within(slo, 0.99, 921)).unwrap();

@@ -389,7 +389,7 @@ fn a_limit_that_a_flow_has_not_cannot_be_written() {
         let error = shaper.write_limit(Time::ZERO, flow, Unit::Bytes, registers);
         assert_eq!(
             error.unwrap_err().to_string(),
-            format!("flow {number}: unit = bytes: must be the unit of one of the flow's limits")
+            format!("flow {number}: unit = bytes: must be a unit in which the flow has a limit")
         );
     }
     let never = shaper

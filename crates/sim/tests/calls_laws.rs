@@ -164,19 +164,19 @@ fn impossible_calls_are_refused() {
     let cases = [
         (
             plan().with_call(FRONT, 2, 0, 9),
-            "services.Front.path[2][0].calls = 9: must be the number of a service, from 0 to 1",
+            "services.Front.path[2][0].calls = 9: must be the index of a service, from 0 to 1",
         ),
         (
             plan().with_call(7, 2, 0, STOCK),
-            "service = 7: must be the number of a service, from 0 to 1",
+            "service = 7: must be the index of a service, from 0 to 1",
         ),
         (
             plan().with_call(FRONT, 8, 0, STOCK),
-            "services.Front.path = 8: must be the number of a phase, from 0 to 4",
+            "services.Front.path = 8: must be the index of a phase, from 0 to 4",
         ),
         (
             plan().with_call(FRONT, 2, 3, STOCK),
-            "services.Front.path[2] = 3: must be the number of a chain, from 0 to 0",
+            "services.Front.path[2] = 3: must be the index of a chain, from 0 to 0",
         ),
         (
             plan().with_call(FRONT, 1, 0, STOCK),
@@ -184,7 +184,7 @@ fn impossible_calls_are_refused() {
         ),
         (
             plan().with_call(FRONT, 0, 0, STOCK),
-            "services.Front.path[0][0].calls = 'Stock': must not be set, as no trace of the chain waits for a message",
+            "services.Front.path[0][0].calls = 'Stock': must not be set, as no trace of the chain waits for an answer (T9 and T11 do)",
         ),
         (
             plan().with_call(FRONT, 2, 0, FRONT),
@@ -196,7 +196,7 @@ fn impossible_calls_are_refused() {
         ),
         (
             plan().on_server(4, 0),
-            "service = 4: must be the number of a service, from 0 to 1",
+            "service = 4: must be the index of a service, from 0 to 1",
         ),
     ];
     for (result, expected) in cases {

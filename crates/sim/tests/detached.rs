@@ -115,7 +115,7 @@ fn detached_chains_of_the_first_and_last_phase_delay_no_response() {
     assert!(
         refused
             .to_string()
-            .contains("must be the number of a phase, from 0 to 4"),
+            .contains("must be the index of a phase, from 0 to 4"),
         "{refused}"
     );
 }

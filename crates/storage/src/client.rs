@@ -88,7 +88,10 @@ pub enum StorageError {
     /// The data do not exist or the store refused the request, and the accelerators have already
     /// reported this to the service's caller (`accelflow_serve::Config::errors_to_caller`). The
     /// handler's result is discarded.
-    #[error("{collection}/{key}: the error was already sent to the caller")]
+    #[error(
+        "{collection}/{key}: the error was already sent to the client whose request is being \
+         handled"
+    )]
     Answered {
         /// The collection of the document.
         collection: String,

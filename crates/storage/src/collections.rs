@@ -90,7 +90,10 @@ pub enum CollectionError {
         known: String,
     },
     /// A request has too many keys, or an empty key.
-    #[error("collection {name}: {keys} keys in one request: must be from 1 to {allowed}")]
+    #[error(
+        "collection {name}: {keys} keys in one request, separated by commas: must be at most \
+         {allowed}, and none may be empty"
+    )]
     Keys {
         /// The name of the collection.
         name: String,

@@ -192,10 +192,11 @@ impl GatewayConnection {
         let head = head
             .ok_or_else(|| io::Error::other("a TLS record ends within the length of a message"))?;
         let length = u32::from_be_bytes(*head) as usize;
-        match length > self.destination.limits.max_message_bytes {
-            true => Err(io::Error::other(
-                "the response is larger than a message may be",
-            )),
+        let most = self.destination.limits.max_message_bytes;
+        match length > most {
+            true => Err(io::Error::other(format!(
+                "bytes of the response = {length}: must be at most {most}"
+            ))),
             false => Ok(HEAD + length),
         }
     }

@@ -20,13 +20,16 @@ pub(crate) enum PayloadError {
         why: serde_json::Error,
     },
     /// A document that is not JSON, where several documents are joined.
-    #[error("format of a document = {0:?}: must be JSON to be read together with other documents")]
+    #[error("format of a document = {0}: must be JSON to be read together with other documents")]
     Format(Format),
     /// An array with too few or too many documents.
     #[error("documents in the array = {found}: must be {keys}, one for each key")]
     Count { found: usize, keys: usize },
     /// A label that was not written by this module.
-    #[error("stored data begin with the bytes {0:?}: must be a known codec and format")]
+    #[error(
+        "stored data begin with the bytes {0:?}: must be the numbers of a codec, 0 to 3, and of a \
+         format, 0 to 2"
+    )]
     Label([u8; 2]),
 }
 

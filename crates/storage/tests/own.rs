@@ -74,7 +74,7 @@ fn traces_that_do_not_fit_storage_are_refused() {
             "Ser Encr TCP\n        tail own_cached",
             "Ser TCP\n        tail own_cached",
             "read = 'own_read': trace 'own_read': TCP: must be Encr at this place, since a message \
-             leaves by Ser, Encr, TCP",
+             leaves through Ser, Encr, TCP in this order",
         ),
         (
             "tail own_notified",

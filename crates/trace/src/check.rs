@@ -48,7 +48,7 @@ pub enum CheckError {
     /// Two transformations follow one another, but the second does not begin with the format that
     /// the first produces. Holds the first and the second.
     #[error(
-        "trans {1} cannot follow trans {0}: it must begin with the format that the other produces"
+        "trans {1} cannot follow trans {0}: the first format of {1} must be the last format of {0}"
     )]
     TransformMismatch(Transform, Transform),
     /// Both arms of a branch are empty. Holds the branch's condition.

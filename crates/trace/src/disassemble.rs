@@ -22,7 +22,7 @@ pub enum Unstructured {
     Unreachable(usize),
     /// A branch refers to a predicate that is not in the memory's table, or is not the compiled
     /// form of a condition. Holds the predicate's index.
-    #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
+    #[error("predicate = {0}: must be the index of a branch condition in the trace memory")]
     Predicate(u8),
     /// The word calls a custom accelerator that the memory's table does not have. Holds its index.
     #[error(

@@ -122,7 +122,7 @@ pub enum Fault {
     Decode(#[from] DecodeError),
     /// A branch refers to a predicate that the memory's table does not have. Holds the predicate's
     /// index.
-    #[error("predicate = {0}: must be the number of a condition in the table of predicates")]
+    #[error("predicate = {0}: must be the index of a branch condition in the trace memory")]
     UnknownPredicate(u8),
     /// A branch tests a field that the payload does not have. Holds the field's name.
     #[error("a branch tests field '{0}', which the payload does not have")]

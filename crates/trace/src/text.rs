@@ -73,8 +73,9 @@ pub enum TextCause {
     },
     /// The line is not a statement that is allowed in this position. Holds the line.
     #[error(
-        "statement = '{0}': must be an accelerator, branch, fork, join, trans, tail or notify, or an arm that \
-         is indented more than its branch"
+        "statement = '{0}': must be an accelerator, branch, fork, join, trans, tail or notify, \
+         indented like the statement before it; or an arm ('on true:', 'on false:', 'arm 1:', \
+         ...), indented more than its branch, fork or join"
     )]
     Unknown(String),
     /// A branch, fork or join has no arms below it. Holds its keyword.

@@ -299,7 +299,7 @@ fn texts_that_are_neither_toml_nor_json_are_refused() {
         ),
         (
             "[services]\n",
-            "shop.toml:1:1: services = {}: must be a list of 1 to 1000",
+            "shop.toml:1:1: services = {}: must be a list of 1 to 1000 values",
         ),
     ];
     for (text, expected) in cases {

@@ -104,7 +104,7 @@ fn wrong_groups_are_named() {
     }
     assert_eq!(
         refusal(&[group(100, 20, 4.0), group(200, 20, 5.0)]),
-        format!("{at}: sum of calls = 40: must be samples, 50")
+        format!("{at}: sum of calls = 40: must be 50, the number of samples")
     );
     let many: Vec<RecordedSize> = (0..65).map(|size| group(size, 1, 5.0)).collect();
     assert_eq!(

@@ -50,7 +50,8 @@ fn wrong_steps_are_named() {
     assert_eq!(
         refusal(|steps| steps[2].accelerator = "Gzip".to_owned()),
         format!(
-            "{at}: accelerator = 'Gzip': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp or LdB"
+            "{at}: accelerator = 'Gzip': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp, LdB \
+             or a custom accelerator of the traces"
         )
     );
     for (cost, text) in [

@@ -188,11 +188,11 @@ fn errors_name_the_place() {
     );
     assert_eq!(
         message(vec![Phase::one(Chain::new("T2"))]),
-        "service X, phase 0, chain 0: trace = 'T2': must begin with TCP, since a message starts it"
+        "service X, phase 0, chain 0: trace = 'T2': must be a trace that begins with TCP, since the client's request starts it"
     );
     assert_eq!(
         then(Chain::new("T1").with("T1", "compressed", 0)),
-        "service X, phase 2, chain 0: trace = 'T1': must not begin with TCP, since the core starts it"
+        "service X, phase 2, chain 0: trace = 'T1': must be a trace that does not begin with TCP, since a core starts it"
     );
     assert_eq!(
         then(Chain::new("T99")),

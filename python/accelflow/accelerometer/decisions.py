@@ -148,7 +148,7 @@ def _beside_selection(
     if not reached[0]:
         first = steps[reached.index(True)]
         return (
-            f"must be all, since {parameter} has no single limit: the goal is reached at "
+            f"must be 'all', since {parameter} has no single limit: the goal is reached at "
             f"{first:.4g}, where fewer offloads are made, but not at {best:g}"
         )
     last = reached.index(False) - 1
@@ -176,7 +176,7 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
             f"{kernel.rides_on}",
         )
     elif parameter == "transfer_cycles_per_byte" and kernel.sizes is None:
-        allowed = f"must be given, since {parameter} is sought; transfer_cycles needs none"
+        allowed = f"must be given to seek {parameter}; without sizes, seek transfer_cycles"
         raise refused(f"{kernel.name}.sizes", LEFT_OUT, allowed)
 
 
@@ -185,7 +185,8 @@ def _check_sought_offloads(service: Service, kernel: Kernel) -> None:
         raise refused(
             f"{kernel.name}.cycles_per_byte",
             kernel.cycles_per_byte,
-            "must be left out: it follows from offloads_per_s, sizes and kernel_share_ratio",
+            "must be left out to seek offloads_per_s: cycles_per_byte then follows from"
+            " offloads_per_s, sizes and kernel_share_ratio",
         )
     riders = [k.name for k in service.kernels if kernel.name == k.rides_on]
     if kernel.rides_on is not None or riders:
@@ -193,7 +194,7 @@ def _check_sought_offloads(service: Service, kernel: Kernel) -> None:
         raise refused(
             "parameter",
             "offloads_per_s",
-            f"must be another one, since {shared} has the same offloads",
+            f"must be another parameter: {kernel.name} shares its offloads with {shared}",
         )
 
 

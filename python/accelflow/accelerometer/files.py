@@ -323,7 +323,8 @@ def _benchmarked(row: Mapping[str, Any], place: str, folder: Path) -> Mapping[st
     try:
         found = _inputs_of(machine, given.kernel, place)
     except (AttributeError, KeyError, TypeError) as error:
-        lacks = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        missing = isinstance(error, KeyError)
+        lacks = f"it has no {error}" if missing else "a value in it has a wrong type"
         allowed = f"must be the output of `{_MEASURE}`: {lacks}"
         raise refused(f"{place}.file", path, allowed) from error
     own = {key: value for key, value in row.items() if key != "measured"}

@@ -192,7 +192,7 @@ def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
         raise refused("cycles of overhead a second", "above 1e308", "must be a finite number")
     if outcome["speedup_ratio"] is None:
         shares = math.fsum(float(_central(k.kernel_share_ratio)) for k in service.kernels)
-        allowed = "must leave work for the host: all of it is offloaded at no cost"
+        allowed = "must be below 1: the host has no work left, and offloading costs it nothing"
         raise refused("kernel_share_ratio", f"{shares:g} in all", allowed)
 
 
@@ -291,13 +291,13 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
             raise refused(
                 f"{kernel.name}.{name}",
                 getattr(kernel, name),
-                f"must be left out: the offload is that of {carrier.name}, which has this cost",
+                f"must be left out: the offloads are those of {carrier.name}; set this cost there",
             )
     if "lucrative" in (kernel.selection, carrier.selection):
         raise refused(
             f"{kernel.name}.selection",
             "lucrative",
-            "must be all, where one kernel rides_on another",
+            "must be 'all' for a kernel with rides_on and for the kernel named there",
         )
     for name in ("threading", "placement", "driver_waits", "offloads_per_s"):
         if getattr(kernel, name) != getattr(carrier, name):

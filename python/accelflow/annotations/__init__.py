@@ -56,7 +56,8 @@ class Offloaded(Generic[_Given, _Result]):
             raise refused("offload", function, "must be a function defined with def")
         for mark, accelerator in marks.items():
             if not callable(mark):
-                raise refused("marks", mark, "must be functions, each with an accelerator")
+                allowed = "must be a function: marks maps functions to accelerators"
+                raise refused("marks", mark, allowed)
             if accelerator not in TAX_CALLS.values() and accelerator not in {"TCP", "RPC", "LdB"}:
                 kind(accelerator)  # refuses what cannot be a name
         self._function = function

@@ -70,8 +70,8 @@ def cerebros(
     if context.invoked_subcommand is not None:
         if given or as_json or report_file:
             raise click.UsageError(
-                f"options of 'cerebros' have no effect with '{context.invoked_subcommand}', which "
-                "has options of its own after its name"
+                f"options before '{context.invoked_subcommand}' have no effect: give the options "
+                f"of '{context.invoked_subcommand}' after its name"
             )
         return
     check_report(report_file)
@@ -212,7 +212,7 @@ def simulate(
     if affinity and tuple(designs) != ("Full",):
         allowed = (
             "must be given together with --design Full and no other design, "
-            "as only Full knows the function"
+            "since only Full knows which function a request calls"
         )
         raise refused("--affinity", GIVEN, allowed)
     files = [given.pop(name) for name in ("interface", "recording", "include_dirs")]

@@ -46,7 +46,8 @@ def chosen_chips(
     found: dict[str, Config] = {}
     for name, config in _of_scenario(base) if not places else map(_of_file, places):
         if name in found:
-            raise refused("--chip", name, "must be given only once; `name` in the file sets it")
+            allowed = "must be the name of only one chip; `name` in a chip's file sets its name"
+            raise refused("--chip", name, allowed)
         found[name] = config
     chips = {
         name: {key: number for key, number in _changed(config, common).items() if key not in named}

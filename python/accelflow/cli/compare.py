@@ -372,7 +372,7 @@ def _loads_asked(
     try:
         factors = tuple(float(factor) for factor in listed.split(","))
     except ValueError:
-        allowed = "must be numbers separated by commas, such as 0.5,1,2, or none"
+        allowed = "must be none, or numbers separated by commas, such as 0.5,1,2"
         raise refused("--loads", listed, allowed) from None
     comparing.check_loads(scenario, factors)
     return factors
@@ -393,7 +393,7 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
         raise refused(
             "--recalibrate",
             GIVEN,
-            f"must be left out: it measures costs again, but these are of kind {costs}",
+            f"must be left out: the costs are of kind {costs}, not measured (--profile measured)",
         )
 
 

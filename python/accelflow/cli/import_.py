@@ -460,7 +460,7 @@ def _name_of(name: str | None, out: Path) -> str:
     if name is None:
         name = importing.plain_name(out.stem)
         if name in simulation.WORKLOADS:
-            allowed = "must be given together with --name, as a suite has this name"
+            allowed = f"must not have the name of the suite {name}; set another name with --name"
             raise refused("--out", str(out), allowed)
         return name
     if name in simulation.WORKLOADS:
@@ -479,7 +479,8 @@ def _check_update(into: Path, out: Path) -> None:
     """Refuse an update in another folder, since a workload refers to files beside it."""
     importing.check_out(out)
     if into.absolute().parent.resolve() != out.absolute().parent.resolve():
-        raise refused("--out", str(out), f"must be in the folder of --into, {into.parent}")
+        allowed = f"must be in {into.parent}, the folder of the file of --into"
+        raise refused("--out", str(out), allowed)
 
 
 def _finish(imported: Imported, report: Report, out: Path, as_json: bool) -> None:

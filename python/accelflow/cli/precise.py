@@ -129,8 +129,9 @@ def check_reached(comparison: Comparison, context: click.Context) -> None:
     if kept_in(context) is not None:
         again = "; the same command resumes the run"
     raise AccelflowError(
-        f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, which"
-        f" gave {said['reached_ratio']:.2%} with {comparison.requests:,} requests{again}"
+        f"--precision {context.params['precision']}: not reached in {seconds_text(seconds)}, but"
+        f" runs of {comparison.requests:,} requests of each service reached"
+        f" {said['reached_ratio']:.2%}{again}"
     )
 
 

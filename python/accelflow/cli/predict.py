@@ -86,7 +86,7 @@ def _share(option: str, percent: float) -> float:
     show_default=True,
     callback=_percents,
     metavar="PERCENTS",
-    help="Loads, in percent of the most requests that the server answers on one core.",
+    help="Loads, in percent of the highest rate that the server reaches on one core.",
 )
 @click.option(
     "--recorded-load",

@@ -119,7 +119,7 @@ def record(
         raise refused(
             "--from",
             LEFT_OUT,
-            "must be given (the address of a running server), or MODULE:FUNCTION or WORKLOAD",
+            "must be given, as http://HOST:PORT, unless MODULE:FUNCTION or WORKLOAD is given",
         )
     served = source is not None and not (is_file(source) or source in WORKLOADS)
     if not served:
@@ -170,7 +170,7 @@ def _names(services: tuple[str, ...]) -> dict[str, str]:
         if not function or not name:
             raise refused("--service", text, _FORM_OF_SERVICE)
         if function in names or name in names.values():
-            allowed = "must name a function and a service that no other --service names"
+            allowed = "must have a FUNCTION and a NAME that no other --service has"
             raise refused("--service", text, allowed)
         names[function] = name
     return names
@@ -191,8 +191,8 @@ def _settings(**options: Any) -> _Settings:
         raise refused(
             missing[0],
             LEFT_OUT,
-            "must be given to serve MODULE:FUNCTION; connections without TLS take traces that"
-            " the simulator does not have",
+            "must be given to serve MODULE:FUNCTION: the server needs --interface, --certificate"
+            " and --key, as only requests over TLS can be simulated",
         )
     if not 0 < options["seconds"] <= 1e6:
         raise refused("--seconds", options["seconds"], "must be above 0 and at most 1000000")
@@ -235,7 +235,8 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         raise refused(
             "--from",
             address,
-            f"must be the operators' port of a server that records: {message or error}",
+            "must be the operators' port of a server that records; it answered:"
+            f" {message or error}",
         ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)

@@ -83,7 +83,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
         )
     if found.results is None:
         raise AccelflowError(
-            f"{place}: must have the results of at least one simulation, but every one failed"
+            f"{place}: has no results: every simulation failed, for the reasons in skipped.json"
         )
 
 

@@ -55,7 +55,8 @@ def read(path: Path) -> PaperResult:
     except (OSError, ValueError) as error:
         raise unreadable("results", path, error) from error
     except (KeyError, TypeError, AttributeError) as error:
-        lacks = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        missing = isinstance(error, KeyError)
+        lacks = f"it has no {error}" if missing else "a value in it has a wrong type"
         allowed = f"must be a file of `accelflow companions`: {lacks}"
         raise refused("results", path, allowed) from error
 

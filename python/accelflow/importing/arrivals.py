@@ -82,7 +82,7 @@ class Arrivals:
         self._end = None if last_ns is None else (last_ns - self._first, self.mean_rps)
         if not LEAST_RATE_RPS <= self.mean_rps <= MOST_RATE_RPS:
             allowed = f"must be from {LEAST_RATE_RPS} to {MOST_RATE_RPS:g} requests a second"
-            raise refused("the mean rate", self.mean_rps, allowed)
+            raise refused("the mean rate of the arrivals", self.mean_rps, allowed)
 
     def __enter__(self) -> Arrivals:
         return self
@@ -247,7 +247,7 @@ class _Reader:
             raise refused(
                 f"{self.table.path}:1: column",
                 self.table.columns[0],
-                "must be a name, such as time_s",
+                "must be a name, such as time_s: line 1 has the names of the columns",
             )
         found = self.table.find(*_UNITED, *_TIMES)
         if found is not None:

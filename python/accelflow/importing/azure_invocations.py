@@ -77,9 +77,9 @@ class Invocations:
         if self._held > _MOST_MINUTES or len(self._minutes) > _MOST_FUNCTIONS:
             raise refused(
                 "invocations",
-                f"{len(self._minutes)} functions in {self._held} minutes",
-                f"must be of at most {_MOST_FUNCTIONS} functions, in {_MOST_MINUTES} minutes of"
-                " all functions together",
+                f"{len(self._minutes)} functions, {self._held} pairs of function and minute",
+                f"must be of at most {_MOST_FUNCTIONS} functions, and have at most {_MOST_MINUTES}"
+                " pairs of a function and a minute in which it ran",
             )
         minutes[minute] += 1
         self._first, self._last = min(self._first, minute), max(self._last, minute)

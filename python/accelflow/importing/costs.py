@@ -107,8 +107,8 @@ def _time_ns(tally: Tally, options: Options) -> float:
         raise refused(
             "--cores" if options.cores is None else "--duration",
             LEFT_OUT,
-            "must be given, as --cores (mean number of busy cores) and --duration are needed:"
-            " the profile is not weighted by time",
+            "must be given, as the profile is not weighted by time: its time is --cores (mean"
+            " number of busy cores) times --duration (seconds)",
         )
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9

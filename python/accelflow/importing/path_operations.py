@@ -139,7 +139,9 @@ def _table(given: Any, place: str, allowed: Callable[[Any], bool]) -> dict[str, 
             raise refused(f"{place}.{trace}", fields, "must be a table of fields")
         for field, value in fields.items():
             if not allowed(value):
-                what = "a probability" if allowed is _is_probability else "a whole number"
+                what = "a whole number of at most 64 bits"
+                if allowed is _is_probability:
+                    what = "a probability from 0 to 1"
                 raise refused(f"{place}.{trace}.{field}", value, f"must be {what}")
     return given
 

@@ -31,7 +31,7 @@ def compare(
         raise refused("profiles", names, "must be one or more")
     if requests is not None and len(requests) != len(names):
         raise refused(
-            "requests", len(requests), f"must be one number for each of {len(names)} files"
+            "requests", list(requests), f"must be one number for each of {len(names)} files"
         )
     served = list(requests) if requests is not None else [1.0] * len(names)
     for number in served:

@@ -150,7 +150,7 @@ def samples(lines: Iterable[str], place: str) -> Iterator[Sample]:
         elif header and _FRAME.match(line.strip()):
             frames.append(_frame(line.strip()))
         else:
-            allowed = "must be a sample of 'perf script' or a frame of one"
+            allowed = "must be the first line or a frame of a sample, as 'perf script' prints them"
             raise refused(f"{place}:{number}: line", line.strip()[:80], allowed)
     yield from sample()
 

@@ -123,7 +123,8 @@ class _Reader:
 
     def text(self, index: int, kind: str, number: int) -> str:
         if not 0 <= index < len(self.texts):
-            raise self.error(f"{kind} {number}: text", index, f"must be below {len(self.texts)}")
+            allowed = f"must be from 0 to {len(self.texts) - 1}, an index of string_table"
+            raise self.error(f"{kind} {number}: index of a text", index, allowed)
         return self.texts[index]
 
     def function(self, entry: Any) -> str:
@@ -183,7 +184,7 @@ class _Reader:
                 raise self.error(f"{where}: number of values", len(sample.value), allowed)
             weight = sample.value[index]
             if weight < 0:
-                allowed = "must be at least 0, unlike in a difference of profiles"
+                allowed = "must be at least 0: the profile must not be a difference of two"
                 raise self.error(f"{where}: value", weight, allowed)
             frames: list[str] = []
             for location in reversed(sample.location_id):

@@ -78,7 +78,7 @@ def read(path: Path, *, sample_type: str | None = None) -> Profile:
 def _check_binary(path: Path, data: bytes) -> None:
     """Raise InputError for files that are mistaken for a profile and have zero bytes."""
     if data.startswith(_PERF_DATA):
-        allowed = "must be text, such as the output of perf script; it is perf's own file"
+        allowed = "must be text, such as the output of perf script, and not perf's binary file"
         raise refused("file", str(path), allowed)
     if data.startswith(_UTF16):
         raise refused("file", str(path), "must be text in UTF-8; it is in UTF-16")
@@ -126,8 +126,6 @@ def folded(lines: Iterable[tuple[int, str]], place: str) -> Iterator[tuple[tuple
             continue
         stack, _, count = line.strip().rpartition(" ")
         if not stack or not re.fullmatch(r"[0-9]{1,18}", count):
-            allowed = (
-                "must be frames joined by ';', a space and a whole number of at most 18 digits"
-            )
+            allowed = "must be frames joined by ';', then a space and a count of at most 18 digits"
             raise refused(f"{place}:{number}: line", line.strip()[:80], allowed)
         yield tuple(frame.strip() or UNKNOWN for frame in stack.split(";")), int(count)

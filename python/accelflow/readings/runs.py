@@ -142,7 +142,7 @@ def read_all(
     scenario = scenario or Scenario()
     for definition in definitions:
         if not definition.rows:
-            allowed = "must have a row to compare with the paper's"
+            allowed = "must be an experiment that compares a number with one of the paper"
             raise refused("experiment", definition.name, allowed)
 
     def figures(read: Scenario) -> tuple[tuple[Figure, ...], ...]:

@@ -159,7 +159,8 @@ def _mean_parts(system: SystemResult) -> dict[str, float]:
 def _draw_tail(comparison: Comparison) -> Figure:
     """Draw the share of all services' requests that take longer than a time, by system."""
     if comparison.samples is None:
-        raise refused("kind", "tail", "must have samples; run with samples=True")
+        allowed = "must be latency or parts; for tail, run with samples=True"
+        raise refused("kind", "tail", allowed)
     picture = Picture()
     axes = picture.add_subplot()
     axes.set_xscale("log")

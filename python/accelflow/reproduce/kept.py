@@ -128,7 +128,8 @@ def _check_together(trees: Mapping[Path, Mapping[str, Any]]) -> None:
                 raise refused(
                     f"{path}: {key}",
                     trees[path].get(key, LEFT_OUT),
-                    f"must be {wanted!r}, as in {first.name}, since a page needs the same for all",
+                    f"must be {wanted!r}, as in {first.name}: all results of a page must have the"
+                    f" same {key}",
                 )
 
 
@@ -148,7 +149,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
     definition = load(path.stem)
     if tree.get("setup") != setup_of(definition):
         raise InputError(
-            f"{path}: has the results of another setup than the experiment has now; run it again"
+            f"{path}: has results of a different setup of the experiment; run the experiment again"
         )
     try:
         shown = [_shown(cell) for cell in tree["cells"]]
@@ -166,7 +167,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{path}: does not fit the current experiment ({error}); run it again"
+            f"{path}: does not fit this version's experiment ({error}); run the experiment again"
         ) from error
 
 

@@ -275,7 +275,7 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
 def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Return the table `chip` of a plan's file, with the content of its ``file`` as ``config``."""
     if "config" in chip:
-        allowed = "must be left out: file or scenario.config sets parameters"
+        allowed = "must be left out: chip.file or scenario.config sets the chip's parameters"
         raise refused("chip.config", GIVEN, allowed)
     if "file" not in chip:
         return dict(chip)
@@ -442,8 +442,8 @@ def _check_workload(workload: Mapping[str, Any], scenario: object) -> None:
             raise refused(place, service["server"], allowed)
         if service.get("arrivals", common).get("process") == "times" and not replaced:
             allowed = (
-                "must be a process whose rate can change, since a plan looks for the load of a"
-                " server; scenario.arrivals replaces it"
+                "must be a process other than times, since a plan varies the rate; or set"
+                " scenario.arrivals, which replaces it"
             )
             raise refused(f"arrivals of {service['name']}", "times", allowed)
 
@@ -453,7 +453,8 @@ def _check_services(plan: Plan) -> None:
         raise refused(
             "rates_rps",
             plan.rates_rps,
-            "must be a table with the rate of each service, unless a workload's file has them",
+            "must be a table of each service's rate in requests a second, or be left out for a"
+            " workload's file that has the rates",
         )
     _check_mapping("rates_rps", plan.rates_rps, _LEAST_RPS, _MOST_RPS)
     _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)

@@ -128,7 +128,10 @@ def _cluster(
     if "//" in where:
         return where, _nothing
     if not colon or not count.isdecimal() or not 1 <= int(count) <= 100_000:
-        allowed = "must be a scheduler's address, local:N, slurm:N or kubernetes:N"
+        allowed = (
+            "must be a scheduler's address (tcp://HOST:PORT), or local:N, slurm:N or kubernetes:N"
+            " with N from 1 to 100000"
+        )
         raise refused("--cluster", where, allowed)
     if kind not in _KINDS:
         raise refused("--cluster", kind, known=_KINDS)
@@ -337,8 +340,8 @@ class _Run:
         asked.deaths += 1
         if asked.deaths >= _MOST_DEATHS:
             raise AccelflowError(
-                f"the batch of simulations from {asked.batch.keys[0]} on: given up after"
-                f" {asked.deaths} failures of its workers"
+                f"a batch of simulations was given up, since its worker died {asked.deaths} times;"
+                f" its first simulation is {asked.batch.keys[0]}"
             )
         if not asked.futures:
             self._submit(asked, None)

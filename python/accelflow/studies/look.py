@@ -119,7 +119,7 @@ def _ratios(limited: Limited, row: Mapping[str, Any]) -> dict[str, float]:
         found[f"P99 of {service}"] = row["p99_us"] / row["slo_us"]
     if not found:
         raise AccelflowError(
-            f"service {service}: has none of the measures with a limit, since it has no"
-            " responses or no SLO"
+            f"service {service}: no limit can be checked, since the service has no responses, or no"
+            " SLO"
         )
     return found

@@ -99,9 +99,8 @@ def read_question(path: str | PathLike[str]) -> Question:
     """
     found = read_find(path)
     if isinstance(found, Goal):
-        raise refused(
-            f"{path}: find.minimize", found.minimize, "must be left out with least or most"
-        )
+        allowed = "must be replaced by find.least or find.most; only read_find reads minimize"
+        raise refused(f"{path}: find.minimize", found.minimize, allowed)
     return found
 
 
@@ -125,7 +124,8 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
         if key not in _KEYS:
             raise refused("find key", key, known=_KEYS)
     if ("least" in tree) == ("most" in tree):
-        raise refused("find", sorted(tree), "must have least or most, and not both")
+        allowed = "must have exactly one of the keys least, most and minimize"
+        raise refused("find", sorted(tree), allowed)
     most = "most" in tree
     name = tree["most" if most else "least"]
     if not isinstance(name, str):

@@ -278,7 +278,7 @@ def _check_kind(
             raise refused(
                 "axes",
                 [a.name for a in axes],
-                "must be left out: a design of kind list has [[points]] instead",
+                "must be left out, and [[points]] be given instead, since design.kind is list",
             )
     elif points:
         raise refused(
@@ -392,7 +392,7 @@ def _seeds(value: object) -> tuple[int, ...]:
         return found
     if isinstance(value, int):
         return tuple(range(1, whole_number("design.seeds", value, 1, _MOST_SEEDS) + 1))
-    raise refused("design.seeds", value, "must be a number of seeds, or a list of them")
+    raise refused("design.seeds", value, "must be the number of seeds, or a list of seeds")
 
 
 def _check_finite(place: str, value: object) -> None:

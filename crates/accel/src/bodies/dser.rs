@@ -136,7 +136,7 @@ impl Dser {
     fn grpc(&self, call: &GrpcCall, job: &mut Job) -> Result<(), AccelError> {
         let limits = &self.limits;
         if job.packed.is_some() {
-            let (found, hint) = (job.format, "; decompress it first");
+            let (found, hint) = (job.format, "; it is compressed: decompress it first");
             return Err(AccelError::WrongFormat {
                 step: "Dser",
                 found,

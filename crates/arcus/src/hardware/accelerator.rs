@@ -74,7 +74,8 @@ impl Curve {
                         .iter()
                         .all(|point| point.0 > Bytes(0) && point.1 > Time::ZERO);
                 let count = points.len() as f64;
-                let allowed = "one or more, with growing sizes and times above 0";
+                let allowed =
+                    "1 or more points with increasing sizes and with times above 0 that never fall";
                 PlatformError::unless(
                     good && count > 0.0,
                     "points of an accelerator's curve",

@@ -113,7 +113,8 @@ fn known_accelerators(file: &PlanFile) -> Result<Vec<String>, PlanError> {
             PlanError::of([&place[..], &keys(&[field])].concat(), refusal)
         };
         if known.contains(&own.name) {
-            let allowed = "must differ from built-in accelerators and from those before it";
+            let allowed =
+                "must differ from built-in accelerators and from earlier ones of the plan";
             let name = accelflow_parameters::quoted(&own.name);
             return Err(refuse(
                 "name",

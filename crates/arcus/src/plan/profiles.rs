@@ -199,7 +199,7 @@ impl ProfileFile {
     /// platform, and for an unknown tag.
     pub fn table(&self, plan: &CheckedPlan) -> Result<ProfileTable, PlanError> {
         if self.platform != ProfiledPlatform::of(plan) {
-            let message = "profiles: must be those of the plan's platform, but are of another: run `accelflow arcus profile` again";
+            let message = "profiles: must be those of the plan's platform: run `accelflow arcus profile` with this plan";
             return Err(PlanError::of(Vec::new(), message));
         }
         let sizes = self.sizes.iter().copied().map(Bytes).collect();
@@ -259,11 +259,13 @@ fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, P
             return refuse("accelerators", number.to_string(), &allowed);
         }
         if flow.engine >= platform.dma.engines || flow.message_bytes == 0 || flow.permille == 0 {
-            return refuse(
-                "flows",
-                format!("{flow:?}"),
-                "must have an engine of the platform, and message_bytes and permille (share of the traffic) above 0",
+            let allowed = format!(
+                "must have an engine below {}, the platform's number of DMA engines, and \
+                 message_bytes and permille (share of the traffic) above 0",
+                platform.dma.engines
             );
+            let value = serde_json::to_string(flow).unwrap_or_default();
+            return refuse("flows", value, &allowed);
         }
     }
     let patterns = entry.flows.iter().map(|flow| Pattern {

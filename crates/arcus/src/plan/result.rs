@@ -263,12 +263,13 @@ fn warning(status: &FlowStatus, number: usize, run: &RunResult) -> Option<String
             promised.period.as_us_f64(),
         ),
         (None, _) => format!(
-            "a promise of {slo:.3} Gbit/s in messages of {} bytes to 1 %",
+            "a promise of {slo:.3} Gbit/s in messages of {} bytes, with a tolerance of 1 %",
             request.sizes.largest().get(),
         ),
     };
     Some(format!(
-        "flow '{}': time = {} us: too short for a verdict on {promise}: must be at least {} us",
+        "flow '{}': time in the run = {} us: must be at least {} us for a verdict on {promise}; \
+         increase duration_us, and until_us if given",
         request.name,
         run.present(number).as_us_f64().round(),
         needed.as_us_f64().ceil(),

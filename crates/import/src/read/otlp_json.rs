@@ -268,7 +268,9 @@ impl Reader<'_, '_> {
         }
         self.early.push(draft);
         if self.early.len() > self.collector.window_spans() {
-            return Err("more spans before their resource than the option `window_spans` allows");
+            return Err(
+                "more spans come before their resource than `window_spans` allows: increase it",
+            );
         }
         Ok(())
     }

@@ -118,8 +118,8 @@ impl Wire<'_, '_> {
             Err(ImportError::Kind {
                 file: self.file.to_owned(),
                 why: format!(
-                    "must be OTLP, which begins with '{{', with a message TracesData or with the length \
-                     of one: it begins with the byte 0x{:02x}",
+                    "must be OTLP, as JSON or as protocol buffers (TracesData, with or without its \
+                     length before it): it begins with the byte 0x{:02x}",
                     first[0]
                 ),
             })
@@ -275,8 +275,9 @@ impl Wire<'_, '_> {
                 early.push(draft);
                 Ok(())
             }
-            Some(_) => Err(self
-                .wrong("more spans before their resource than the option `window_spans` allows")),
+            Some(_) => Err(self.wrong(
+                "more spans come before their resource than `window_spans` allows: increase it",
+            )),
         }
     }
 }

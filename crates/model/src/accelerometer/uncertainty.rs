@@ -335,21 +335,20 @@ fn is_uncertain(uncertain: &[Uncertain], field: Field, kernel: usize) -> bool {
 
 fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> Result<(), Refusal> {
     let given = kernel.host_cost.cycles_per_byte.is_some();
-    let refuse =
-        |field: Field, why: &str| Err(Refusal::new(field.name(), "an uncertain value", why));
+    let refuse = |field: Field, why: &str| Err(Refusal::new(field.name(), "a range", why));
     if is_uncertain(Field::Complexity) && given {
         return refuse(
             Field::Complexity,
-            "must be a number, as another exponent changes the unit of cycles_per_byte; leave that out, \
-             and give sizes",
+            "must be a number, since the exponent sets the unit of cycles_per_byte; for a range, leave \
+             cycles_per_byte out and give sizes",
         );
     }
     let tied = given && kernel.sizes.is_some();
     if tied && is_uncertain(Field::KernelShare) && is_uncertain(Field::CyclesPerByte) {
         return refuse(
             Field::CyclesPerByte,
-            "must be left out: it follows from offloads_per_s, sizes, host_cycles_per_s and \
-             kernel_share_ratio, which is uncertain, too",
+            "must be left out, since kernel_share_ratio is a range too: cycles_per_byte follows from it, \
+             offloads_per_s, sizes and host_cycles_per_s",
         );
     }
     Ok(())

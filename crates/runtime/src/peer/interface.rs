@@ -126,12 +126,18 @@ pub struct NoPeer;
 
 impl Peer for NoPeer {
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
-        Err(PeerError::NoPeer(Party::of(call).to_string()))
+        Err(PeerError::NoPeer(format!(
+            "{}: this run has no peer for such messages",
+            Party::of(call)
+        )))
     }
 
     fn take_back(&mut self, _: &Call, _: Option<Session>) {}
 
     fn exchange(&mut self, call: &Call, _: &[u8]) -> Result<Vec<u8>, PeerError> {
-        Err(PeerError::NoPeer(Party::of(call).to_string()))
+        Err(PeerError::NoPeer(format!(
+            "{}: this run has no peer for such messages",
+            Party::of(call)
+        )))
     }
 }

@@ -209,7 +209,8 @@ impl Peer for LoopbackPeer {
     fn lend(&mut self, call: &Call) -> Result<Session, PeerError> {
         let party = Party::of(call);
         if party == Party::Unknown {
-            return Err(PeerError::NoPeer(party.to_string()));
+            let why = "this run has no peer for such messages";
+            return Err(PeerError::NoPeer(format!("{party}: {why}")));
         }
         if !self.connections.contains_key(&party) {
             // Number 0 is the demo client's.

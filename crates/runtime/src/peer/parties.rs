@@ -44,7 +44,7 @@ impl fmt::Display for Party {
             Party::Database => f.write_str("the database"),
             Party::Service(name) => write!(f, "service {name}"),
             Party::Host(name) => write!(f, "HTTP server {name}"),
-            Party::Unknown => f.write_str("a message of unknown kind"),
+            Party::Unknown => f.write_str("the peer of a message of unknown kind"),
         }
     }
 }

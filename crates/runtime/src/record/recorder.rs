@@ -84,7 +84,8 @@ pub enum RecordError {
     Service(#[from] ServiceRunError),
     /// Two runs of a service visited different accelerators.
     #[error(
-        "service {service}, message sample {sample}: its steps differ from those of its first run"
+        "service {service}, message sample {sample}: the steps of this run differ from those of \
+         the service's first run"
     )]
     Unstable {
         /// The name of the service.

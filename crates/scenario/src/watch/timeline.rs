@@ -119,8 +119,8 @@ impl Checked {
         let rate_rps = self.resolved.rate_rps * self.services.len() as f64;
         let each = MAX_TIMELINE_REQUESTS as f64 / (self.systems.len() * self.servers.len()) as f64;
         let allowed = format!(
-            "must be at most {MAX_TIMELINE_REQUESTS} over all systems, which arrive in about \
-             {:.0} us: {NARROW}",
+            "must be at most {MAX_TIMELINE_REQUESTS} over all systems, as many as arrive in \
+             about {:.0} us: {NARROW}",
             each / rate_rps * 1e6
         );
         let value = format!("{requests} requests");

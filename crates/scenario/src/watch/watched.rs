@@ -90,13 +90,13 @@ impl Checked {
     pub(crate) fn only_setup(&self) -> Result<Setup<'_>, ScenarioError> {
         if self.systems.len() != 1 {
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
-            let allowed = "must be a single system, in which one request is followed";
+            let allowed = "must be a single system: requests can be followed only in one";
             return Err(Refusal::new("orchestrators", names.join(", "), allowed).into());
         }
         match &self.servers[..] {
             [server] => Setup::new(self, server),
             servers => {
-                let allowed = "must be a single chip, on which one request is followed";
+                let allowed = "must be a single chip: requests can be followed only on one";
                 Err(Refusal::new("chips", servers.len(), allowed).into())
             }
         }
@@ -124,7 +124,8 @@ impl Checked {
             .flat_map(|r| r.samples);
         let mut samples: Vec<Sample> = found.collect();
         if samples.is_empty() {
-            let allowed = "must have at least one request after the warm-up with a response";
+            let allowed = "must have at least one answered request after the warm-up: simulate \
+                           more requests";
             return Err(Refusal::new("service", name, allowed).into());
         }
         samples.sort_by_key(|sample| (sample.response, sample.request));

@@ -55,7 +55,10 @@ pub enum CallError {
     Request(Box<Failure>),
     /// All connections are in use, and [`ClientConfig::max_waiting`](super::ClientConfig) calls are
     /// already waiting for one.
-    #[error("{address}: all {connections} connections are in use, and {waiting} calls are waiting")]
+    #[error(
+        "{address}: all {connections} connections are in use, and {waiting} calls already wait for \
+         one, the most that may wait (max_waiting)"
+    )]
     PoolFull {
         /// The address of the service.
         address: String,
@@ -75,7 +78,10 @@ pub enum CallError {
     /// The service answered with an exception (in gRPC, an error status), and the ensemble has
     /// already sent this error to the client of the request being handled
     /// ([`Config::errors_to_caller`](crate::Config)). The handler's result is discarded.
-    #[error("{address}: the service's exception was already sent to the caller")]
+    #[error(
+        "{address}: the service's exception was already sent to the client whose request is being \
+         handled"
+    )]
     Answered {
         /// The address of the service.
         address: String,
@@ -160,13 +166,13 @@ pub enum CallError {
         error: AccelError,
     },
     /// The service answered a different call than the one in progress.
-    #[error("{address}: the response answers the call {found}: must answer {expected}")]
+    #[error("{address}: received {found}: must be a reply to {expected}")]
     OutOfStep {
         /// The address of the service.
         address: String,
-        /// The method and sequence number of the call.
+        /// The call in progress: its sequence number and method.
         expected: String,
-        /// The method and sequence number of the response.
+        /// What was received instead, such as a reply to another call.
         found: String,
     },
 }

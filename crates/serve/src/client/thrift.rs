@@ -211,7 +211,7 @@ impl Client {
 
     /// The value in a response to `call`.
     fn value(&self, call: &ThriftCall, mut job: Job) -> Result<Vec<u8>, CallError> {
-        let named = |call: &ThriftCall| format!("{} {}", call.method, call.sequence);
+        let named = |call: &ThriftCall| format!("call {} of {}", call.sequence, call.method);
         let address = || self.channel.name().to_owned();
         let out_of_step = |found: String| CallError::OutOfStep {
             address: address(),
@@ -224,7 +224,7 @@ impl Client {
             {
                 reply.message_type
             }
-            Call::Thrift(reply) => return Err(out_of_step(named(reply))),
+            Call::Thrift(reply) => return Err(out_of_step(format!("a reply to {}", named(reply)))),
             _ => return Err(out_of_step("something else".to_owned())),
         };
         let read: Result<Map<String, Value>, _> = serde_json::from_slice(&job.bytes);

@@ -125,7 +125,10 @@ impl Tenant {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TenantError {
     /// A tenant's name is empty or used twice.
-    #[error("tenant {number}: name = '{name}': must not be empty or the name of an earlier tenant")]
+    #[error(
+        "tenant {number}: name = '{name}': must not be empty, and must differ from the names of \
+         earlier tenants"
+    )]
     Name {
         /// The tenant's index in the list, from 0.
         number: usize,
@@ -168,18 +171,18 @@ pub enum TenantError {
         known: String,
     },
     /// An SLO of the tenant with this name needs a control plane, which the server does not have.
-    #[error("tenant '{0}': has an SLO, but the server has no control plane")]
+    #[error("tenant '{0}': an SLO needs a control plane, but the server has none")]
     NoControlPlane(String),
     /// The tenant with this name is given a limit on accelerator time, but the server's control
     /// plane sets these limits.
-    #[error("tenant '{0}': has a limit in accelerator time, but the control plane sets that")]
+    #[error(
+        "tenant '{0}': the limit in accelerator time must be left out, since the server's control \
+         plane sets it"
+    )]
     TimeLimitUnderControl(String),
     /// A tenant requests an SLO without the accelerator time of a request, and no measured requests
     /// allow its prediction.
-    #[error(
-        "tenant '{name}': {}: must be given with the accelerator time of a request",
-        unmeasured(size)
-    )]
+    #[error("tenant '{name}': {}", unmeasured(size))]
     Unmeasured {
         /// The tenant's name.
         name: String,
@@ -253,10 +256,12 @@ pub(crate) fn check(tenants: &[Tenant]) -> Result<(), TenantError> {
 
 fn unmeasured(size: &Option<u64>) -> String {
     match size {
-        Some(size) => {
-            format!("an SLO for requests of {size} bytes, before any was measured")
-        }
-        None => "an SLO".to_owned(),
+        Some(size) => format!(
+            "accelerator time of requests of {size} bytes = left out: must be given, since no \
+             request was measured yet"
+        ),
+        None => "accelerator time of a request = left out: must be given, unless its size is given"
+            .to_owned(),
     }
 }
 

@@ -30,7 +30,10 @@ pub enum RecordingError {
     #[error("recording is off: switch it on before the server starts")]
     Off,
     /// A function has had no successful request that was recorded.
-    #[error("function = '{function}': must have had a request; requests so far were to {seen}")]
+    #[error(
+        "function = '{function}': must have had a request that succeeded; functions with such \
+         requests: {seen}"
+    )]
     NoRequests {
         /// The name of the function.
         function: String,

@@ -88,7 +88,7 @@ impl Running {
             Some(tenants) => tenants.reshape(tenant, shaping, admission.controlled.is_some()),
             None => Err(TenantError::Unknown {
                 name: tenant.to_owned(),
-                known: "none".to_owned(),
+                known: "the server's tenants, but the server has none".to_owned(),
             }),
         }
     }

@@ -320,15 +320,17 @@ impl<'p> Fit<'p> {
     /// Returns the accelerators that must come next, the direction, and the required order.
     fn expected(&self, at: At) -> (String, &'static str, String) {
         let (order, done, passes) = match at {
-            At::In(done) => (&self.receiving, done, "arrives by"),
-            At::Data if self.task == Task::Receive => (&self.receiving, usize::MAX, "arrives by"),
-            At::Data => (&self.sending, 0, "leaves by"),
-            At::Out(done) => (&self.sending, done, "leaves by"),
-            At::Sent => (&self.sending, usize::MAX, "leaves by"),
+            At::In(done) => (&self.receiving, done, "arrives through"),
+            At::Data if self.task == Task::Receive => {
+                (&self.receiving, usize::MAX, "arrives through")
+            }
+            At::Data => (&self.sending, 0, "leaves through"),
+            At::Out(done) => (&self.sending, done, "leaves through"),
+            At::Sent => (&self.sending, usize::MAX, "leaves through"),
         };
         let next = order.get(done).map(ToString::to_string);
         let names: Vec<String> = order.iter().map(ToString::to_string).collect();
-        let expected = next.unwrap_or_else(|| "the end".to_owned());
+        let expected = next.unwrap_or_else(|| "the end of the trace".to_owned());
         (expected, passes, names.join(", "))
     }
 

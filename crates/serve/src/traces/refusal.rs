@@ -25,7 +25,10 @@ pub enum TraceRefusal {
         misfit: Box<Misfit>,
     },
     /// A trace belongs to another service.
-    #[error("{place} = '{root}': trace '{trace}' belongs to the service '{owner}'")]
+    #[error(
+        "{place} = '{root}': trace '{trace}' belongs to the service '{owner}': must belong to this \
+         service or to none"
+    )]
     Owned {
         /// The setting that names the trace, such as `receive`.
         place: String,
@@ -95,23 +98,29 @@ pub struct Misfit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitFault {
     /// An accelerator is in the wrong place of a trace.
-    #[error("{found}: must be {expected} at this place, since a message {passes} {order}")]
+    #[error(
+        "{found}: must be {expected} at this place, since a message {passes} {order} in this order"
+    )]
     Order {
         /// The accelerator that is in the wrong place.
         found: Accel,
         /// The accelerator that must be in this place.
         expected: String,
-        /// The direction of messages: `arrives by` or `leaves by` the accelerators in `order`.
+        /// The direction of messages: `arrives through` or `leaves through` the accelerators in
+        /// `order`.
         passes: &'static str,
         /// The accelerators that messages of this connection need, in order.
         order: String,
     },
     /// The trace ends before its task is done.
-    #[error("it ends too early: {expected} must follow, since a message {passes} {order}")]
+    #[error(
+        "it ends too early: {expected} must follow, since a message {passes} {order} in this order"
+    )]
     Early {
         /// The accelerator that must follow.
         expected: String,
-        /// The direction of messages: `arrives by` or `leaves by` the accelerators in `order`.
+        /// The direction of messages: `arrives through` or `leaves through` the accelerators in
+        /// `order`.
         passes: &'static str,
         /// The accelerators that messages of this connection need, in order.
         order: String,
@@ -119,8 +128,8 @@ pub enum FitFault {
     /// A change of format (`trans`), a compression or a custom accelerator, named here, is at a
     /// place where the payload is not application data.
     #[error(
-        "{0}: must come after the layers of a received message are removed, and before those of a \
-         sent one are added"
+        "{0}: must be where the payload is application data: after Dser of a received message, or \
+         before Ser of a sent one"
     )]
     NotData(String),
     /// This compression accelerator is at a place where the payload is not the serialized message.
@@ -154,7 +163,9 @@ pub enum FitFault {
         expected: String,
     },
     /// This accelerator follows after the message has been sent, but must come before.
-    #[error("{0} follows the sending of the message: must come before it")]
+    #[error(
+        "{0} comes after the message was sent: must come before, since only one message may be sent"
+    )]
     Gone(Accel),
     /// The trace has a fork, which could send more than one message.
     #[error("a fork would send more than one message; use join")]

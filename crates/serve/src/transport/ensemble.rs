@@ -91,6 +91,8 @@ impl Peer for SocketPeer {
     fn take_back(&mut self, _: &Call, _: Option<Session>) {}
 
     fn exchange(&mut self, _: &Call, _: &[u8]) -> Result<Vec<u8>, PeerError> {
-        Err(PeerError::NoPeer("a trace that only replies".to_owned()))
+        Err(PeerError::NoPeer(
+            "any other server: this trace only replies".to_owned(),
+        ))
     }
 }

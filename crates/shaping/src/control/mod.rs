@@ -27,8 +27,9 @@
 //! let refused = plane.promise(1, slo).expect_err("1.6 may be promised");
 //! assert_eq!(
 //!     refused.to_string(),
-//!     "tenant 'batch': requests_per_s = 20000: must be at most 12000 for requests of 50 us: these \
-//!      need 1 s of accelerator time per second, and 0.6 s are left of the 1.6 s that may be promised",
+//!     "tenant 'batch': requests_per_s = 20000: must be at most 12000 for requests of 50 us: \
+//!      20000 of them need 1 s of accelerator time per second, but only 0.6 s are left of the \
+//!      1.6 s that may be promised",
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

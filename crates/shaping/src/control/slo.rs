@@ -125,8 +125,8 @@ pub enum ControlError {
     /// The promise needs more of the capacity than is left.
     #[error(
         "tenant '{tenant}': requests_per_s = {requests_per_s}: must be at most {left_requests_per_s} for \
-         requests of {} us: these need {asked} s of accelerator time per second, and {left} s are left \
-         of the {most} s {}",
+         requests of {} us: {requests_per_s} of them need {asked} s of accelerator time per \
+         second, but only {left} s are left of the {most} s {}",
         .time.as_us_f64(),
         at_most(limit)
     )]
@@ -151,8 +151,9 @@ pub enum ControlError {
     },
     /// The requested latency is impossible even on idle accelerators.
     #[error(
-        "tenant '{tenant}': within = {} us for {} of the requests: must be at least {} us, their time on idle accelerators",
-        .latency.within.as_us_f64(), percent(.latency.quantile), .alone.as_us_f64()
+        "tenant '{tenant}': latency of {} of the requests = {} us: must be at least {} us, their \
+         latency on idle accelerators",
+        percent(.latency.quantile), .latency.within.as_us_f64(), .alone.as_us_f64()
     )]
     LatencyImpossible {
         /// The name of the tenant whose promise is refused.

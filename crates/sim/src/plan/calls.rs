@@ -27,7 +27,8 @@ impl Plan {
         let name = self.services[callee].name.clone();
         let entry = self.chain_mut(service, phase, chain)?.facts.entry();
         if !self.image.can_wait(entry) {
-            let allowed = "must not be set, as no trace of the chain waits for a message";
+            let allowed =
+                "must not be set, as no trace of the chain waits for an answer (T9 and T11 do)";
             return Err(Refusal::new(place, format!("'{name}'"), allowed));
         }
         if callee == service || self.calls(callee, service) {
@@ -249,7 +250,7 @@ impl Plan {
         let count = service.phases.len();
         let Some(phase_plan) = service.phases.get_mut(phase) else {
             let allowed = format!(
-                "must be the number of a phase, from 0 to {}",
+                "must be the index of a phase, from 0 to {}",
                 count.saturating_sub(1)
             );
             let place = format!("services.{}.path", service.name);
@@ -264,7 +265,7 @@ impl Plan {
             let place = format!("services.{}.path[{phase}]", service.name);
             let allowed = match count {
                 0 => "must be a chain, but this phase is application logic and has none".to_owned(),
-                _ => format!("must be the number of a chain, from 0 to {}", count - 1),
+                _ => format!("must be the index of a chain, from 0 to {}", count - 1),
             };
             Refusal::new(place, chain, allowed)
         })
@@ -276,7 +277,7 @@ impl Plan {
             return Ok(());
         }
         let allowed = format!(
-            "must be the number of a service, from 0 to {}",
+            "must be the index of a service, from 0 to {}",
             count.saturating_sub(1)
         );
         Err(Refusal::new(place, service, allowed))

@@ -151,7 +151,10 @@ async fn read_rest(
     if length > limits.max_message_bytes {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "the request is larger than a message may be",
+            format!(
+                "bytes of the request = {length}: must be at most {}",
+                limits.max_message_bytes
+            ),
         ));
     }
     let mut message = head.to_vec();

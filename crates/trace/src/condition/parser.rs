@@ -182,7 +182,8 @@ impl Parser<'_> {
             Token::Name(name) if name == "out" && self.take(&Token::OpenIndex) => self.index(),
             Token::Name(name) => {
                 if let Some((at, Token::OpenIndex)) = self.peek() {
-                    let message = format!("'{name}' cannot be indexed: must be 'out'");
+                    let message =
+                        format!("'{name}' cannot be indexed: only 'out' can, as in out['hit']");
                     return Err(self.error(at, message));
                 }
                 Ok((Expr::Field(name), Type::Integer))
@@ -272,12 +273,15 @@ impl Parser<'_> {
         };
         let Some(operand) = Operand::text(source, &is) else {
             let length = match source {
-                Source::Bytes(span) => format!("{} bytes, as {span}", span.length()),
+                Source::Bytes(span) => format!(
+                    "{} bytes, as {span} (at most {MAX_TEXT_BYTES})",
+                    span.length()
+                ),
                 Source::Field(_) => format!("at most {MAX_TEXT_BYTES} bytes"),
             };
             let message = format!(
-                "the text has {} bytes: must have {length}, at most {MAX_TEXT_BYTES}, and neither \
-                 control characters nor both kinds of quotes",
+                "the text has {} bytes: must have {length}, no control characters, and only one \
+                 kind of quotes",
                 is.len()
             );
             return Err(self.error(at, message));

@@ -95,8 +95,7 @@ fn rates(workload: &Workload) -> Result<(), Refusal> {
     };
     for (name, shares) in &workload.rates {
         if matches!(name.as_str(), "equal" | "own") {
-            let allowed =
-                "must not be equal or own, the names of sets of rates that every workload has";
+            let allowed = "must be another name: equal and own are reserved";
             return Err(Refusal::new("rates", quoted(name), allowed));
         }
         for service in shares.keys() {
@@ -204,7 +203,8 @@ fn wrong_states(error: &ArrivalsError, place: &str) -> Refusal {
         ArrivalsError::MeanMultiplier(mean) => Refusal::number(
             format!("{place}.states"),
             *mean,
-            "must be 1 (to a millionth): the weighted mean of the rates of all states",
+            "must be 1 (to a millionth): this number is the weighted mean of the states' rates; \
+             divide each rate by it",
         ),
         other => Refusal::new(format!("{place}.states"), "[...]", other.to_string()),
     }
@@ -222,7 +222,7 @@ fn check_times(times_us: &[f64], place: &str) -> Result<(), Refusal> {
     for (index, &time) in times_us.iter().enumerate() {
         if !(last..=MAX_TIME_US).contains(&time) {
             let allowed = format!(
-                "must be from {} (the time before it) to {}",
+                "must be from {} to {} us: times must not decrease",
                 number_text(last),
                 number_text(MAX_TIME_US)
             );
@@ -260,7 +260,11 @@ fn check_rates(rates: Option<&[(f64, f64)]>, place: &str) -> Result<(), Refusal>
             rate,
             "must be at least 0.001 requests per second, since the last rate lasts to the end",
         )),
-        None => Err(Refusal::new(place, "[]", "must have at least one row")),
+        None => Err(Refusal::new(
+            place,
+            "[]",
+            "must have at least one pair [start in us, rate per second]",
+        )),
     }
 }
 
@@ -323,8 +327,8 @@ fn check_sizes(sizes: &Sizes, place: &str) -> Result<(), Refusal> {
 fn check_own_messages(workload: &Workload, service: &Service, place: &str) -> Result<(), Refusal> {
     let own = Some(&Sizes::Preset(SizesPreset::SocialNetwork));
     let refuse = |place: String| {
-        let allowed = "must be other sizes than those of SocialNetwork's messages, which only its \
-                       own services have";
+        let allowed = "must be other sizes: this preset is only for whole services of \
+                       SocialNetwork";
         Err(Refusal::new(place, "'socialnetwork'", allowed))
     };
     let has_messages = !message_names(&service.name, 0, 0).is_empty();
@@ -421,7 +425,7 @@ fn check_chain(
         let place = format!("{place}.network");
         if chain.calls.is_none() {
             let allowed =
-                "must be left out without calls, since other messages do not use the network";
+                "must be left out without calls: only calls of other services use the network";
             return Err(Refusal::new(place, "given", allowed));
         }
         times::check(network, &place)?;

@@ -29,7 +29,8 @@ pub(super) fn unpriced(error: &PaperProfileError) -> Option<Refusal> {
     let PaperProfileError::Kind { name } = error else {
         return None;
     };
-    let allowed = "must be stated, as a service uses this accelerator and the paper prints no share of time for it";
+    let allowed =
+        "must be stated: a service uses this accelerator, and the paper has no cost for it";
     Some(Refusal::left_out(format!("kinds.{name}"), allowed))
 }
 

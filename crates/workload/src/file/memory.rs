@@ -36,7 +36,7 @@ impl Workload {
             }
             let registered = library.register_for_stated_facts(&name, nodes);
             registered.map_err(|error| {
-                let allowed = format!("must be a trace that can run: {error}");
+                let allowed = format!("must be a valid trace: {error}");
                 Refusal::new(place, quoted(&name), allowed)
             })?;
         }
@@ -72,7 +72,7 @@ impl Workload {
             })?;
             for (name, nodes) in parsed {
                 if TEMPLATES.iter().any(|template| template.name == name) {
-                    let allowed = "must not be the name of a trace: the paper has one of this name";
+                    let allowed = "must be another name: a trace of the paper has this one";
                     return Err(Refusal::new(place, quoted(&name), allowed));
                 }
                 found.push((index, name, nodes));
@@ -172,7 +172,8 @@ impl Workload {
                 if let Some(called) = &chain.calls
                     && !waits()
                 {
-                    let allowed = "must be left out, as no trace of the chain waits for a message";
+                    let allowed = "must be left out, as no trace of the chain waits \
+                                   for an answer (T9 and T11 do)";
                     return Err(Refusal::new(
                         format!("{place}.calls"),
                         quoted(called),
@@ -232,8 +233,10 @@ impl Workload {
             } => {
                 let path = self.path_of(&place).0;
                 let allowed = match first {
-                    true => "must begin with TCP, since a message starts it",
-                    false => "must not begin with TCP, since the core starts it",
+                    true => {
+                        "must be a trace that begins with TCP, since the client's request starts it"
+                    }
+                    false => "must be a trace that does not begin with TCP, since a core starts it",
                 };
                 Refusal::new(format!("{path}.trace"), quoted(&trace), allowed)
             }
@@ -276,8 +279,8 @@ fn silent(walk: Option<&PhaseWalk>, index: usize, phases: usize) -> Option<Strin
     (!chains.iter().any(sends)).then(|| {
         let place = format!("services[{index}].path[{}]", phases.saturating_sub(1));
         format!(
-            "{place}: sends no answer, as none of its traces sends a message by TCP; a request \
-             ends with the phase (T2 sends an answer)"
+            "{place}: sends no answer, as none of its traces sends a message by TCP: add a \
+             trace that does, such as T2"
         )
     })
 }

@@ -316,8 +316,8 @@ fn allowed(schema: &Value) -> String {
     if has(kinds, "array") {
         let count = |word: &str| schema.get(word).and_then(Value::as_u64);
         return match (count("minItems"), count("maxItems")) {
-            (Some(least), Some(most)) if least == most => format!("a list of {least}"),
-            (Some(least), Some(most)) => format!("a list of {least} to {most}"),
+            (Some(least), Some(most)) if least == most => format!("a list of {least} values"),
+            (Some(least), Some(most)) => format!("a list of {least} to {most} values"),
             _ => "a list".to_owned(),
         };
     }

@@ -265,7 +265,7 @@ pub enum RecordingError {
     /// The recording has no requests recorded one by one for a service, but their payload values
     /// are needed. Holds the service's name.
     #[error(
-        "service {0}: requests = left out: must be in the recording, since the values that branches test come from them"
+        "service {0}: requests = left out: must be in the recording, as they hold the values that branches test"
     )]
     NoRequests(String),
     /// The recording has more than [`MAX_REQUESTS`] groups of requests for a service.
@@ -323,7 +323,8 @@ pub enum RecordingError {
     /// An accelerator call names an accelerator that is neither one of the paper's nine nor a
     /// custom accelerator of the traces.
     #[error(
-        "{spot}: accelerator = '{name}': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp or LdB"
+        "{spot}: accelerator = '{name}': must be TCP, Encr, Decr, RPC, Ser, Dser, Cmp, Dcmp, LdB \
+         or a custom accelerator of the traces"
     )]
     UnknownAccelerator {
         /// The place of the call.
@@ -343,9 +344,9 @@ pub enum RecordingError {
     },
     /// A table of quantiles is not a valid distribution of times.
     #[error(
-        "{place}: {member}[{point}] = [{probability}, {value}]: must be a pair [probability, \
-         time in ns] of a table of 2 to {most}; probabilities go from 0 to 1, times are from {least} to \
-         1e12, and neither decreases"
+        "{place}: {member}[{point}] = [{probability}, {value}]: must be one of 2 to {most} pairs \
+         [probability, time in ns], whose probabilities go from 0 to 1 and whose times are from \
+         {least} to 1e12; neither may decrease"
     )]
     Quantiles {
         /// The place of the table in the recording, in words.
@@ -387,7 +388,7 @@ pub enum RecordingError {
         group: RecordedSize,
     },
     /// The groups of an accelerator call do not have as many calls as were measured.
-    #[error("{spot}: by_size: sum of calls = {calls}: must be samples, {samples}")]
+    #[error("{spot}: by_size: sum of calls = {calls}: must be {samples}, the number of samples")]
     SizeCalls {
         /// The place of the call.
         spot: Spot,

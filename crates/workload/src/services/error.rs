@@ -45,9 +45,9 @@ pub enum ServiceError {
     /// A chain begins with the wrong accelerator. The first chain of a service must begin with TCP,
     /// which receives the request. All other chains must not, since a core starts them.
     #[error("{place}: trace = '{trace}': {}", if *.first {
-        "must begin with TCP, since a message starts it"
+        "must be a trace that begins with TCP, since the client's request starts it"
     } else {
-        "must not begin with TCP, since the core starts it"
+        "must be a trace that does not begin with TCP, since a core starts it"
     })]
     Trigger {
         /// The place of the chain in its service.

@@ -101,8 +101,10 @@ impl HttpCall {
             if !named || !clean || own {
                 let header = format!("{name}: {value}");
                 let why = format!(
-                    "header = '{}': must be well-formed and not one that Ser writes itself",
-                    header.escape_debug()
+                    "header = '{}': must have a valid name other than {} (Ser writes these \
+                     itself), and a value without control characters",
+                    header.escape_debug(),
+                    OWN_HEADERS.join(", ")
                 );
                 return Err(AccelError::BadHttp { at: 0, why });
             }

@@ -258,7 +258,7 @@ fn check_rider(kernel: &Kernel, scenario: &Scenario) -> Result<(), Refusal> {
     };
     let lucrative = |kernel: &Kernel| matches!(kernel.selection, Selection::Lucrative(_));
     if lucrative(kernel) || lucrative(carrier) {
-        let rule = "must be all, where one kernel rides_on another";
+        let rule = "must be 'all' for a kernel with rides_on and for the kernel named there";
         return Err(Refusal::new("selection", "lucrative", rule));
     }
     Ok(())

@@ -182,9 +182,11 @@ fn of_run(refusal: Refusal) -> Refusal {
 }
 
 fn rider(kernel: &Kernel) -> Refusal {
-    let rule = "must be left out for a simulation: give the kernel that it names the work of both";
-    let carrier = kernel.rides_on.as_deref().unwrap_or_default();
-    Refusal::new("rides_on", quoted(carrier), rule).within(&kernel.name)
+    let carrier = quoted(kernel.rides_on.as_deref().unwrap_or_default());
+    let rule = format!(
+        "must be left out for a simulation: add the work of this kernel to that of {carrier}"
+    );
+    Refusal::new("rides_on", carrier, rule).within(&kernel.name)
 }
 
 /// Refuses a run that lasts longer than the clock can count. A host's own work and its kernels take

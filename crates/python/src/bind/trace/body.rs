@@ -124,8 +124,9 @@ fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Outpu
             let bytes = payload.extract::<Vec<u8>>();
             let bytes = bytes.map_err(|_| {
                 let found = payload.get_type().to_string();
-                let allowed = "must be bytes or None, or a pair of that and a dict of facts";
-                Refusal::new("result of the body", found, allowed).to_string()
+                let allowed = "must be a payload (bytes, or None if unchanged), or a pair of a \
+                               payload and a dict of facts";
+                Refusal::new("result of the accelerator's body", found, allowed).to_string()
             })?;
             Some((bytes, Format::Str))
         }

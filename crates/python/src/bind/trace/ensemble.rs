@@ -423,7 +423,7 @@ impl PyHandle {
     ) -> PyResult<Option<T>> {
         if body::is_running() {
             let message =
-                "an accelerator's body cannot wait for a trace, which may need its thread";
+                "an accelerator's body cannot wait for a trace: both may need the same thread";
             return Err(Failure::new("within_body", message).into());
         }
         loop {

@@ -210,9 +210,10 @@ fn read_call(schema: &Arc<Schema>, words: &[String]) -> Result<Call, Failure> {
         other => Err(Failure::new(
             "bad_call",
             format!(
-                "call is {other:?}; allowed are (rpc, METHOD), (reply, METHOD), \
-                 (cache_get, COLLECTION, KEY), cache_set, db_find, db_insert and cache_response \
-                 likewise, and (http, HOST, TARGET)"
+                "call = ({}): must be (rpc, METHOD), (reply, METHOD), (http, HOST, TARGET), or \
+                 (OPERATION, COLLECTION, KEY) with the operation cache_get, cache_set, db_find, \
+                 db_insert or cache_response",
+                other.join(", ")
             ),
         )),
     }

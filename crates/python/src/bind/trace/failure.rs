@@ -35,7 +35,8 @@ impl Failure {
     pub(crate) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
         let refusal = match known.collect::<Vec<&str>>() {
             known if known.is_empty() => {
-                Refusal::new("trace", quoted(name), "must be registered; no trace is")
+                let allowed = "must be a registered trace, but no trace is registered";
+                Refusal::new("trace", quoted(name), allowed)
             }
             known => Refusal::unknown("trace", name, known),
         };

@@ -191,7 +191,8 @@ fn follow(
             Err(fault) => return Err(place(fault.into())),
             Ok(None) => return Ok(visits),
             Ok(Some(_)) if visits.len() == max_visits => {
-                let message = format!("max_visits = {max_visits}: the trace takes more steps");
+                let message =
+                    format!("max_visits = {max_visits}: must be larger: the trace has more steps");
                 return Err(place(Failure::new("too_many_visits", message)));
             }
             Ok(Some(visit)) => visits.push(describe(visit, walker.image().kinds())),

@@ -83,7 +83,7 @@ impl PyLibrary {
     fn of_service(&self, name: &str) -> PyResult<PyLibrary> {
         match &self.service {
             Some(own) if own != name => {
-                let allowed = format!("must be '{own}': this view of the library belongs to it");
+                let allowed = format!("must be '{own}', the owner of this view of the library");
                 let why = Refusal::new("service", quoted(name), allowed);
                 return Err(Failure::new("not_the_owner", why).into());
             }

@@ -348,8 +348,8 @@ impl GrpcClient {
         match unary {
             true => Ok(call),
             false => Err(CallError::Unknown(AccelError::UnknownMethod {
-                name: format!("{} (it has streams)", call.path),
-                known: "unary methods".to_owned(),
+                name: call.path.to_string(),
+                known: "a unary method, without streams".to_owned(),
             })),
         }
     }

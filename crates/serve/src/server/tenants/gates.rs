@@ -356,7 +356,7 @@ impl Tenants {
         found.ok_or_else(|| {
             let known: Vec<&str> = named.iter().map(|state| &*state.tenant.name).collect();
             let known = match known.is_empty() {
-                true => "none".to_owned(),
+                true => "the server's tenants, but the server has none".to_owned(),
                 false => known.join(", "),
             };
             TenantError::Unknown {

@@ -142,8 +142,8 @@ fn place(answer: &Bound<'_, PyAny>, queue: &QueueName, length: usize) -> PyResul
             .unwrap_or_default();
         let last = length - 1;
         let allowed = match last {
-            0 => "must be 0, the place of the only entry".to_owned(),
-            _ => format!("must be a whole number from 0 to {last}, the place of an entry"),
+            0 => "must be 0, the index of the only waiting entry".to_owned(),
+            _ => format!("must be a whole number from 0 to {last}, the index of a waiting entry"),
         };
         refused(Refusal::new(
             "choose()",
