@@ -161,6 +161,7 @@ def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
         ({"policy": "lifo"}, "policy = 'lifo': must be fifo"),
         ({"notification": "shout"}, "must be wake, poll or check"),
         ({"response_timeout_s": -1.0}, "must be 0 seconds or more"),
+        ({"response_timeout_s": float("nan")}, "must be 0 seconds or more"),
     ]:
         with pytest.raises(TraceError, match=text):
             Ensemble(**bad)  # type: ignore[arg-type]

@@ -324,7 +324,7 @@ def _settings(limiter: RateLimiter) -> tuple[int, int, int, int]:
     if not isinstance(limiter, RateLimiter):
         raise refused("limiter", limiter, "must be a RateLimiter")
     clock_mhz = finite_number("clock_mhz", limiter.clock_mhz)
-    if not 0 <= clock_mhz < 1e9:
+    if not 0 < clock_mhz <= 1e6:
         raise refused("clock_mhz", clock_mhz, "must be a number above 0, at most 1e6")
     return (
         _whole("refill", limiter.refill),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import _native
-from accelflow.errors import InputError, file_path, refused
+from accelflow.errors import InputError, file_path, refused, with_schema
 from accelflow.files import parse_json, parse_toml, read_text, why
 
 __all__ = [
@@ -77,10 +77,7 @@ def read_json(path: str | PathLike[str]) -> FromFile:
         table = parse_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
-    schema = table.get("schema") if isinstance(table, dict) else table
-    if schema != PROFILES:
-        raise refused(f"{path}: schema", schema, f"must be {PROFILES}")
-    return FromFile(table, path, text)
+    return FromFile(with_schema(path, table, [PROFILES], "accelflow arcus profile"), path, text)
 
 
 @contextmanager

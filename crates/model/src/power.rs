@@ -327,8 +327,7 @@ impl Power {
         if !(window > 0.0 && window.is_finite()) {
             return Err(Refusal::new("window_s", window, "must be a number above 0"));
         }
-        // Busy time may exceed the total by rounding errors, which are not the caller's mistake.
-        let most = |servers: f64| servers * window * (1.0 + 1e-9);
+        let most = |servers: f64| servers * window;
         let mut amounts = vec![
             ("busy_core_s", activity.busy_core_s, most(self.cores)),
             (
@@ -346,7 +345,8 @@ impl Power {
                 .map(|((name, busy), elements)| (*name, busy, most(elements))),
         );
         for (place, value, limit) in amounts {
-            if !(0.0..=limit).contains(&value) {
+            // Busy time may exceed the total by rounding errors, which are not the caller's mistake.
+            if !(0.0..=limit * ROUNDING).contains(&value) {
                 let allowed = match limit < f64::MAX {
                     true => format!("must be from 0 to {limit} s: all units busy for window_s"),
                     false => "must be from 0 upwards".to_owned(),
@@ -363,6 +363,9 @@ impl Power {
         rows.map(|row| (&row.parameter, (row.get)(&self.inputs)))
     }
 }
+
+/// The factor by which a sum of busy times may exceed the total.
+const ROUNDING: f64 = 1.0 + 1e-9;
 
 /// The power of each of `parts` that take `watt` together; 0 if there are none.
 fn each(watt: f64, parts: f64) -> f64 {

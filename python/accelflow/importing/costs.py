@@ -66,7 +66,7 @@ def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Opti
     else:
         counts = operations_of(service, place)
     if not counts:
-        raise refused(f"{place}.path", [], "must have at least one operation")
+        raise refused(f"{place}.path", service["path"], "must have at least one operation")
     requests = _requests(options)
     tally = read_profiles(kind, paths, OperationRules.read(options.rules), options.asked, report)
     time_ns = _time_ns(tally, options)

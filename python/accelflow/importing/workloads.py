@@ -10,7 +10,7 @@ from itertools import chain as joined
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from accelflow.errors import refused, unreadable
+from accelflow.errors import LEFT_OUT, refused, unreadable
 from accelflow.files import parse_json, parse_toml, read_text
 from accelflow.importing.numbers import rounded
 
@@ -190,8 +190,8 @@ def read_workload(path: Path) -> Tree:
     except (OSError, ValueError, TypeError) as error:
         raise unreadable("--into", path, error) from error
     if tree.get("schema") != SCHEMA:
-        raise refused(f"{path}: schema", tree.get("schema"), f"must be '{SCHEMA}'")
-    services = tree.get("services")
+        raise refused(f"{path}: schema", tree.get("schema", LEFT_OUT), f"must be '{SCHEMA}'")
+    services = tree.get("services", LEFT_OUT)
     if not isinstance(services, list) or not services:
         raise refused(f"{path}: services", services, "must be a list of tables")
     for index, service in enumerate(services):

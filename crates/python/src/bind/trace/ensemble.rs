@@ -74,7 +74,13 @@ fn bad(refusal: Refusal) -> Failure {
 /// A number of seconds from Python; more than 30 years count as 30 years.
 fn seconds(name: &str, value: f64) -> Result<Duration, Failure> {
     const LONGEST_S: f64 = 1e9;
-    Duration::try_from_secs_f64(value.min(LONGEST_S))
+    // The smaller of NaN and a number is the number.
+    let limited = if value.is_nan() {
+        value
+    } else {
+        value.min(LONGEST_S)
+    };
+    Duration::try_from_secs_f64(limited)
         .map_err(|_| bad(Refusal::number(name, value, "must be 0 seconds or more")))
 }
 
