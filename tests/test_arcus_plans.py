@@ -163,9 +163,7 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"profiles: entries\[0\]: flows = \[\]: must have"):
         arcus.plan(plan, profiles=table | {"entries": wrong})
     file.write_text("{}")
-    with pytest.raises(
-        InputError, match="schema = left out: must be accelflow.arcus"
-    ):
+    with pytest.raises(InputError, match=r"schema = left out: must be accelflow\.arcus"):
         arcus.read_profiles(file)
 
 

@@ -71,13 +71,36 @@ pub enum TextCause {
         /// The names of the custom accelerators that are declared earlier, as a list.
         declared: String,
     },
-    /// The line is not a statement that is allowed in this position. Holds the line.
+    /// The line is not a statement. Holds the line.
     #[error(
-        "statement = '{0}': must be an accelerator, branch, fork, join, trans, tail or notify, \
-         indented like the statement before it; or an arm ('on true:', 'on false:', 'arm 1:', \
-         ...), indented more than its branch, fork or join"
+        "statement = '{0}': must be accelerators, 'branch CONDITION', 'fork', 'join', 'meet', \
+         'trans FROM>TO', 'tail TRACE', 'continue TRACE' or 'notify'"
     )]
     Unknown(String),
+    /// The line is indented more than the statement before it, which is no branch, fork or join.
+    /// Holds the line.
+    #[error(
+        "statement = '{0}': must be indented like the statement before it; only the arms of \
+         branch, fork and join are indented more"
+    )]
+    Indented(String),
+    /// The hint at the end of a branch is not an expected outcome. Holds the line of the branch.
+    #[error("statement = '{0}': must end with (expected: true), (expected: false) or no hint")]
+    Hint(String),
+    /// The line below a branch is not one of its arms, or the second arm of the same outcome. Holds
+    /// the line.
+    #[error("statement = '{0}': must be 'on true:' or 'on false:', each once below a branch")]
+    BranchArm(String),
+    /// The line below a fork or join is not its next arm.
+    #[error("statement = '{found}': must be 'arm {number}:', the next arm of the {kind}")]
+    Arm {
+        /// The line.
+        found: String,
+        /// The number of the next arm, counted from 1.
+        number: usize,
+        /// The keyword: fork or join.
+        kind: &'static str,
+    },
     /// A branch, fork or join has no arms below it. Holds its keyword.
     #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
@@ -303,7 +326,7 @@ fn nodes(lines: &[Line<'_>], depth: usize, kinds: &Kinds) -> Result<Nodes, TextE
             return Err(line.error(TextCause::Deep));
         }
         if line.indent != indent {
-            return Err(line.error(TextCause::Unknown(line.text.to_owned())));
+            return Err(line.error(TextCause::Indented(line.text.to_owned())));
         }
         let (word, after) = line.text.split_once(' ').unwrap_or((line.text, ""));
         let after = after.trim();
@@ -372,7 +395,7 @@ fn branch(
     let expected = match hint.map(str::trim) {
         Some("true)") => Some(true),
         Some("false)") => Some(false),
-        Some(_) => return Err(line.error(TextCause::Unknown(line.text.to_owned()))),
+        Some(_) => return Err(line.error(TextCause::Hint(line.text.to_owned()))),
         None => None,
     };
     let condition = condition.trim();
@@ -382,11 +405,11 @@ fn branch(
         let arm = match head.text {
             "on true:" => &mut on_true,
             "on false:" => &mut on_false,
-            other => return Err(head.error(TextCause::Unknown(other.to_owned()))),
+            other => return Err(head.error(TextCause::BranchArm(other.to_owned()))),
         };
         let (body, others) = indented(below, head.indent);
         if arm.is_some() {
-            return Err(head.error(TextCause::Unknown(head.text.to_owned())));
+            return Err(head.error(TextCause::BranchArm(head.text.to_owned())));
         }
         *arm = Some(nodes(body, depth + 1, kinds)?);
         rest = others;
@@ -413,8 +436,14 @@ fn numbered_arms(
     let mut arms = Vec::new();
     let mut rest = lines;
     while let Some((head, below)) = rest.split_first() {
-        if head.text != format!("arm {}:", arms.len() + 1) {
-            return Err(head.error(TextCause::Unknown(head.text.to_owned())));
+        let number = arms.len() + 1;
+        if head.text != format!("arm {number}:") {
+            let found = head.text.to_owned();
+            return Err(head.error(TextCause::Arm {
+                found,
+                number,
+                kind,
+            }));
         }
         let (body, others) = indented(below, head.indent);
         arms.push(nodes(body, depth + 1, kinds)?);

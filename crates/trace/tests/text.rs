@@ -71,9 +71,29 @@ fn errors_name_the_line() {
     assert!(said("trace a:\n  TPC\n").contains("TPC"));
     let indented = said("trace a:\n  TCP\n    Decr\n");
     assert!(
-        indented.starts_with("line 3: statement = 'Decr': must be an accelerator, branch"),
+        indented.starts_with("line 3: statement = 'Decr': must be indented like the statement"),
         "{indented}"
     );
+    for (written, expected) in [
+        (
+            "trace a:\n  TCP (2)\n",
+            "line 2: statement = 'TCP (2)': must be accelerators, 'branch CONDITION'",
+        ),
+        (
+            "trace a:\n  branch out['hit'] == 1 (expected: maybe)\n    on true:\n      Cmp\n",
+            "line 2: statement = 'branch out['hit'] == 1 (expected: maybe)': must end with (expected: true)",
+        ),
+        (
+            "trace a:\n  branch out['hit'] == 1\n    Cmp\n",
+            "line 3: statement = 'Cmp': must be 'on true:' or 'on false:'",
+        ),
+        (
+            "trace a:\n  fork\n    arm 1:\n      Cmp\n    arm 3:\n      Ser\n",
+            "line 5: statement = 'arm 3:': must be 'arm 2:', the next arm of the fork",
+        ),
+    ] {
+        assert!(said(written).starts_with(expected), "{}", said(written));
+    }
     let bare = said("trace a:\n  TCP\n  branch out['hit'] == 1\n  Decr\n");
     assert_eq!(
         bare,
@@ -85,7 +105,9 @@ fn errors_name_the_line() {
     assert!(said("trace a:\n  trans JSON>JSON\n").contains("the two formats must differ"));
     let twice =
         "trace a:\n  branch out['hit'] == 1\n    on true:\n      Cmp\n    on true:\n      Cmp\n";
-    assert!(said(twice).starts_with("line 5: statement = 'on true:'"));
+    assert!(said(twice).starts_with(
+        "line 5: statement = 'on true:': must be 'on true:' or 'on false:', each once"
+    ));
     let mut deep = "trace a:\n".to_owned();
     for depth in 1..200 {
         let pad = " ".repeat(depth * 2);
