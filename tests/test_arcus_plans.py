@@ -108,7 +108,8 @@ def test_a_percentage_needs_as_many_periods(tmp_path: Path) -> None:
     )
     done = accelflow("plan", str(file))
     assert done.returncode == 0
-    assert "in 99.9 % of periods of 100 us: must be at least 100000 us" in done.stderr
+    assert "must be at least 100000 us for a verdict on a promise of 40.000" in done.stderr
+    assert "in 99.9 % of periods of 100 us; increase duration_us" in done.stderr
     assert "too short" in done.stdout
 
 

@@ -313,7 +313,8 @@ def test_missing_parts_of_slurm_are_reported(
     [
         ("local", "must be a scheduler's address (tcp://HOST:PORT), or local:N, slurm:N or"),
         ("local:0", "must be a scheduler's address"),
-        ("slrum:4", "did you mean slurm"),
+        ("slrum:4", "did you mean slurm:4?"),
+        ("slrum:4", "--cluster = 'slrum:4': must be a scheduler's address"),
     ],
 )
 def test_clusters_are_checked(study_file: Path, tmp_path: Path, where: str, message: str):

@@ -180,7 +180,7 @@ def without(tree: Any, names: set[str]) -> Any:
 
 def test_a_calibration_keeps_its_rounds(recording: str) -> None:
     tree = json.loads(recording)
-    assert tree["version"] == 4
+    assert tree["version"] == 5
     for service in tree["services"]:
         assert len(service["calibration"]["round_costs_ns"]) == 10
         assert 0 <= service["calibration"]["waited_ratio"] <= 1

@@ -207,7 +207,7 @@ def test_the_offered_rate_counts_requests_that_time_out() -> None:
             rate_rps=2_000.0,
             requests=2_000,
             slo_factor=None,
-            config={"tcp.timeout_us": 150.0},
+            config={"tcp.timeout_us": 300.0},
         ),
         threads=1,
     )

@@ -72,7 +72,7 @@ def raises(payload: bytes, facts: dict[str, int | str]) -> bytes:
     ("body", "reason", "said"),
     [
         (raises, "body_failed", "Odd: ValueError: on fire"),
-        (lambda payload, facts: "text", "body_failed", "must be bytes or None"),
+        (lambda payload, facts: "text", "body_failed", "must be a payload (bytes, or None"),
         (lambda payload, facts: (payload, {"n": 1.5}), "body_failed", "must be an int"),
         (lambda payload, facts: (payload, {"n": 1 << 64}), "body_failed", "64 bits"),
         (

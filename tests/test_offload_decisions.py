@@ -120,7 +120,7 @@ def test_questions_that_cannot_be_answered(tmp_path: Path) -> None:
         seek(shared, "transfer_cycles", Goal("speedup", 1.1), kernel="encryption")
     with pytest.raises(
         InputError,
-        match=r"compression\.sizes = left out: must be given, since transfer_cycles_per_byte is",
+        match=r"compression\.sizes = left out: must be given to seek transfer_cycles_per_byte",
     ):
         seek(FEED1, "transfer_cycles_per_byte", Goal("speedup", 1.1))
     text = (EXAMPLES / "fig20.toml").read_text()

@@ -173,5 +173,5 @@ def test_bad_goals_are_refused(tmp_path: Path, old: str, new: str, message: str)
 def test_a_goal_is_no_question_of_one_axis(tmp_path: Path):
     path = tmp_path / "goal.toml"
     path.write_text(GOAL)
-    with pytest.raises(InputError, match=r"find\.minimize = .*: must be left out"):
+    with pytest.raises(InputError, match=r"find\.minimize = .*: must be replaced by find\.least"):
         studies.read_question(path)

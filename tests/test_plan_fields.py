@@ -148,7 +148,7 @@ def test_the_recording_of_a_plan_is_a_file_relative_to_it_and_has_its_costs(
             "scenario.recording = 'none.json': must be a file that can be read: No such file",
         ),
         ("[server]", "[chip]\nconfig = 3\n[server]", "chip.config = given: must be left out: "),
-        ("[server]", "[chip]\nfile = 3\n[server]", "chip.file = 3: must be a file or a name"),
+        ("[server]", "[chip]\nfile = 3\n[server]", "chip.file = 3: must be text: the path"),
     ],
 )
 def test_values_of_a_plan_are_refused_when_it_is_read(

@@ -166,7 +166,10 @@ def test_perf_script_without_stacks_and_without_periods(tmp_path: Path) -> None:
         ("main;work 3\nmain;work x\n", "profile.txt:2:"),
         ("main;work -3\n", "profile.txt:1:"),
         ("main;work 0\n", "profile.txt: number of samples = 0: must be above 0"),
-        (PERF + "what is this\n", "profile.txt:12: line = 'what is this': must be a sample of"),
+        (
+            PERF + "what is this\n",
+            "profile.txt:12: line = 'what is this': must be the first line or",
+        ),
     ],
 )
 def test_text_that_is_no_profile(text: str, message: str, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_called_services_slos_and_arrivals_of_the_file_count(pair: Path) -> None
 
 def test_a_service_that_is_called_too_seldom_for_a_budget_is_named(pair: Path) -> None:
     pair.write_text(pair.read_text().replace('name = "Back"', 'name = "Back"\nrate_rps = 0.1'))
-    said = r"budget = 'small': must have more requests .*: requests = 100: .* Back has"
+    said = r"budget = 'small': must have more requests .*: requests = 100: .* Back gets"
     with pytest.raises(InputError, match=said):
         run(pair, "fig11")
 

@@ -236,12 +236,22 @@ def test_the_example_answers_in_closed_form():
         ("slo_factor = nan", "slo_factor = nan: must be a number"),
         ("p99_us = {Login = 5}", "a service in p99_us = 'Login'"),
         ("limits = {utilization_ratio = 1.5}", "limits.utilization_ratio = 1.5: must be a number"),
-        ("limits = {spare = 1}", "limits key = 'spare'"),
+        (
+            "limits = {spare = 1}",
+            "limits.spare = 1: must be left out: limits has only the keys utilization_ratio, spare",
+        ),
+        (
+            "chip = {fil = 'x.toml'}",
+            "chip.fil = 'x.toml': must be left out: chip has only the keys file, price, rest_w",
+        ),
         (
             "server = {rest_w = 100}",
             "server.peak_w = left out: must be given, since server.rest_w is given",
         ),
-        ("scenario = {requests = 5}", "must be left out, since the plan sets it"),
+        (
+            "scenario = {requests = 5}",
+            "scenario.requests = 5: must be left out, since the plan sets",
+        ),
         ("relative_error = {Tcp = 0.1}", "did you mean"),
         ("seeds = 1", "seeds = 1: must be a whole number from 2 to 100"),
         ("server = 3", "server = 3: must be a table"),

@@ -268,6 +268,14 @@ def test_a_latin_hypercube_needs_its_number_of_points(tmp_path: Path):
     assert len(list(points(study))) == 4
 
 
+def test_a_list_needs_points_and_has_no_axes(tmp_path: Path):
+    text = STUDY.replace(", points = 3", "").replace("seeds = 2", 'kind = "list"')
+    with pytest.raises(InputError, match=r"axes = \[.*\]: must be left out, since design\.kind is"):
+        read(text, tmp_path)
+    with pytest.raises(InputError, match=r"points = left out: must be given as \[\[points\]\]"):
+        read(text[: text.index("[axes]")], tmp_path)
+
+
 def test_folders_of_others_are_refused(study_file: Path, tmp_path: Path):
     study = studies.read_study(study_file)
     taken = tmp_path / "taken"

@@ -124,7 +124,7 @@ def test_the_managers_queue_of_a_custom_accelerator_has_a_row(tmp_path: Path) ->
         orchestrators=("relief",),
         rate_rps=100_000.0,
         requests=200,
-        config={"pes": 1},
+        config={"accelerator.pes": 1},
     )
     watching.write_timeline(scenario, tmp_path / "kinds.pftrace")
     read = read_timeline(tmp_path / "kinds.pftrace")
@@ -331,7 +331,7 @@ def test_a_simulation_and_its_own_spans_say_the_same(tmp_path: Path) -> None:
     spans, measured, simulated = (
         tmp_path / name for name in ("spans.json", "measured.pftrace", "simulated.pftrace")
     )
-    chips = replace(scenario, chips={"small": {"pes": 2}, "large": {"pes": 4}})
+    chips = replace(scenario, chips={"small": {"pes.TCP": 2}, "large": {"pes.TCP": 4}})
     with pytest.raises(AccelflowError, match="chips = 2: must be a single chip"):
         simulation.write_spans(chips, spans)
     requests = simulation.write_spans(scenario, spans)

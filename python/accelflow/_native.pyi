@@ -315,7 +315,8 @@ class Cancel:
 class Client:
     """A client of the functions that a Thrift file (`.thrift`) declares.
 
-    A call executes the traces T9, which sends the request, and T10, which receives the response.
+    By default, a call executes forms of the traces T9, which sends the request, and T10, which
+    receives the response.
     """
 
     def __new__(
@@ -391,7 +392,8 @@ class Client:
 class GrpcClient:
     """A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
 
-    A call executes the traces T9, which sends the request, and T10, which receives the response.
+    By default, a call executes forms of the traces T9, which sends the request, and T10, which
+    receives the response.
     """
 
     def __new__(
@@ -446,7 +448,8 @@ class GrpcClient:
 class HttpClient:
     """A client of one HTTP/1.1 server.
 
-    A request executes the traces T11, which sends it, and T12, which receives the response.
+    By default, a request executes the traces T11, which sends it, and T12, which receives the
+    response; without TLS `T11_plain` and `T12_plain`.
     """
 
     def __new__(
@@ -1468,10 +1471,13 @@ def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> s
     """
 
 def service_walk(name: str, workload: str | None = None) -> str:
-    """Return the path of the service `name` as JSON: method, traces, accelerators, sequences.
+    """Return the most common path of the service `name` as JSON.
 
-    `workload` is a suite's name or the content of a workload's file (JSON); None searches all
-    suites. Raises AccelflowError for an unknown service or workload.
+    The JSON has the names of the service and its method, the path's phases and traces, the number
+    of invocations of accelerators (in all, and by accelerator), the largest number of parallel
+    chains, and the largest number of branches of each sequence of accelerators. `workload` is a
+    suite's name or the content of a workload's file (JSON); None searches all suites. Raises
+    AccelflowError for an unknown service or workload.
     """
 
 def service_names(workload: str) -> list[str]:
@@ -1543,7 +1549,7 @@ def system_names() -> list[tuple[str, str]]:
     """Return all systems that can be simulated, as (identifier, name in the paper)."""
 
 def machine_name() -> str:
-    """Return the names of this machine's processor and operating system."""
+    """Return the names of this machine's processor, operating system and architecture."""
 
 def record_services(
     date: str,
@@ -1628,14 +1634,16 @@ def chip_schema() -> str:
 def server_setting(key: str, value: object) -> tuple[str, float]:
     """Return a server parameter's key, as results spell it, and its value as a number.
 
-    `value` is a number or the name of a choice. Raises AccelflowError for an unknown key and for a
-    value that is not allowed.
+    `value` is a number, a truth value (for a switch) or the name of a choice. Raises AccelflowError
+    for an unknown key and for a value that is not allowed.
     """
 
 def parameter_value(engine: str, key: str, value: object) -> float:
-    """Return the value of a parameter of `engine`, given as a number or as the name of a choice.
+    """Return `value` as the number that the parameter `key` of `engine` takes.
 
-    Raises AccelflowError for an unknown engine or key and for a value that is not allowed.
+    `value` is a number, a truth value (for a switch) or the name of a choice. `engine` is the name
+    of a simulator or model with parameters, such as simulation or cerebros. Raises AccelflowError
+    for an unknown engine or key and for a value that is not allowed.
     """
 
 def refusal(place: str, value: object, allowed: str, known: Sequence[str] = ...) -> str:

@@ -139,7 +139,7 @@ pub enum AccelError {
         alert: u8,
     },
     /// A TLS record is larger than the protocol allows (RFC 8446, sections 5.1 and 5.2).
-    #[error("TLS record at byte {at} = {size} bytes: must be at most {limit}")]
+    #[error("TLS record at byte {at}: size = {size} bytes: must be at most {limit}")]
     RecordOverflow {
         /// The offset of the TLS record, in bytes.
         at: usize,
@@ -225,7 +225,7 @@ pub enum AccelError {
         /// The message type as a number.
         found: u8,
     },
-    /// The interface has no such method.
+    /// The interface has no such method, or several of this name.
     #[error("method = '{name}': must be {known}")]
     UnknownMethod {
         /// The name of the method as given.

@@ -75,8 +75,8 @@ pub struct Group {
     pub layer_misses: u64,
     /// The number of requests whose function had no instruction-cache miss.
     pub miss_free: u64,
-    /// The number of requests that went to a core which, by the NIC's function map, was among the
-    /// last to run their function.
+    /// The number of requests that went to a core whose latest functions, according to the NIC's
+    /// function map, include the requested one.
     pub steered: u64,
 }
 

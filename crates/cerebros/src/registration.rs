@@ -1,5 +1,8 @@
 //! The registration of a microservice with Cerebros (section 4.1): its functions, the schemata of
 //! their payloads, and the format of headers.
+//!
+//! The schema map is Cerebros's table of registered functions, with the schemata of each function's
+//! request and response. Cerebros processes calls of these functions; a core processes the others.
 
 use accelflow_parameters::Refusal;
 use accelflow_units::Bytes;
@@ -103,7 +106,8 @@ impl Registration {
         })
     }
 
-    /// Returns whether the function with index `function` is in the schema map.
+    /// Returns whether Cerebros has the schemata of the function with index `function`: whether the
+    /// function is in the schema map.
     pub fn knows(&self, function: usize) -> bool {
         self.known[function]
     }

@@ -67,8 +67,8 @@ pub struct Means {
     pub mpki: Option<f64>,
     /// The share of requests whose function had no instruction-cache miss, from 0 to 1.
     pub miss_free_ratio: f64,
-    /// The share of requests, from 0 to 1, that went to a core which, by the NIC's function map,
-    /// was among the last to run their function.
+    /// The share of requests, from 0 to 1, that went to a core whose latest functions, according to
+    /// the NIC's function map, include the requested one.
     pub steered_ratio: f64,
     /// The mean latency of a request in microseconds; `None` without requests.
     pub latency_mean_us: Option<f64>,

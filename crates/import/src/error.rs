@@ -58,9 +58,7 @@ pub enum ImportError {
     },
     /// The import would need a guess or leave something out, which [`crate::Options::strict`]
     /// forbids.
-    #[error(
-        "strict = true: must be left out, since a file has {what} ({place}); without strict: {done}"
-    )]
+    #[error("{place}: {what}: refused because of strict (otherwise: {done})")]
     Strict {
         /// The file and the distributed trace of the problem.
         place: String,

@@ -53,7 +53,8 @@ pub struct ApplicationRow {
     pub deadline_us: f64,
     /// The name of the kind of accelerator that computes longest for the application.
     pub bottleneck: &'static str,
-    /// The time that the kind `bottleneck` computes for one run, in microseconds.
+    /// The computing time of that kind of accelerator (`bottleneck`) in one run of the application,
+    /// in microseconds.
     pub bottleneck_us: f64,
     /// The upper bound of the throughput, in runs per second: the busiest kind of accelerator
     /// always computes.
@@ -73,7 +74,8 @@ pub struct ReleaseRow {
     pub relief_us: f64,
     /// The time of one run under first come, first served (FCFS), in microseconds.
     pub fcfs_us: f64,
-    /// The time that the busiest kind of accelerator computes for one run, in microseconds.
+    /// The computing time of the busiest kind of accelerator in one run of the application, in
+    /// microseconds.
     pub bottleneck_us: f64,
     /// The busy time of the manager for one run of the application, in microseconds.
     pub manager_us: f64,

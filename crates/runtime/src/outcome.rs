@@ -20,8 +20,8 @@ pub struct Message<'a> {
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
-    /// The kind of the message and its header. Not needed for a received RPC message, whose bytes
-    /// contain the header.
+    /// The kind of the message and its header; [`Call::None`] for a received RPC message, whose
+    /// bytes contain the header.
     pub call: Call,
     /// The type of the bytes, if they are a record (a checked message in wire form) instead of JSON
     /// text.

@@ -31,13 +31,13 @@ pub struct ScenarioResult {
 }
 
 impl Checked {
-    /// Checks that results do not become too large for `runs` simulations with different seeds.
-    /// Each simulation lists up to `samples` requests per service and system individually
-    /// (samples).
+    /// Checks that `runs` simulations of each chip, with different seeds, together list at most
+    /// [`MAX_SAMPLES`] single requests (samples). Each simulation lists up to `samples` requests of
+    /// each service under each system.
     ///
     /// # Errors
-    /// [`ScenarioError`] for more than [`MAX_SAMPLES`] samples in all, or a recording that does not
-    /// fit the workload.
+    /// [`ScenarioError`] for more than [`MAX_SAMPLES`] samples in all, a recording that does not
+    /// fit the workload, or a scenario that the simulator cannot run.
     pub fn check_samples(&self, samples: u64, runs: u64) -> Result<(), ScenarioError> {
         // Chips do not change how many requests there are.
         let Some(server) = self.servers.first() else {

@@ -173,7 +173,9 @@ pub struct TimeLimiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
-    /// The unit of a token: a byte of the input of a trace's first operation, or a trace.
+    /// What costs a token: each byte of the input of a trace's first operation, or each trace. For
+    /// a tenant that also has a limit in bytes, an input larger than that limit's bucket is split
+    /// into segments, each of which costs a token of the limit in traces.
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Unit>")]
     pub unit: Unit,

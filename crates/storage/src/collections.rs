@@ -62,9 +62,12 @@ const MAX_TTL_S: u64 = 30 * 24 * 3_600;
 /// The error of invalid settings of collections, or of an invalid request to a collection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
-    /// The name of a collection (the value) is invalid or used twice.
-    #[error("collection '{0}': a name must be unique, with 1 to 64 letters, digits, '-' and '_'")]
+    /// The name of a collection is not allowed. Holds the name.
+    #[error("collection name = '{0}': must be 1 to 64 letters, digits, '-' and '_'")]
     Name(String),
+    /// Two collections have the same name. Holds the name.
+    #[error("collection name = '{0}': must differ from the names of the other collections")]
+    Repeated(String),
     /// `cache_ttl_s`, the time to live in the cache, is out of its range.
     #[error("collection {name}: cache_ttl_s = {seconds}: must be from 1 to {MAX_TTL_S}")]
     Ttl {
@@ -89,15 +92,26 @@ pub enum CollectionError {
         /// The names of all collections of the gateway.
         known: String,
     },
-    /// A request has too many keys, or an empty key.
+    /// A request has an empty key.
     #[error(
-        "collection {name}: {keys} keys in one request, separated by commas: must be at most \
-         {allowed}, and none may be empty"
+        "collection {name}: key {index} of the request = '': must not be empty (commas separate \
+         keys)"
+    )]
+    EmptyKey {
+        /// The name of the collection.
+        name: String,
+        /// The index of the empty key in the request, counted from 0.
+        index: usize,
+    },
+    /// A request has too many keys.
+    #[error(
+        "collection {name}: keys of the request = {keys}: must be at most {allowed} (commas \
+         separate keys)"
     )]
     Keys {
         /// The name of the collection.
         name: String,
-        /// The number of keys in the request that are not empty.
+        /// The number of keys in the request.
         keys: usize,
         /// The largest number of keys in a request of this kind.
         allowed: usize,
@@ -112,8 +126,8 @@ impl Collections {
     /// Checks the settings of the collections in `list`, and orders the collections by name.
     ///
     /// # Errors
-    /// [`CollectionError::Name`], [`CollectionError::Ttl`] or [`CollectionError::Items`] for the
-    /// first invalid setting.
+    /// [`CollectionError::Name`], [`CollectionError::Ttl`], [`CollectionError::Items`] or
+    /// [`CollectionError::Repeated`] for the first invalid setting.
     pub fn new(list: Vec<Collection>) -> Result<Collections, CollectionError> {
         let mut collections = BTreeMap::new();
         for collection in list {
@@ -132,7 +146,7 @@ impl Collections {
                 return Err(CollectionError::Items { name, items });
             }
             if collections.insert(name.clone(), collection).is_some() {
-                return Err(CollectionError::Name(name));
+                return Err(CollectionError::Repeated(name));
             }
         }
         Ok(Collections(collections))
@@ -167,12 +181,16 @@ impl Collection {
             (Kind::Lists, false) | (_, true) => 1,
             (_, false) => MAX_KEYS,
         };
-        if keys.len() > allowed || keys.iter().any(|key| key.is_empty()) {
+        if keys.len() > allowed {
             return Err(CollectionError::Keys {
                 name: self.name.clone(),
-                keys: keys.iter().filter(|key| !key.is_empty()).count(),
+                keys: keys.len(),
                 allowed,
             });
+        }
+        if let Some(index) = keys.iter().position(|key| key.is_empty()) {
+            let name = self.name.clone();
+            return Err(CollectionError::EmptyKey { name, index });
         }
         Ok(keys)
     }

@@ -26,7 +26,7 @@ pub enum Unstructured {
     Predicate(u8),
     /// The word calls a custom accelerator that the memory's table does not have. Holds its index.
     #[error(
-        "custom accelerator = {0}: must be an index of the memory's table of custom accelerators"
+        "custom accelerator = {0}: must be the index of a custom accelerator in the trace memory"
     )]
     Kind(usize),
     /// The word refers to this address, which is outside the trace memory.

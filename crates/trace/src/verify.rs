@@ -52,7 +52,8 @@ impl Image {
             if !is_name(base) || !numbered {
                 return fault(
                     name,
-                    "must be a trace's name, or NAME.1, NAME.2 ... for a part",
+                    "must be a trace's name, or NAME.1, NAME.2 ... for the further words of the \
+                     trace NAME",
                 );
             }
             if !seen.insert(name) {
@@ -81,7 +82,9 @@ impl Image {
                         format!("tail = {to}: must lead to the beginning of a trace")
                     }
                     Some(_) => {
-                        format!("continuation = {to}: must lead to a part of the same trace")
+                        format!(
+                            "continuation = {to}: must lead to a further word of the same trace"
+                        )
                     }
                 };
                 return Err(LinkError::Memory {

@@ -73,17 +73,24 @@ pub enum ArrivalsError {
     /// second.
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
-    /// A rate of a [`RateTable`] is not from 0 to [`MAX_RATE_RPS`]. Holds the rate in requests per
-    /// second.
-    #[error("rate of a table of rates = {0}: must be from 0 to 1e9 requests per second")]
-    TableRate(f64),
+    /// A rate of a [`RateTable`] is not from 0 to [`MAX_RATE_RPS`].
+    #[error("table of rates: rate {index} = {rate}: must be from 0 to 1e9 requests per second")]
+    TableRate {
+        /// The index of the row, counted from 0.
+        index: usize,
+        /// The rate as given, in requests per second.
+        rate: f64,
+    },
     /// The last rate of a [`RateTable`], which lasts forever, is below [`MIN_RATE_RPS`]. Holds the
     /// rate in requests per second.
-    #[error("last rate of a table of rates = {0}: must be at least 0.001 requests per second")]
+    #[error("table of rates: last rate = {0}: must be at least 0.001 requests per second")]
     LastRate(f64),
-    /// A bursty process has no states, or a table of rates has no rows.
-    #[error("states or rates of the arrival process = 0: must be at least 1")]
+    /// A bursty process has no states.
+    #[error("states of the bursty process = 0: must be at least 1")]
     NoStates,
+    /// A [`RateTable`] has no rows.
+    #[error("table of rates: rates = 0: must be at least 1")]
+    NoRates,
     /// The rate of a state of a bursty process is negative or not finite.
     #[error("state {state}: rate over mean rate = {value}: must be finite and not negative")]
     Multiplier {
@@ -313,20 +320,19 @@ impl RateTable {
     /// # Errors
     /// [`ArrivalsError::TableRate`] for a rate outside 0 to [`MAX_RATE_RPS`];
     /// [`ArrivalsError::LastRate`] for a last rate below [`MIN_RATE_RPS`];
-    /// [`ArrivalsError::Order`] for times that decrease; [`ArrivalsError::NoStates`] without rates.
+    /// [`ArrivalsError::Order`] for times that decrease; [`ArrivalsError::NoRates`] without rates.
     pub fn new(rows: Vec<(Time, f64)>) -> Result<RateTable, ArrivalsError> {
-        let wrong = rows
-            .iter()
-            .find(|row| !(0.0..=MAX_RATE_RPS).contains(&row.1));
-        if let Some(&(_, rate)) = wrong {
-            return Err(ArrivalsError::TableRate(rate));
+        let allowed = 0.0..=MAX_RATE_RPS;
+        if let Some(index) = rows.iter().position(|row| !allowed.contains(&row.1)) {
+            let rate = rows[index].1;
+            return Err(ArrivalsError::TableRate { index, rate });
         }
         let times: Vec<Time> = rows.iter().map(|row| row.0).collect();
         check_order(&times)?;
         match rows.last() {
             Some(&(_, rate)) if rate >= MIN_RATE_RPS => Ok(RateTable { rows }),
             Some(&(_, rate)) => Err(ArrivalsError::LastRate(rate)),
-            None => Err(ArrivalsError::NoStates),
+            None => Err(ArrivalsError::NoRates),
         }
     }
 

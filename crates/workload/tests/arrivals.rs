@@ -273,11 +273,14 @@ fn rates_of_a_table_hold_until_the_next() {
         let rows = rows.iter().map(|&(at, rate)| (second(at), rate)).collect();
         RateTable::new(rows).expect_err("a wrong table")
     };
-    assert_eq!(refused(&[]), ArrivalsError::NoStates);
+    assert_eq!(refused(&[]), ArrivalsError::NoRates);
     assert_eq!(refused(&[(0, 1.0), (1, 0.0)]), ArrivalsError::LastRate(0.0));
+    let wrong = refused(&[(0, 1.0), (1, -1.0), (2, 1.0)]);
+    let (index, rate) = (1, -1.0);
+    assert_eq!(wrong, ArrivalsError::TableRate { index, rate });
     assert_eq!(
-        refused(&[(0, -1.0), (1, 1.0)]),
-        ArrivalsError::TableRate(-1.0)
+        wrong.to_string(),
+        "table of rates: rate 1 = -1: must be from 0 to 1e9 requests per second"
     );
     assert!(matches!(
         refused(&[(2, 1.0), (1, 1.0)]),

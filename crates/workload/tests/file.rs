@@ -321,8 +321,8 @@ fn a_circle_of_calls_and_a_path_without_receiver_or_answer_are_refused() {
     };
     assert!(
         calls("{ trace = \"T9\", calls = \"Checkout\" }, { trace = \"T2\" }").ends_with(
-            "services[1].path[1].calls = 'Checkout': must not lead back to the calling service: \
-             it would never answer"
+            "services[1].path[1].calls = 'Checkout': must be a service that does not call \
+             'Stock', directly or through others: calls in a circle are never answered"
         )
     );
     assert!(calls("{ cpu = true }").contains("services[1].path[1] = application time: must be"));

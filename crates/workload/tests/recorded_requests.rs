@@ -108,6 +108,6 @@ fn recorded_requests_must_be_those_of_their_service() {
     let many = |requests: &mut Vec<RecordedRequest>| *requests = vec![requests[0].clone(); 4_097];
     assert_eq!(
         refusal(&many),
-        "service Login: different requests = 4097: must be at most 4096"
+        "service Login: requests in the recording = 4097: must be at most 4096 groups of equal requests"
     );
 }

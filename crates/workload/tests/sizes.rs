@@ -77,6 +77,7 @@ fn a_cut_conditions_the_distribution() {
     );
     let (cut, min) = (Bytes(50), Bytes(100));
     assert_eq!(sizes.cut_at(cut), Err(SizeError::Cut { cut, min }));
+    assert_eq!(sizes.cut_at(min).unwrap(), SizeDistribution::Fixed(min));
 }
 
 #[test]
@@ -226,6 +227,11 @@ fn log_normal_sizes_have_their_quantiles_and_mean() {
     let cut = sizes.cut_at(Bytes(1_000_000)).unwrap();
     assert_eq!(cut.max(), Bytes(1_000_000));
     assert!(cut.quantile(0.5).get().abs_diff(sizes.quantile(0.25).get()) < 200);
+    let narrow = SizeDistribution::LogNormal(LogNormal::new(300.0, 0.0).unwrap());
+    assert_eq!(
+        (narrow.quantile(0.0), narrow.max()),
+        (Bytes(300), Bytes(300))
+    );
     assert_eq!(LogNormal::new(0.5, 1.0), None);
     assert_eq!(LogNormal::new(10.0, 4.5), None);
 }

@@ -55,9 +55,9 @@ class Found:
 
 
 def parse_goal(text: str) -> Goal:
-    """Read a goal such as ``speedup:8%`` or ``latency:0%``: the least gain, above -100 %.
+    """Read a goal such as ``speedup:8%`` or ``latency:0%``: the least gain.
 
-    Raises InputError for a text of another form.
+    The gain is finite and above -100 %. Raises InputError for a text of another form.
     """
     of, _, gain = text.partition(":")
     try:
@@ -65,7 +65,11 @@ def parse_goal(text: str) -> Goal:
     except ValueError:
         percent = math.nan
     if of not in GOALS or not percent > -100 or math.isinf(percent):
-        raise refused("goal", text, "must be speedup:GAIN% or latency:GAIN%, such as speedup:8%")
+        allowed = (
+            "must be speedup:GAIN% or latency:GAIN% with a finite GAIN above -100, such as"
+            " speedup:8%"
+        )
+        raise refused("goal", text, allowed)
     return Goal(of, 1 + percent / 100)
 
 

@@ -208,9 +208,10 @@ def _threshold(measured: Mapping[str, Any], chain: Mapping[str, Any]) -> dict[st
 
 
 def worst(rows: Sequence[Mapping[str, Any]], chosen: Callable[[Mapping[str, Any]], bool]) -> float:
-    """Return the largest absolute median error of the rows that `chosen` accepts.
+    """Return the largest error, in percentage points, of the rows that `chosen` accepts.
 
-    The unit is percentage points; the error is 0 if `chosen` accepts no row.
+    The error of a row is the absolute value of its median error. The result is 0 if `chosen`
+    accepts no row.
     """
     errors = (abs(float(row["error_points"]["median"])) for row in rows if chosen(row))
     return max(errors, default=0.0)

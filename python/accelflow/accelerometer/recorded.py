@@ -224,11 +224,11 @@ def service_of(
     larger cost of one operation makes the others' shares smaller. It is too narrow where offloads
     cost as much as they save, since a smaller total makes every n larger.
 
-    Raises InputError if no clock is known, or the clock is not above 0.
+    Raises InputError if no clock is known, or the clock is not a finite number above 0.
     """
     clock = host_ghz if host_ghz is not None else _clock(recorded.machine)
     if not 0 < clock < math.inf:
-        raise refused("host_ghz", clock, "must be above 0")
+        raise refused("host_ghz", clock, "must be a finite number above 0")
     kernels = [
         Kernel(
             name=each.accelerator,

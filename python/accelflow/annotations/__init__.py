@@ -46,7 +46,10 @@ _Result = TypeVar("_Result")
 
 
 class Offloaded(Generic[_Given, _Result]):
-    """A function decorated with :func:`offload`, which records the tax operations of each call."""
+    """A function decorated with :func:`offload`, which records the tax operations of its calls.
+
+    Only calls that return are recorded, and only the latest :data:`MAX_RECORDINGS` are kept.
+    """
 
     def __init__(
         self, function: Callable[_Given, _Result], marks: Mapping[Callable[..., object], str]
@@ -90,18 +93,18 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def operations(self) -> list[Operation]:
-        """The tax operations of the last call, in order; empty before the first call."""
+        """The tax operations of the last call that returned, in order; empty if none has."""
         return list(self._recordings[-1].operations) if self._recordings else []
 
     @property
     def recordings(self) -> list[Recording]:
-        """The recordings of the latest calls, at most :data:`MAX_RECORDINGS`."""
+        """The recordings of the latest calls that returned, at most :data:`MAX_RECORDINGS`."""
         return list(self._recordings)
 
     def propose(self, *, rate_rps: float = 1_000.0) -> Proposal:
         """Return the traces and the workload that the recorded calls suggest.
 
-        Raises InputError before the first call, and for a rate that is not a positive number.
+        Raises InputError if no call has returned, and for a rate that is not a positive number.
         """
         return propose(self._function.__name__, self.recordings, rate_rps)
 

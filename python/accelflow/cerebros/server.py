@@ -141,7 +141,8 @@ def simulate(  # noqa: PLR0913 (settings, by name)
 ) -> dict[str, Any]:
     """Simulate a server that gets the same requests of `service` under each of `designs`.
 
-    `service` is one of :data:`SERVICES`, or an :class:`OwnService`.
+    `service` is one of :data:`SERVICES`, or an :class:`OwnService`. With `load_ratio`, each design
+    gets its own rate.
 
     `affinity` steers requests to cores that have just run the same function; only the design Full
     can. With `functions`, requests call only these functions. `parameters` are those of
@@ -149,8 +150,9 @@ def simulate(  # noqa: PLR0913 (settings, by name)
 
     Each of ``runs`` has times in cycles and microseconds, and the RPC layer's cycles by the
     analytic model. ``mpki`` are misses of the instruction cache per 1,000 instructions, including
-    those of RPC software. ``accelerator_headroom_ratio`` is the capacity of the shared pipelines
-    over the largest load of the cores. ``saturated`` is None if the server keeps up with random
+    those of RPC software. ``accelerator_headroom_ratio`` is the highest rate that the shared
+    pipelines can sustain over the highest rate that the cores can demand; None if the pipelines
+    have no tasks. ``saturated`` is None if the server keeps up with random
     arrivals. Otherwise it has the name of the growing ``queue`` and the number of requests
     ``waiting`` when the last one arrives, and times depend on the run length. ``registration`` has
     the functions in the schema map, those for which it has no room, and the bytes of schemata.

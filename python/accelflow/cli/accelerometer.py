@@ -80,7 +80,9 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     help="Find the value of this input, such as acceleration_ratio, that reaches --goal.",
 )
 @click.option(
-    "--goal", metavar="OF:GAIN", help="With --seek: the goal, speedup:GAIN% or latency:GAIN%."
+    "--goal",
+    metavar="OF:GAIN",
+    help="With --seek: the goal, speedup:GAIN% or latency:GAIN%, such as speedup:8%.",
 )
 @click.option("--simulate", is_flag=True, help="Also simulate the offloads, event by event.")
 @click.option(
@@ -107,12 +109,16 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
 @click.option(
-    "--service", "named", metavar="NAME", help="With --recording: the service to take from it."
+    "--service",
+    "named",
+    metavar="NAME",
+    help="With --recording: the service to take from it. Default: its only service.",
 )
 @click.option(
     "--host-ghz",
     type=float,
-    help="With --recording: the machine's clock in GHz, if the recording does not have it.",
+    help="With --recording: the machine's clock in GHz. Default: the clock that the recording"
+    " states.",
 )
 @click.option(
     "--threading",

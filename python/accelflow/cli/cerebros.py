@@ -326,9 +326,11 @@ def figures(
 ) -> None:
     """Compare our results with the numbers in the paper's text.
 
-    The numbers belong to Figs. 2 and 6 to 9. `in` marks an input of our services, and `fit` a row
-    that was used to choose parameters. All other rows are predictions. Ours are means over the
-    seeds, with half their 95 % intervals. A difference above a quarter is explained below its row.
+    The numbers belong to Figs. 2 and 6 to 9. `in` marks a number of the paper that our simulated
+    services are built from, and `fit` one that was used to choose parameters. All other rows are
+    predictions. Ours are means over the seeds, with half the width of their 95 % intervals. A row
+    that is off by more than a quarter is explained below it, unless the interval is too wide to
+    decide.
     """
     check_report(report_file)
     settings = {"requests": requests, "seed": seed, "replications": replications}

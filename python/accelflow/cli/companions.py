@@ -34,7 +34,7 @@ _DEFAULT: Final = Path("out") / "companions"
     type=WRITTEN_FOLDER,
     metavar="DIR",
     help=f"Folder for the results [{_DEFAULT}/PAPER]. Files of another paper, seed or precision are"
-    f" kept, and the new ones numbered; {_TOGETHER} overwrites its files.",
+    f" kept, and new files get a number. The PAPER `{_TOGETHER}` overwrites its files.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="First seed.")
 @click.option(
@@ -47,15 +47,15 @@ _DEFAULT: Final = Path("out") / "companions"
 @click.option(
     "--precision",
     metavar="SHARE",
-    help="Run each section with more seeds until half of every 95 % interval is at most this share"
-    " of its figure, such as 5%.",
+    help="Run each section of the results with more seeds until half the width of every 95 %"
+    " interval is at most this share of its figure, such as 5%, or --most-seeds have run.",
 )
 @click.option(
     "--most-seeds",
     type=click.IntRange(2, 1_000),
     default=MOST_SEEDS,
     show_default=True,
-    help="With --precision: the most seeds of a section.",
+    help="With --precision: the largest number of seeds for each section of the results.",
 )
 @click.option(
     "--again",
@@ -95,7 +95,7 @@ def companions(**options: Any) -> None:
         for name in ("precision", "again"):
             if options[name]:
                 value = GIVEN if options[name] is True else options[name]
-                raise refused(f"--{name}", value, f"must be left out with {_TOGETHER}")
+                raise refused(f"--{name}", value, f"must be left out, since PAPER is {_TOGETHER}")
         _together(out, seed, threads, as_json=as_json, program=options["program"])
         return
     if options["program"]:

@@ -112,7 +112,10 @@ def _estimate(of: Mapping[str, Any]) -> str:
 
 
 def fleet_text(fleet: Fleet, result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of text on servers, power and money of a fleet before and after."""
+    """Yield the lines of text on a fleet's servers, power and money.
+
+    Each line has the numbers without and with the accelerators.
+    """
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     width = max(len(row["name"]) for row in rows) + 2
     yield f"{'':{width}}{'speedup':>10}{'servers':>12}{'after':>12}{'saved':>12}{'5 % to 95 %':>24}"

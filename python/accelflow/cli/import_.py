@@ -58,7 +58,9 @@ _NAME: Final = click.option(
 _INTO: Final = click.option(
     "--into", type=_FILE, metavar="FILE", help="Update a service of this workload."
 )
-_SERVICE: Final = click.option("--service", metavar="NAME", help="The service to update.")
+_SERVICE: Final = click.option(
+    "--service", metavar="NAME", help="With --into: the service to update."
+)
 _TOP: Final = click.option(
     "--top",
     type=int,
@@ -349,12 +351,14 @@ def _spans(command: _Command) -> _Command:
         click.option(
             "--waits",
             metavar="KIND",
-            help="Waits are written as quantiles (default), log-normal or constant.",
+            help="How the workload describes waits for other parties: quantiles (default),"
+            " log-normal or constant.",
         ),
         click.option(
             "--calls",
             metavar="KIND",
-            help="simulate (default): the file's services answer calls; fit: calls become waits.",
+            help="Calls between services of the spans. simulate (default): they become simulated"
+            " calls; fit: they become waits.",
         ),
         click.option(
             "--servers",
@@ -415,7 +419,9 @@ def _import_spans(kind: str, options: dict[str, Any]) -> None:
     metavar="RESULTS.json",
     help="Also print the simulated response times in this file.",
 )
-@click.option("--service", metavar="NAME", help="The simulated service that was measured.")
+@click.option(
+    "--service", metavar="NAME", help="With --against: the simulated service that was measured."
+)
 def deathstarbench(
     files: Sequence[Path],
     against: Path | None,

@@ -58,7 +58,7 @@ def list_services(workload: str, as_json: bool) -> None:
 @click.option(
     "--workload",
     metavar="NAME",
-    help=f"Workload of the service: {_KNOWN}, or a file. Default: any suite.",
+    help=f"Workload of the service: {_KNOWN}, or a file. By default, all suites are searched.",
     shell_complete=offered.workloads,
 )
 @AS_JSON

@@ -46,7 +46,8 @@ def timeline_options(command: Command) -> Command:
             "--timeline-for",
             type=float,
             metavar="US",
-            help="Show requests that arrive within this time from --timeline-from on, in us.",
+            help="Show requests that arrive in the interval of this length that starts at "
+            "--timeline-from, in us. Default: to the end.",
         ),
         click.option(
             "--timeline-service",
@@ -163,14 +164,16 @@ def timeline() -> None:
     type=float,
     default=0.0,
     metavar="US",
-    help="Show requests that begin at least this long after the first, in us.",
+    help="Show requests that begin at least this long after the first request of the files, in us. "
+    "Default: 0.",
 )
 @click.option(
     "--for",
     "for_us",
     type=float,
     metavar="US",
-    help="Show requests that begin within this time from --from on, in us. Default: all.",
+    help="Show requests that begin in the interval of this length that starts at --from, in us. "
+    "Default: to the end.",
 )
 @click.option(
     "--service",

@@ -95,9 +95,10 @@ class Finding:
     def difference(self) -> float | None:
         """Our figure minus the paper's, relative to the paper's; None if one of them is missing.
 
-        For a range or a bound, the difference is 0 inside, and otherwise that from the nearer end.
-        If the paper's figure is 0, the difference is absolute. If the figure is a `change`, the
-        difference is relative to that of the paper's figure from 1.
+        Inside a range or a bound of the paper, the difference is 0. Outside, it is measured from
+        the nearer end, and relative to it. If the figure is a `change` (a ratio to 1), the
+        difference is divided by the size of the paper's figure minus 1 instead. If the divisor
+        would be 0, the difference is not divided.
         """
         if self.ours is None or self.paper is None:
             return None
@@ -139,8 +140,9 @@ class Finding:
         """The reasons why our figure is too uncertain to be compared; empty if there are none.
 
         A figure of a single seed is too uncertain. So is one whose interval is too wide: for a
-        number of the paper, if half of the interval is more than :data:`TOLERANCE` of that number;
-        for a range or a bound, if the interval crosses an end beyond which the figure is off.
+        number of the paper, if half of its width is more than :data:`TOLERANCE` of that number (of
+        that number minus 1 for a `change`; of 1 if this is 0); for a range or a bound, if the
+        interval crosses an end beyond which the figure is off.
         """
         found = [self.lacking] if self.lacking else []
         if self.ours is None or self.paper is None:

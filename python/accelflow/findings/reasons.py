@@ -41,8 +41,8 @@ class Reason:
     names our figures by other definitions. `missing` is the input that the paper does not give.
     `choices` names the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
     says at which value of the missing input the figure would agree (``holds_at`` in the file);
-    `implied` names proofs of that value, and `computed` a computation of the value. `tried` lists
-    the readings with which the figure is still off. All but `kind` and `text` may be empty.
+    `implied` names proofs of that value, and `computed` says how it can be computed. `tried` lists
+    the readings with which the figure is still off. Only `text` is never empty.
     """
 
     kind: str

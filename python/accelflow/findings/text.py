@@ -75,7 +75,7 @@ def own_cells(finding: Finding) -> list[str]:
 
 
 def _own_figure(finding: Finding) -> list[str]:
-    """Return cells: the key, the source of our figure, the figure and half its interval."""
+    """Return cells: key, source, our figure and half the width of its interval."""
     experiment = finding.experiment
     if finding.requests:
         experiment += f", {finding.requests:,} requests"
@@ -123,15 +123,19 @@ def ours_text(finding: Finding) -> str:
 
 
 def interval_text(finding: Finding) -> str:
-    """Return half our figure's interval as text, such as ``± 0.05``.
+    """Return half the width of our figure's confidence interval as text, such as ``± 0.05``.
 
-    Empty for a single seed, for a computed figure, and for one that is equal for all seeds.
+    Empty if our figure could not be computed or has no interval: for a single seed, for a figure
+    that does not depend on seeds, and for one that is equal for all seeds.
     """
     return "" if finding.ours is None else _half_text(finding.ours)
 
 
 def _half_text(estimate: Estimate) -> str:
-    """Return half of the interval as text; empty if it is unknown or only a rounding error."""
+    """Return half the width of the estimate's confidence interval as text.
+
+    Empty if it is unknown, or only a rounding error.
+    """
     half = estimate.half_width
     if not half or not math.isfinite(half) or half <= _ROUNDING * abs(estimate.mean):
         return ""
@@ -139,7 +143,7 @@ def _half_text(estimate: Estimate) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """Return an estimate with half its interval as text; ``none`` for None."""
+    """Return an estimate as text, with half the width of its interval; ``none`` for None."""
     if estimate is None:
         return "none"
     return f"{number(estimate.mean)} {_half_text(estimate)}".rstrip()

@@ -23,8 +23,9 @@ def compare(
     all profiles are assumed to have served the same number. `freed_ratio` is the reduction of the
     whole profile from the first, and `speedup_ratio` the gain in requests for the same cycles.
 
-    Raises InputError for no profile, for a wrong number of `requests` or one that is not above 0,
-    and for different weights (such as cycles and samples), which cannot be compared.
+    Raises InputError for no profile, for a wrong count of `requests` or one that is not a finite
+    number above 0, and for different weights (such as cycles and samples), which cannot be
+    compared.
     """
     names = list(breakdowns)
     if not names:
@@ -36,7 +37,7 @@ def compare(
     served = list(requests) if requests is not None else [1.0] * len(names)
     for number in served:
         if not 0 < number < float("inf"):
-            raise refused("requests", number, "must be above 0")
+            raise refused("requests", number, "must be a finite number above 0")
     kinds = {name: each["sample_type"] or "samples" for name, each in breakdowns.items()}
     if len({kind.partition(":")[0] for kind in kinds.values()}) > 1:
         text = ", ".join(f"{name} by {kind}" for name, kind in kinds.items())

@@ -132,7 +132,7 @@ def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
     for name, expressions in table.items():
         one_of(f"{place}: category", name, known)
         if not isinstance(expressions, list):
-            raise refused(f"{place}.{name}", expressions, "must be a list of expressions")
+            raise refused(f"{place}.{name}", expressions, "must be a list of regular expressions")
         for index, expression in enumerate(expressions):
             where = f"{place}.{name}[{index}]"
             if not isinstance(expression, str):

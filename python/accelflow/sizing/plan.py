@@ -282,7 +282,10 @@ def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     values = dict(chip)
     place = values.pop("file")
     if not isinstance(place, str):
-        raise refused("chip.file", place, "must be a file or a name")
+        allowed = (
+            "must be text: the path of a chip's file, or a name listed by `accelflow chip list`"
+        )
+        raise refused("chip.file", place, allowed)
     found = find_chip(str(folder / place) if Path(place).suffix else place)
     return {**values, "config": found.config}
 
@@ -398,9 +401,11 @@ def _table(name: str, value: object) -> Any:
         raise refused(name, value, "must be a table")
     of = _TABLES[name]
     known = [attribute.name for attribute in fields(of)]
-    for key in value:
+    in_file = ["file" if key == "config" else key for key in known]
+    for key, each in value.items():
         if key not in known:
-            raise refused(f"{name} key", key, known=known)
+            allowed = f"must be left out: {name} has only the keys {', '.join(in_file)}"
+            raise refused(f"{name}.{key}", each, allowed)
     numbers = {key: each for key, each in value.items() if key != "config"}
     config = {key: each for key, each in value.items() if key == "config"}
     return of(**config, **{key: _number(f"{name}.{key}", each) for key, each in numbers.items()})
@@ -418,7 +423,11 @@ def _number(place: str, value: object) -> float:
 
 def _check_texts(plan: Plan) -> None:
     if not isinstance(plan.workload, str | Mapping):
-        raise refused("workload", plan.workload, "must be a suite's name or a file")
+        raise refused(
+            "workload",
+            plan.workload,
+            "must be text: a suite's name, or the path of a workload's file",
+        )
     if isinstance(plan.workload, Mapping):
         _check_workload(plan.workload, plan.scenario)
     if not isinstance(plan.currency, str):
@@ -426,7 +435,7 @@ def _check_texts(plan: Plan) -> None:
     systems = plan.systems
     texts = isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)
     if not texts or not systems:
-        raise refused("systems", systems, "must be a list of systems")
+        raise refused("systems", systems, "must be a list with at least one system's name")
     if len(set(systems)) < len(systems):
         raise refused("systems", list(systems), "must name each system once")
 
@@ -478,7 +487,8 @@ def _check_scenario(scenario: object) -> None:
     known = [attribute.name for attribute in fields(Scenario) if attribute.name not in _OF_PLAN]
     for key in scenario:
         if key in _OF_PLAN:
-            raise refused("scenario key", key, "must be left out, since the plan sets it")
+            allowed = "must be left out, since the plan sets it"
+            raise refused(f"scenario.{key}", scenario[key], allowed)
         if key not in known:
             raise refused("scenario key", key, known=known)
 

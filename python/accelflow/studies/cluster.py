@@ -1,8 +1,12 @@
 """A runner of simulations on Dask: local processes, a scheduler's workers, SLURM, Kubernetes.
 
-Dask is an extra, ``pip install accelflow[cluster]``. The rows of a batch depend only on the batch,
-so that a batch may run anywhere and twice. The batches of a dead worker go to other workers. A
-batch that takes far longer than the others is also given to a second worker, and the rows that
+Dask is an extra, ``pip install accelflow[cluster]``. SLURM needs ``accelflow[slurm]`` instead, and
+Kubernetes also the package ``dask-kubernetes``.
+
+The rows of a batch depend only on the batch, so that a batch may run anywhere and twice. The
+batches of a dead worker go to other workers. By default, Dask fails a batch after the deaths of
+four workers that ran it. The batch is then submitted again, and given up after the fifth failure.
+A batch that takes far longer than the others is also given to a second worker, and the rows that
 arrive first count.
 """
 
@@ -37,8 +41,9 @@ _QUEUED_S: Final = 12 * 3_600.0
 #: one is next. More would only make a scheduler of many workers slower.
 _AHEAD: Final = 2
 _POLL_S: Final = 0.5
-#: The number of workers' deaths after which their batch may be the cause and is given up.
-_MOST_DEATHS: Final = 5
+#: The number of failures of a batch, each after several deaths of its workers, after which the
+#: batch may be the cause and is given up.
+_MOST_FAILURES: Final = 5
 #: The shortest and the longest time in seconds between two checks of the jobs of the cluster, as
 #: long as no worker has come.
 _FIRST_LOOK_S: Final = 1.0
@@ -127,14 +132,14 @@ def _cluster(
     kind, colon, count = where.partition(":")
     if "//" in where:
         return where, _nothing
-    if not colon or not count.isdecimal() or not 1 <= int(count) <= 100_000:
+    fits = bool(colon) and count.isdecimal() and 1 <= int(count) <= 100_000
+    if not fits or kind not in _KINDS:
         allowed = (
             "must be a scheduler's address (tcp://HOST:PORT), or local:N, slurm:N or kubernetes:N"
             " with N from 1 to 100000"
         )
-        raise refused("--cluster", where, allowed)
-    if kind not in _KINDS:
-        raise refused("--cluster", kind, known=_KINDS)
+        near = [f"{known}:{count}" for known in _KINDS] if fits else ()
+        raise refused("--cluster", where, allowed, near)
     if kind == "local":
         return _local(distributed, int(count)), _nothing
     try:
@@ -211,7 +216,7 @@ class _Asked:
     batch: Batch
     since_s: float
     futures: list[Any] = field(default_factory=list)
-    deaths: int = 0
+    failures: int = 0
 
 
 class _Run:
@@ -332,16 +337,16 @@ class _Run:
             self._submit(asked, others or None)
 
     def _failed(self, asked: _Asked, error: Any) -> None:
-        """Submit a batch again after the death of its worker; raise any other error."""
+        """Submit a batch again after the deaths of its workers; raise any other error."""
         if isinstance(error, _OtherCodeError):
             raise AccelflowError(str(error))
         if error is not None and not isinstance(error, self._distributed.KilledWorker):
             raise AccelflowError(f"a worker failed: {error}") from error
-        asked.deaths += 1
-        if asked.deaths >= _MOST_DEATHS:
+        asked.failures += 1
+        if asked.failures >= _MOST_FAILURES:
             raise AccelflowError(
-                f"a batch of simulations was given up, since its worker died {asked.deaths} times;"
-                f" its first simulation is {asked.batch.keys[0]}"
+                "a batch of simulations was given up, since its workers died again and again; its"
+                f" first simulation is {asked.batch.keys[0]}"
             )
         if not asked.futures:
             self._submit(asked, None)

@@ -211,7 +211,10 @@ class Study:
 def _place(chip: object, folder: Path) -> str:
     """Return the path of the chip file `chip`, relative to `folder`, or the name of a chip."""
     if not isinstance(chip, str):
-        raise refused("chip", chip, "must be a file or a name")
+        allowed = (
+            "must be text: the path of a chip's file, or a name listed by `accelflow chip list`"
+        )
+        raise refused("chip", chip, allowed)
     beside = folder / chip
     return str(beside) if Path(chip).suffix or beside.is_file() else chip
 
@@ -274,12 +277,12 @@ def _check_kind(
 ) -> None:
     """Raise InputError for settings that the kind of design does not use, or that it lacks."""
     if kind == "list":
-        if axes or not points:
-            raise refused(
-                "axes",
-                [a.name for a in axes],
-                "must be left out, and [[points]] be given instead, since design.kind is list",
-            )
+        if axes:
+            names = [axis.name for axis in axes]
+            raise refused("axes", names, "must be left out, since design.kind is list")
+        if not points:
+            allowed = "must be given as [[points]], since design.kind is list"
+            raise refused("points", LEFT_OUT, allowed)
     elif points:
         raise refused(
             "points", list(points), f"must be left out unless design.kind is list; it is {kind}"

@@ -38,7 +38,7 @@ impl Context {
         Context::of(flows.iter().map(pattern).collect())
     }
 
-    /// Creates the context of these flows, whatever their order.
+    /// Creates the context of flows with these patterns, in any order.
     pub fn of(mut patterns: Vec<Pattern>) -> Context {
         patterns.sort();
         Context { patterns }
@@ -96,7 +96,8 @@ impl Context {
         self.patterns.iter().enumerate().map(flow).collect()
     }
 
-    /// The flows of the context, sorted by route, size and share.
+    /// The patterns of the context: one for each flow, sorted by route, message size and share of
+    /// the traffic.
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }

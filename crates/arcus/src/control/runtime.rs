@@ -115,9 +115,9 @@ impl Runtime {
         self
     }
 
-    /// Lets the runtime act on predictions (section 4.3, scenario 3). It treats a flow as violated
-    /// if the flow's measured rate, extrapolated along its trend by `periods` control periods, is
-    /// below the SLO by more than 1 %. 0 turns predictions off.
+    /// Lets the runtime act on predictions (section 4.3, scenario 3). It treats a flow that has
+    /// messages waiting as violated if the flow's smoothed rate, extrapolated along its trend by
+    /// `periods` control periods, is below the SLO by more than 1 %. 0 turns predictions off.
     #[must_use]
     pub fn predicting(self, periods: u32) -> Runtime {
         Runtime {
@@ -131,9 +131,13 @@ impl Runtime {
         &self.manager
     }
 
-    /// The number of periods in which a flow had messages waiting and got less than its SLO by more
-    /// than 1 %, summed over all flows. Periods are control periods; for a flow whose rate is
-    /// promised in a percentage of periods, they are the periods of this promise.
+    /// The number of periods in which a flow violated its SLO, summed over all flows.
+    ///
+    /// A control period counts if the flow's queue had more than one message at its beginning and
+    /// at its end, and if both the flow's rate in the period and its smoothed rate were below the
+    /// SLO by more than 1 %. For a flow whose rate is promised in a percentage of periods, a period
+    /// of the promise counts if a message waited at the end of some control period in it, and if
+    /// the flow got less than its SLO by more than 1 % and its largest message.
     pub fn violations(&self) -> u64 {
         self.violations
     }

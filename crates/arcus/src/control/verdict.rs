@@ -157,10 +157,12 @@ impl FlowStatus {
     /// Returns the time for which this flow must be present for a verdict on its rate and latency;
     /// `None` if nothing is promised. `number` is the flow's index in `run`.
     ///
-    /// For a mean rate, the time is a hundred times that of one message at the SLO; for a flow
-    /// added during the run, the flow's shortest latency is added to the message's time. For a
-    /// promised percentage of periods or messages, it is the time of as many periods or messages as
-    /// the percentage needs.
+    /// For a mean rate, this is a hundred times the time that the flow's largest message takes at
+    /// the SLO; for a flow added after the warm-up, its shortest latency is added to that message's
+    /// time before the multiplication. For a rate in a percentage of periods, it is the time until
+    /// one period may be missed, such as 100 periods for 99 %. For a latency percentile, it is the
+    /// estimated time until 10 messages lie beyond the percentile. With a promise of both rate and
+    /// latency, it is the longer time.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s();
         let rate = slo.map(|slo| match self.request.availability {
@@ -177,9 +179,9 @@ impl FlowStatus {
         Some(Time::from_ns_f64((needed * (1.0 - 1e-9)).ceil()))
     }
 
-    /// The time of a flow's messages that a run does not count, in nanoseconds. It is the time of a
-    /// message that is not done at the end and, for a flow that was added during the run, the
-    /// latency of its first messages.
+    /// The time of a flow's messages that a run does not count, in nanoseconds. It is the time that
+    /// the largest message takes at the SLO, since a message may be incomplete at the end; for a
+    /// flow added after the warm-up, the flow's shortest latency is added.
     fn unseen_ns(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
         let message = self.request.sizes.largest().get() as f64 * 8.0 / slo;
         let flow = &run.flows[number];

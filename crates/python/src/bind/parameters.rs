@@ -188,9 +188,11 @@ fn row_json<S: AsRef<str>>(prefix: &str, parameter: &Parameter<S>) -> Value {
     })
 }
 
-/// Returns the value of a parameter of `engine`, given as a number or as the name of a choice.
+/// Returns `value` as the number that the parameter `key` of `engine` takes.
 ///
-/// Raises AccelflowError for an unknown engine or key and for a value that is not allowed.
+/// `value` is a number, a truth value (for a switch) or the name of a choice. `engine` is the name
+/// of a simulator or model with parameters, such as simulation or cerebros. Raises AccelflowError
+/// for an unknown engine or key and for a value that is not allowed.
 #[pyfunction]
 pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let found = ENGINES.iter().find(|known| known.name == engine);
@@ -209,8 +211,8 @@ pub(crate) fn parameter_value(engine: &str, key: &str, value: &Bound<'_, PyAny>)
 
 /// Returns a server parameter's key, as results spell it, and its value as a number.
 ///
-/// `value` is a number or the name of a choice. Raises AccelflowError for an unknown key and for a
-/// value that is not allowed.
+/// `value` is a number, a truth value (for a switch) or the name of a choice. Raises AccelflowError
+/// for an unknown key and for a value that is not allowed.
 #[pyfunction]
 pub(crate) fn server_setting(key: &str, value: &Bound<'_, PyAny>) -> PyResult<(&'static str, f64)> {
     let parameter = accelflow_sim::config::PARAMETERS.parameter(key);

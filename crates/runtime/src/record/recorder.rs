@@ -148,8 +148,8 @@ pub fn record(
 /// The number of cores that LdB chooses from, as in the paper's server (Table III).
 const CORES: usize = 36;
 
-/// Returns a description of this machine's processor and operating system, for
-/// [`RecordOptions::machine`].
+/// Returns a description of this machine, for [`RecordOptions::machine`]: the model of the
+/// processor, the name of the operating system, and the processor's architecture.
 pub fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info

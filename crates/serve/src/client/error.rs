@@ -89,7 +89,10 @@ pub enum CallError {
     /// The tenant of the request being handled has as many concurrent calls and storage accesses as
     /// [`Tenant::max_traces`](crate::Tenant) allows, and none of them ended before this call's
     /// deadline.
-    #[error("{address}: the tenant is at its limit of concurrent calls")]
+    #[error(
+        "{address}: the tenant of the request being handled has as many concurrent calls and \
+         storage accesses as allowed (max_traces), and none ended in time"
+    )]
     TenantBusy {
         /// The address of the service.
         address: String,

@@ -1,4 +1,4 @@
-//! Requests to HTTP/1.1 servers: T11 sends a request, and T12 receives the response.
+//! Requests to HTTP/1.1 servers: by default, T11 sends a request, and T12 receives the response.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,8 +40,9 @@ pub struct HttpResponse {
     pub body: Vec<u8>,
 }
 
-/// A client of one HTTP/1.1 server, which sends JSON over HTTP with the traces T11 and T12. Without
-/// TLS, the traces have no Encr and Decr. Connections, time limits and retries work as in
+/// A client of one HTTP/1.1 server, which sends JSON over HTTP. By default, the client uses the
+/// traces T11 and T12 over TLS, and without TLS `T11_plain` and `T12_plain`, which have no Encr and
+/// Decr; [`HttpClient::set_traces`] replaces them. Connections, time limits and retries work as in
 /// [`Client`](super::Client).
 pub struct HttpClient {
     channel: Channel,

@@ -94,8 +94,8 @@ pub struct Tenant {
     /// which are counted separately.
     pub max_traces: usize,
     /// The largest number of the tenant's open connections; 0 for only the server's limit.
-    /// Connections stay open while requests wait, so this limit leaves connections for other
-    /// tenants.
+    /// A connection whose request waits for the tenant's other limits stays open. Without this
+    /// limit, a tenant whose requests wait could occupy all of the server's connections.
     pub max_connections: usize,
     /// The priority of the tenant's requests, for queues ordered by priority.
     pub priority: Priority,

@@ -30,8 +30,9 @@ pub struct UnitShape {
     pub unit: UnitName,
     /// Number of processing elements of the instance or share.
     pub elements: u64,
-    /// Whether this is a whole instance or the first share of an instance. Activities of the
-    /// instance's output dispatcher name this share.
+    /// Whether this unit stands for the instance's output dispatcher, which all shares of an
+    /// instance have in common: true for an unshared instance and for share 0.
+    /// [`HardwareEvent::Dispatches`] has the name of this unit.
     pub whole: bool,
 }
 
@@ -107,8 +108,9 @@ pub enum HardwareEvent {
     Operates(UnitName),
     /// A processing element of this accelerator becomes free.
     Freed(UnitName),
-    /// The output dispatcher of this accelerator starts to handle an entry or, if [`Activity::of`]
-    /// is `None`, becomes idle.
+    /// The output dispatcher of this accelerator instance starts to handle an entry or, if
+    /// [`Activity::of`] is `None`, becomes idle. The share is 0, since all shares of an instance
+    /// have one output dispatcher.
     Dispatches(UnitName),
     /// An A-DMA engine starts a transfer that will end at this time.
     Moves(Time),

@@ -467,8 +467,12 @@ fn circles(workload: &Workload) -> Result<(), Refusal> {
                     let how = match name == service.name {
                         true => {
                             "must be another service: a service that calls itself never answers"
+                                .to_owned()
                         }
-                        false => "must not lead back to the calling service: it would never answer",
+                        false => format!(
+                            "must be a service that does not call '{name}', directly or through \
+                             others: calls in a circle are never answered"
+                        ),
                     };
                     let at = workload
                         .services

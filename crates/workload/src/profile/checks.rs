@@ -9,10 +9,13 @@ use super::recording::{
     RecordedPhase, RecordedQuantiles, RecordedService, RecordedStep, Recording, RecordingError,
     Spot,
 };
-use super::sizes::check_sizes;
+use super::sizes::MAX_SIZES;
 
 /// The shortest and the longest time that a recording may give: 1 ps and 1,000 s.
 pub(super) const COSTS_NS: RangeInclusive<f64> = 0.001..=1e12;
+
+/// The largest input size that a group may have: 1 TB.
+const MOST_BYTES: u64 = 1_000_000_000_000;
 
 /// The most rounds that a calibration may have.
 const MAX_ROUNDS: usize = 1_000;
@@ -70,6 +73,42 @@ fn check_step(step: &RecordedStep, spot: &Spot) -> Result<(), RecordingError> {
     time(step.cost_ns, step.samples, "cost_ns", spot)?;
     check_quantiles(&step.cost_quantiles_ns, "cost_quantiles_ns", spot)?;
     check_sizes(step, spot)
+}
+
+/// Checks the size groups of the step at `spot`.
+pub(super) fn check_sizes(step: &RecordedStep, spot: &Spot) -> Result<(), RecordingError> {
+    let groups = &step.by_size;
+    if groups.is_empty() {
+        return Ok(());
+    }
+    if groups.len() > MAX_SIZES {
+        return Err(RecordingError::TooManySizes {
+            spot: spot.clone(),
+            count: groups.len(),
+        });
+    }
+    let mut before = None;
+    for (index, group) in groups.iter().enumerate() {
+        let rises = before < Some(group.input_bytes);
+        let valid = group.calls >= 1 && COSTS_NS.contains(&group.cost_ns);
+        if !(rises && valid && group.input_bytes <= MOST_BYTES) {
+            return Err(RecordingError::Size {
+                spot: spot.clone(),
+                index,
+                group: *group,
+            });
+        }
+        before = Some(group.input_bytes);
+    }
+    let calls: u128 = groups.iter().map(|group| u128::from(group.calls)).sum();
+    if calls != u128::from(step.samples) {
+        return Err(RecordingError::SizeCalls {
+            spot: spot.clone(),
+            calls,
+            samples: step.samples,
+        });
+    }
+    Ok(())
 }
 
 fn check_quantiles(

@@ -4,7 +4,7 @@ use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
 use accelflow_units::{Bytes, Time};
 
-use super::checks::{COSTS_NS, check_calibration, check_names, time};
+use super::checks::{COSTS_NS, check_calibration, check_names, check_sizes, time};
 use super::cost::{ASSUMED_SIZE_SHARES, Cost, Payload};
 use super::number::{ProfileParameter, number};
 use super::paper::{PAPER_SHARES, ShareKind};
@@ -17,7 +17,6 @@ use super::services::{
     Drawn, OperationProfile, OutsideTimes, PhaseProfile, Profile, ServiceProfile,
 };
 use super::size_shares::SizeShares;
-use super::sizes::check_sizes;
 use super::waits::{RemoteWaits, WaitDistribution};
 use crate::services::{ChainWalk, Operation, PhaseWalk, RecordedRequests, Service};
 
@@ -60,13 +59,6 @@ impl Default for RecordingOptions {
     }
 }
 
-impl RecordingOptions {
-    /// The share of `accel`. It is one half for custom accelerators (assumed, as for the others).
-    pub(super) fn size_share(&self, accel: Accel) -> f64 {
-        self.size_shares.get(accel.index()).copied().unwrap_or(0.5)
-    }
-}
-
 impl Profile {
     /// Creates the cost profile of `services` from `recording`, operation by operation.
     ///
@@ -91,7 +83,7 @@ impl Profile {
             let mut names = services.iter().map(Service::name);
             names.any(|name| name == recorded.service)
         });
-        let shares = SizeShares::new(used, image, options);
+        let shares = SizeShares::new(used, image, &options.size_shares);
         let mut parameters = vec![];
         let mut profiles = Vec::with_capacity(services.len());
         for service in services {

@@ -139,7 +139,8 @@ pub enum PaperProfileError {
     },
     /// A service uses a custom accelerator whose cost is not given.
     #[error(
-        "cost of {name} = left out: must be stated, since the paper prints no share of time for it"
+        "cost of the custom accelerator {name} = left out: must be stated, since the paper prints \
+         no share of time for it"
     )]
     Kind {
         /// The name of the custom accelerator.

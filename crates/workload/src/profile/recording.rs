@@ -36,8 +36,8 @@ pub struct Recording {
     pub format: String,
     /// The version of the format, one of [`READ_VERSIONS`].
     pub version: u32,
-    /// A description of the machine on which the recording was made: processor, clock, operating
-    /// system.
+    /// A description of the machine on which the recording was made: processor, operating system,
+    /// architecture.
     pub machine: String,
     /// The date of the recording, as `YYYY-MM-DD`.
     pub date: String,
@@ -269,7 +269,9 @@ pub enum RecordingError {
     )]
     NoRequests(String),
     /// The recording has more than [`MAX_REQUESTS`] groups of requests for a service.
-    #[error("service {service}: different requests = {count}: must be at most 4096")]
+    #[error(
+        "service {service}: requests in the recording = {count}: must be at most 4096 groups of equal requests"
+    )]
     TooManyRequests {
         /// The name of the service.
         service: String,

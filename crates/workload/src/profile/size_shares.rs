@@ -4,7 +4,6 @@ use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image};
 
 use super::cost::size_share_parameters;
-use super::measured::RecordingOptions;
 use super::number::{ProfileParameter, number};
 use super::recording::{RecordedService, RecordedSize, RecordedStep};
 
@@ -15,9 +14,10 @@ const MAX_ERROR: f64 = 0.1;
 const MIN_DEGREES: usize = 8;
 
 /// By accelerator, the share of an operation's cost that is proportional to the payload's size:
-/// from the recording's size groups, else as assumed by the options.
+/// from the recording's size groups, else as assumed.
 pub(super) struct SizeShares<'o> {
-    options: &'o RecordingOptions,
+    /// Of the paper's accelerators, by [`Accel::index`].
+    assumed: &'o [f64; Accel::COUNT],
     /// Of the paper's accelerators, by [`Accel::index`].
     measured: [Option<Measured>; Accel::COUNT],
 }
@@ -35,14 +35,14 @@ impl<'o> SizeShares<'o> {
     pub(super) fn new<'r>(
         services: impl Iterator<Item = &'r RecordedService> + Clone,
         image: &Image,
-        options: &'o RecordingOptions,
+        assumed: &'o [f64; Accel::COUNT],
     ) -> SizeShares<'o> {
         let measured = Accel::ALL.map(|accel| {
             let steps = services.clone().flat_map(RecordedService::steps);
             let steps = steps.filter(|step| image.accelerator(&step.accelerator) == Some(accel));
             measure(&steps.collect::<Vec<_>>())
         });
-        SizeShares { options, measured }
+        SizeShares { assumed, measured }
     }
 
     /// The share of the cost of `step`, which is an operation of `accel`.
@@ -52,13 +52,14 @@ impl<'o> SizeShares<'o> {
                 let of_size = measured.ns_per_byte * step.input_bytes as f64;
                 (of_size / step.cost_ns).clamp(0.0, 1.0)
             }
-            _ => self.options.size_share(accel),
+            // One half for custom accelerators: assumed, as for the others.
+            _ => self.assumed.get(accel.index()).copied().unwrap_or(0.5),
         }
     }
 
     /// The shares of the paper's accelerators, with their origins.
     pub(super) fn parameters(&self) -> impl Iterator<Item = ProfileParameter> + '_ {
-        let assumed = size_share_parameters(&self.options.size_shares);
+        let assumed = size_share_parameters(self.assumed);
         let both = assumed.zip(&self.measured);
         both.map(|(parameter, measured)| match measured {
             Some(Measured { ns_per_byte, share }) => {

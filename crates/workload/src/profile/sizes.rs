@@ -1,16 +1,12 @@
 //! Calls of one step grouped by input size.
 
-use super::checks::COSTS_NS;
-use super::recording::{RecordedSize, RecordedStep, RecordingError, Spot};
+use super::recording::RecordedSize;
 
 /// The largest number of size groups of a step in a recording.
 pub const MAX_SIZES: usize = 64;
 
 /// The largest number of groups that [`by_size`] makes.
 const GROUPS: usize = 32;
-
-/// The largest input size that a group may have: 1 TB.
-const MOST_BYTES: u64 = 1_000_000_000_000;
 
 /// Groups `calls` (input size in bytes, cost in ns) by input size: one group for each size if there
 /// are at most 32 sizes, else at most 32 groups of about equally many calls. Calls of one size are
@@ -48,40 +44,4 @@ fn group(calls: &[(u64, f64)]) -> RecordedSize {
         calls: calls.len() as u64,
         cost_ns: *median,
     }
-}
-
-/// Checks the size groups of the step at `spot`.
-pub(super) fn check_sizes(step: &RecordedStep, spot: &Spot) -> Result<(), RecordingError> {
-    let groups = &step.by_size;
-    if groups.is_empty() {
-        return Ok(());
-    }
-    if groups.len() > MAX_SIZES {
-        return Err(RecordingError::TooManySizes {
-            spot: spot.clone(),
-            count: groups.len(),
-        });
-    }
-    let mut before = None;
-    for (index, group) in groups.iter().enumerate() {
-        let rises = before < Some(group.input_bytes);
-        let valid = group.calls >= 1 && COSTS_NS.contains(&group.cost_ns);
-        if !(rises && valid && group.input_bytes <= MOST_BYTES) {
-            return Err(RecordingError::Size {
-                spot: spot.clone(),
-                index,
-                group: *group,
-            });
-        }
-        before = Some(group.input_bytes);
-    }
-    let calls: u128 = groups.iter().map(|group| u128::from(group.calls)).sum();
-    if calls != u128::from(step.samples) {
-        return Err(RecordingError::SizeCalls {
-            spot: spot.clone(),
-            calls,
-            samples: step.samples,
-        });
-    }
-    Ok(())
 }

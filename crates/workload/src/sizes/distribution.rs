@@ -39,7 +39,11 @@ impl LogNormal {
 
     /// The size that the share `probability` of all sizes does not exceed.
     fn at(self, probability: f64) -> Bytes {
-        let size = self.median * (self.sigma * normal_quantile(probability)).exp();
+        // Without spread, the infinite quantiles of 0 and 1 would give no number.
+        let size = match self.sigma > 0.0 {
+            true => self.median * (self.sigma * normal_quantile(probability)).exp(),
+            false => self.median,
+        };
         Bytes(size.clamp(1.0, MAX_SIZE.get() as f64).round() as u64)
     }
 
@@ -101,7 +105,7 @@ pub enum SizeError {
     /// A size is larger than [`MAX_SIZE`]. Holds the size.
     #[error("size = {}: must be at most {} bytes", .0.get(), MAX_SIZE.get())]
     TooLarge(Bytes),
-    /// A distribution has no sizes up to the cut, the largest size to keep.
+    /// The cut, the largest size to keep, is below the smallest size of a distribution.
     #[error("largest size to keep = {} bytes: must be at least {} bytes, the smallest size of the distribution", .cut.get(), .min.get())]
     Cut {
         /// The largest size to keep.
@@ -227,19 +231,24 @@ impl SizeDistribution {
         }
     }
 
-    /// Returns the distribution of only those messages that are not larger than `cut`.
+    /// Returns the distribution of only those messages that are not larger than `cut`. If their
+    /// probability is 0 although `cut` is not below the smallest size, all messages of the returned
+    /// distribution have the size `cut`.
     ///
     /// # Errors
-    /// [`SizeError::Cut`] if all sizes are larger than `cut`.
+    /// [`SizeError::Cut`] if `cut` is below the smallest size of the distribution.
     pub fn cut_at(&self, cut: Bytes) -> Result<SizeDistribution, SizeError> {
         let below = match self {
             SizeDistribution::Fixed(size) => f64::from(u8::from(*size <= cut)),
             SizeDistribution::Quantiles(table) => table.share_up_to(cut.get() as f64),
             SizeDistribution::LogNormal(sizes) => sizes.share_up_to(cut.get() as f64),
         };
-        if below <= 0.0 {
-            let min = self.sample(0.0);
+        let min = self.sample(0.0);
+        if cut < min {
             return Err(SizeError::Cut { cut, min });
+        }
+        if below <= 0.0 {
+            return Ok(SizeDistribution::Fixed(cut));
         }
         let table = match self {
             SizeDistribution::Quantiles(table) if below < 1.0 => table.clone(),

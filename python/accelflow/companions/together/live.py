@@ -339,7 +339,11 @@ class _Load:
     flood: float
 
     def rates(self, *, flooded: bool) -> dict[str, float]:
-        """Return the rate of each service in requests per second, at the even load or flooded."""
+        """Return the rate of each service in requests per second.
+
+        If `flooded`, the service of the flooding tenant has `flood` times its rate; otherwise all
+        services have the same.
+        """
         rates = dict.fromkeys(self.services, self.rate_rps)
         rates[FLOODING] *= self.flood if flooded else 1.0
         return rates

@@ -71,7 +71,7 @@ def markdown(result: Mapping[str, Any], picture: str | None = None) -> str:
 
 
 def _said(value: _Value | None, digits: int) -> str:
-    """Return a mean and half its interval, or a median and the ends of its interval, as text."""
+    """Return a mean and half its interval's width, or a median and its interval's ends."""
     if value is None:
         return "-"
     if "median" in value:

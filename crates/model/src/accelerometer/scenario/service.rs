@@ -122,6 +122,7 @@ pub enum Selection {
 pub enum Scaling {
     /// In proportion to the number of selected offloads, as in Accelerometer's Fig. 20.
     Offloads,
-    /// In proportion to the host's cycles for the selected offloads, C_b g^beta.
+    /// In proportion to the host's cycles for the selected offloads: the sum of C_b g^beta over
+    /// them.
     Cycles,
 }

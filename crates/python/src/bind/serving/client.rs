@@ -171,7 +171,8 @@ fn counts(counts: PoolCounts) -> (usize, usize, usize) {
 
 /// A client of the functions that a Thrift file (`.thrift`) declares.
 ///
-/// A call executes the traces T9, which sends the request, and T10, which receives the response.
+/// By default, a call executes forms of the traces T9, which sends the request, and T10, which
+/// receives the response.
 #[pyclass(frozen, name = "Client", module = "accelflow._native")]
 pub(crate) struct PyClient {
     inner: Client,
@@ -319,7 +320,8 @@ impl PyClient {
 
 /// A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
 ///
-/// A call executes the traces T9, which sends the request, and T10, which receives the response.
+/// By default, a call executes forms of the traces T9, which sends the request, and T10, which
+/// receives the response.
 #[pyclass(frozen, name = "GrpcClient", module = "accelflow._native")]
 pub(crate) struct PyGrpcClient {
     inner: GrpcClient,
@@ -413,7 +415,8 @@ impl PyGrpcClient {
 
 /// A client of one HTTP/1.1 server.
 ///
-/// A request executes the traces T11, which sends it, and T12, which receives the response.
+/// By default, a request executes the traces T11, which sends it, and T12, which receives the
+/// response; without TLS `T11_plain` and `T12_plain`.
 #[pyclass(frozen, name = "HttpClient", module = "accelflow._native")]
 pub(crate) struct PyHttpClient {
     inner: HttpClient,

@@ -38,7 +38,7 @@ pub(crate) fn quantile_table(samples: Vec<f64>) -> Vec<(f64, f64)> {
     quantiles(&samples)
 }
 
-/// Returns the names of this machine's processor and operating system.
+/// Returns the names of this machine's processor, operating system and architecture.
 #[pyfunction]
 pub(crate) fn machine_name() -> String {
     machine()

@@ -7,10 +7,13 @@ use pyo3::prelude::*;
 use crate::errors::failure;
 use crate::refused::refused;
 
-/// Returns the path of the service `name` as JSON: method, traces, accelerators, sequences.
+/// Returns the most common path of the service `name` as JSON.
 ///
-/// `workload` is a suite's name or the content of a workload's file (JSON); None searches all
-/// suites. Raises AccelflowError for an unknown service or workload.
+/// The JSON has the names of the service and its method, the path's phases and traces, the number
+/// of invocations of accelerators (in all, and by accelerator), the largest number of parallel
+/// chains, and the largest number of branches of each sequence of accelerators. `workload` is a
+/// suite's name or the content of a workload's file (JSON); None searches all suites. Raises
+/// AccelflowError for an unknown service or workload.
 #[pyfunction]
 #[pyo3(signature = (name, workload=None))]
 pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<String> {

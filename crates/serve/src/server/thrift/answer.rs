@@ -1,4 +1,4 @@
-//! The answer to a Thrift request: the handler, and T2 or T3.
+//! The answer to a Thrift request: the handler, then T2, or T3 if the reply is compressed.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
