@@ -188,9 +188,7 @@ def test_readings_of_another_scenario_are_not_overwritten(found: Readings, tmp_p
 def test_what_is_wrong_is_refused() -> None:
     with pytest.raises(InputError, match=r"= 'placements': must be .*, did you mean placement"):
         select(["placements"])
-    with pytest.raises(
-        InputError, match="experiment = 'table1': must be an experiment"
-    ):
+    with pytest.raises(InputError, match="experiment = 'table1': must be an experiment"):
         read_all([load("table1")], choices(), budget=TINY, runner=Runner(1))
     start = "[[choice]]\nname = 'x'\ntitle = 'X'\nquote = 'q'\nplace = 'p'\n"
     one = "[[choice.reading]]\nsettings = { sizes = 'fleet' }\nbasis = 'data'\nwhy = 'w'\n"
