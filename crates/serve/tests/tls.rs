@@ -122,6 +122,24 @@ fn keys_are_updated() {
     assert_eq!(added.1, r#"{"success":2}"#);
 }
 
+/// Asserts that all calls of each step have inputs of the step's size. The requests of the test
+/// below have the same contents; only the numbers of their sequence differ.
+fn assert_one_size(phase: &RecordedPhase) {
+    let RecordedPhase::Chains(chains) = phase else {
+        panic!("{phase:?}");
+    };
+    for step in &chains[0].steps {
+        let [group] = step.by_size[..] else {
+            panic!("{step:?}");
+        };
+        assert_eq!(
+            (group.input_bytes, group.calls),
+            (step.input_bytes, step.samples)
+        );
+        assert_eq!(group.cost_ns, step.cost_ns);
+    }
+}
+
 #[test]
 fn live_requests_make_a_recording_for_the_simulator() {
     let certificate = Certificate::new("recording");
@@ -171,20 +189,7 @@ fn live_requests_make_a_recording_for_the_simulator() {
     let options = RecordingOptions::default();
     let profile = Profile::from_recording(&again, &services, &image, &options);
     profile.expect("the simulator takes it");
-    let RecordedPhase::Chains(chains) = &again.services[0].phases[0] else {
-        panic!("{:?}", again.services[0].phases);
-    };
-    for step in &chains[0].steps {
-        // All requests have the same contents; only the numbers of their sequence differ.
-        let [group] = step.by_size[..] else {
-            panic!("{step:?}");
-        };
-        assert_eq!(
-            (group.input_bytes, group.calls),
-            (step.input_bytes, step.samples)
-        );
-        assert_eq!(group.cost_ns, step.cost_ns);
-    }
+    assert_one_size(&again.services[0].phases[0]);
     let RecordedPhase::Cpu {
         app_ns, samples, ..
     } = &again.services[0].phases[1]

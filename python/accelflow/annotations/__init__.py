@@ -59,8 +59,9 @@ class Offloaded(Generic[_Given, _Result]):
             raise refused("offload", function, "must be a function defined with def")
         for mark, accelerator in marks.items():
             if not callable(mark):
-                allowed = "must be a function: marks maps functions to accelerators"
-                raise refused("marks", mark, allowed)
+                raise refused(
+                    "marks", mark, "must be a function: marks maps functions to accelerators"
+                )
             if accelerator not in TAX_CALLS.values() and accelerator not in {"TCP", "RPC", "LdB"}:
                 kind(accelerator)  # refuses what cannot be a name
         self._function = function
