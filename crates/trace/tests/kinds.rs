@@ -122,7 +122,7 @@ fn a_damaged_table_is_refused() {
     // The word calls number 2, of two.
     let word = good.len() - 4 - 9 - (2 + 6 + 2 + 2 + 4 + 1 + 2 + 6 + 1) - 3 - 8;
     assert_eq!(good[word..word + 2], [0x13, 0xbd]);
-    assert!(with(word + 2, 0x2a).contains("custom accelerator = 2: must be an index"));
+    assert!(with(word + 2, 0x2a).contains("custom accelerator = 2: must be the index"));
 }
 
 #[test]
