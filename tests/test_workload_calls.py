@@ -108,5 +108,5 @@ def test_a_service_that_calls_itself_through_others_is_refused(tmp_path: Path) -
         "{ cpu_us = 150.0 },", '{ cpu_us = 9.0 }, { trace = "T9", ' + RPC + ', calls = "Front" },'
     )
     path.write_text(text)
-    with pytest.raises(accelflow.InputError, match="it would never answer"):
+    with pytest.raises(accelflow.InputError, match="calls in a circle are never answered"):
         simulated(path)
