@@ -1496,10 +1496,10 @@ def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[t
     """
 
 def workload_names() -> list[tuple[str, float, float | None]]:
-    """Return the suites: (name, fraction of sequences that branch, the paper's fraction).
+    """Return a row for each suite.
 
-    Sequences are sequences of accelerators, as in section III, Q2. The paper's fraction is None if
-    the paper prints none.
+    A row has the suite's name, the fraction of its accelerator sequences that branch (section III,
+    Q2), and the fraction that the paper prints, or None.
     """
 
 def workload_read(text: str, name: str) -> str:

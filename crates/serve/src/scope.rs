@@ -207,8 +207,8 @@ impl Scope {
         }
     }
 
-    /// Returns the time until the request's deadline, which is zero afterwards; `None` if there is
-    /// no deadline.
+    /// Returns the time left until the request's deadline: zero once the deadline has passed, `None`
+    /// without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.deadline.map(left)

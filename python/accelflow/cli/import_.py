@@ -462,7 +462,7 @@ def _print_rows(found: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]])
 
 
 def _name_of(name: str | None, out: Path) -> str:
-    """Return the workload's name: `name`, or if that is None, the name of its file `out`."""
+    """Return the name of the workload: `name`, or that of the file `out` if `name` is None."""
     if name is None:
         name = importing.plain_name(out.stem)
         if name in simulation.WORKLOADS:

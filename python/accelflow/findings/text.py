@@ -150,7 +150,7 @@ def estimate_text(estimate: Estimate | None) -> str:
 
 
 def paper_text(finding: Finding) -> str:
-    """Return the paper's figure as text with the printed digits; empty if there is none."""
+    """Return the paper's figure as text with its printed digits; empty without a figure."""
     return "" if finding.paper is None else finding.paper.text
 
 

@@ -189,7 +189,7 @@ def _hatch(place: int) -> str | None:
 
 
 def _value(outcome: ExperimentResult, series: _Series, service: str, measure: str) -> float:
-    """Return a measure of a service, or the mean over the services; NaN if there is none."""
+    """Return a measure of a service, or its mean over all services; NaN without a value."""
     if service != _MEAN:
         found = outcome.by_cell.get((series.point, series.system, service, measure))
         return math.nan if found is None or found.value is None else found.value.mean

@@ -58,7 +58,7 @@ impl Cancel {
         self.0.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Registers `wait`, which is woken on cancellation, until the guard is dropped.
+    /// Wakes `wait` if the call is cancelled before the returned guard is dropped.
     pub(super) fn watch(&self, wait: Arc<dyn Wait>) -> Watch<'_> {
         let mut waits = self.lock();
         let number = waits.next;

@@ -21,10 +21,8 @@ pub(crate) fn service_walk(name: &str, workload: Option<&str>) -> PyResult<Strin
     serde_json::to_string(&walked).map_err(failure)
 }
 
-/// Returns the suites: (name, fraction of sequences that branch, the paper's fraction).
-///
-/// Sequences are sequences of accelerators, as in section III, Q2. The paper's fraction is None if
-/// the paper prints none.
+/// Returns a row for each suite: its name, the fraction of its accelerator sequences that branch
+/// (section III, Q2), and the fraction that the paper prints, or None.
 #[pyfunction]
 pub(crate) fn workload_names() -> PyResult<Vec<WorkloadRow>> {
     accelflow_scenario::workloads().map_err(refused)

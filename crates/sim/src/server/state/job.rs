@@ -81,7 +81,7 @@ pub(crate) struct Cursor {
     pub ordinal: u16,
     /// Index of the chain's script.
     pub script: u32,
-    /// The compiled leg that begins at the position; [`LegId::NONE`] if there is none.
+    /// The compiled leg that begins at the position; [`LegId::NONE`] if no leg begins there.
     pub leg: LegId,
 }
 
