@@ -129,7 +129,10 @@ _Costs = tuple[_Values, _Values, _Values, _Values, _Values]
 _Design = tuple[str, str, bool | None, int]
 
 def accelerometer_choices() -> list[tuple[str, list[str]]]:
-    """Return the settings of an offloaded kernel that have named values, each with the names."""
+    """Return the inputs of an offloaded kernel that are chosen by name, such as ``threading``.
+
+    Each is a pair (input, list of the allowed names).
+    """
 
 def accelerometer_evaluate(request: str) -> str:
     """Compute the speedup of a service with offloaded kernels, by the Accelerometer model.
@@ -162,9 +165,9 @@ def accelerometer_sweep(
     (threading, placement, whether the driver waits for the accelerator, number of thread switches
     in the latency of Sync-OS). `costs` are, in cycles, the setup, the transfer, the queueing and a
     thread switch, and as a ratio the acceleration. `host` is the host's cycles per second,
-    `kernel_share` the fraction of them in the kernel, `offloads` the offloads per second. Points
-    are numbered from `first` in messages. Raises AccelflowError for a value out of range; the
-    message names the column and the point.
+    `kernel_share` the fraction of them in the kernel, `offloads` the offloads per second. Raises
+    AccelflowError for a value out of range; the message names the column and the index of the
+    point, where indices begin at `first`.
     """
 
 def erlang_c(servers: int, offered: float) -> float:
@@ -177,9 +180,9 @@ def measure_bodies(rounds: int, calls: int) -> str:
     """Measure the accelerators' software implementations and thread switches on this machine.
 
     There are `rounds` rounds, each of `calls` calls; a value is the median of its round. Returns
-    JSON: `bodies` by accelerator, each with `setup_ns` and `transfer_ns` (the costs of an offload,
-    one value per round) and `sizes` (times by size of the input); and `thread_switch_ns`. Raises
-    AccelflowError for a count of 0, and if the process may use only one core.
+    JSON: `thread_switch_ns`, and `bodies` by accelerator. A body has `setup_ns` and `transfer_ns`
+    (the costs of an offload, one value per round), and `sizes` (the times by size of the input).
+    Raises AccelflowError for a count of 0, and if the process may use only one core.
     """
 
 def crc32c(data: bytes, tables: bool) -> int:
@@ -213,9 +216,10 @@ def accelerometer_break_even(
 def relief_suite(request: str) -> str:
     """Simulate RELIEF's applications and return their maximum throughput as JSON.
 
-    The applications run under FCFS, RELIEF and AccelFlow. `request` (JSON) has their names, the
-    numbers of task graphs, the seed and the platform's options. Raises AccelflowError for an
-    unknown application, for a value that is not allowed and if the simulation fails.
+    The applications run under FCFS, RELIEF and AccelFlow. `request` (JSON) has the names of the
+    applications, the number of task graphs to run of each, the seed and the platform's options.
+    Raises AccelflowError for an unknown application, for a value that is not allowed and if the
+    simulation fails.
     """
 
 def area_model(changes: str) -> str:
@@ -315,8 +319,8 @@ class Cancel:
 class Client:
     """A client of the functions that a Thrift file (`.thrift`) declares.
 
-    By default, a call executes forms of the traces T9, which sends the request, and T10, which
-    receives the response.
+    By default, a call executes variants of two of the paper's traces: T9 sends the request, and
+    T10 receives the response.
     """
 
     def __new__(
@@ -377,11 +381,11 @@ class Client:
         """Call `method` (`Service.method`) at given times on `callers` threads, to generate load.
 
         Calls use `arguments` in turn. A call begins at its time in `due_s`, in seconds from the
-        start, or as soon as a thread is free. Returns for each call (its delay after the due time,
-        the time from the due time to its end, whether it succeeded), with times in us. `progress`
-        is called regularly with the number of finished calls and the total number; an exception
-        that it raises ends the load. Calls that have not begun `until_s` seconds after the start
-        are neither made nor returned.
+        start, or as soon as a thread is free. Returns for each call (start, end, whether it
+        succeeded). Start and end are in us after the time when the call was due. `progress` is
+        called regularly with the number of finished calls and the total number; an exception that
+        it raises ends the load. Calls that have not begun `until_s` seconds after the start are
+        neither made nor returned.
         """
     def connections(self) -> tuple[int, int, int]:
         """Return the numbers of (open connections, idle connections, calls that wait for one)."""
@@ -392,8 +396,8 @@ class Client:
 class GrpcClient:
     """A gRPC client (over HTTP/2) of the methods that a `.proto` file declares.
 
-    By default, a call executes forms of the traces T9, which sends the request, and T10, which
-    receives the response.
+    By default, a call executes variants of two of the paper's traces: T9 sends the request, and
+    T10 receives the response.
     """
 
     def __new__(
@@ -448,8 +452,8 @@ class GrpcClient:
 class HttpClient:
     """A client of one HTTP/1.1 server.
 
-    By default, a request executes the traces T11, which sends it, and T12, which receives the
-    response; without TLS `T11_plain` and `T12_plain`.
+    By default, a call executes two of the paper's traces: T11 sends the request, and T12 receives
+    the response. Without TLS, these are the variants `T11_plain` and `T12_plain`.
     """
 
     def __new__(
@@ -595,7 +599,10 @@ def trace_check(nodes: Sequence[TraceNode]) -> list[str]:
     """Return warnings about the trace `nodes`. Raises TraceError if they are not a valid trace."""
 
 def trace_templates() -> list[tuple[str, str, list[TraceNode]]]:
-    """Return the paper's traces T1 to T12: name, description in Table II, and source of each."""
+    """Return the paper's traces T1 to T12, with their variants and error subtraces.
+
+    Each is (name, description, source); descriptions of T1 to T12 are those of Table II.
+    """
 
 @final
 class RegisteredTrace:
@@ -841,7 +848,8 @@ class Promise:
 class Server:
     """A server of the functions that a Thrift (`.thrift`) or gRPC (`.proto`) file declares.
 
-    A request executes the trace T1, its handler, and then T2 or T3.
+    By default, the paper's trace T1 receives a request. After the handler, T2 sends the response,
+    or T3 sends it compressed.
     """
 
     def __new__(
@@ -970,8 +978,8 @@ class TraceConnection:
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`, over this connection.
 
-        `call` is that of `TraceExecutor.run`. Raises TraceError if a step fails; the connection is
-        then unchanged, unless the run had sent a message.
+        `call` is the kind of message, as for `TraceExecutor.run`. Raises TraceError if a step
+        fails; the connection is then unchanged, unless the run had sent a message.
         """
     @property
     def records(self) -> tuple[int, int] | None:
@@ -994,10 +1002,10 @@ class TraceExecutor:
     ) -> TraceRun:
         """Run the trace `name` of `image` on `payload`, to its end.
 
-        Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
-        `call`, the kind of message as for `accelflow.trace.run_trace`, `payload` is the JSON to
-        send or, for a cache's response, the packets received. Raises TraceError, with the index of
-        the step, for the first step that fails.
+        Without `call`, `payload` is the packets of a request, as `demo_request` returns them.
+        `call` is the kind of message, as for `accelflow.trace.run_trace`. With `call`, `payload` is
+        the JSON to send or, for a cache's response, the packets received. Raises TraceError, with
+        the index of the step, for the first step that fails.
         """
     def add_body(self, kind: TraceNode, body: Callable[..., object]) -> None:
         """Set the software of the custom accelerator that the node `kind` calls.
@@ -1059,10 +1067,10 @@ class TraceHandle:
         Raises TraceError if the run failed, and TimeoutError if it has not ended in time.
         """
     def next_arrival(self, timeout_s: float | None = None) -> TraceArrival | None:
-        """Wait for the end of another execution, such as an arm of a fork, before the run ends.
+        """Wait for the next execution that ends before the run, such as an arm of a fork.
 
-        Returns None once the run has ended. Raises TimeoutError if no execution ends within
-        `timeout_s` seconds.
+        Returns the end of this execution, or None once the run has ended. Raises TimeoutError if no
+        execution ends within `timeout_s` seconds.
         """
     def on_done(self, callback: Callable[[], object]) -> None:
         """Call `callback()` when the run ends, or at once if it has ended.
@@ -1142,10 +1150,10 @@ def arcus_release(
 
     `messages` are pairs (time in ps, size in bytes), `values` and `unit` those of `arcus_shape`.
     `split` is (bytes of the largest segment, bytes of the header that each segment repeats). A
-    returned segment is (index of the message, index of the segment, whether it is the last, bytes,
-    time in ps of the grant, time in ps of the release). Use `accelflow.arcus.release`. Raises
-    AccelflowError for a value out of range, a message that could never pass, and times that
-    decrease.
+    returned segment is (index of the message, index of the segment in it, whether it is the last
+    one, bytes, grant, release). The grant and the release are times in ps. Use
+    `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a message that could
+    never pass, and times that decrease.
     """
 
 def arcus_parameters() -> str:
@@ -1164,7 +1172,7 @@ def arcus_experiment(name: str, seed: int, replications: int | None, threads: in
 def arcus_plan_refusal(request: str) -> str | None:
     """Check an ARCUS plan (JSON), and return why it is refused, as JSON; None if it is allowed.
 
-    The JSON has the message, and the path of keys to the value.
+    The JSON has the error message, and the path of keys to the refused value.
     """
 
 def arcus_plan(request: str, profiles: str | None = None) -> str:
@@ -1193,8 +1201,9 @@ def version() -> str:
 def scenario_read(document: str, recording: str | None = None) -> str:
     """Return the scenario in `document` (JSON) with all fields, as JSON.
 
-    `recording` is the text of a recording that the scenario uses. Raises AccelflowError for an
-    unknown field and for a value that a field cannot have.
+    Fields that `document` lacks have their defaults, which may be null. `recording` is the text of
+    a recording that the scenario uses. Raises AccelflowError for an unknown field and for a value
+    that a field cannot have.
     """
 
 def scenario_check(document: str, recording: str | None = None) -> str:
@@ -1473,11 +1482,11 @@ def import_spans(kind: str, paths: Sequence[str], options_json: str = "{}") -> s
 def service_walk(name: str, workload: str | None = None) -> str:
     """Return the most common path of the service `name` as JSON.
 
-    The JSON has the names of the service and its method, the path's phases and traces, the number
-    of invocations of accelerators (in all, and by accelerator), the largest number of parallel
-    chains, and the largest number of branches of each sequence of accelerators. `workload` is a
-    suite's name or the content of a workload's file (JSON); None searches all suites. Raises
-    AccelflowError for an unknown service or workload.
+    The JSON has the names of the service and its method, and the path's phases and traces. It also
+    has the number of accelerator invocations (in all, and by accelerator), the largest number of
+    parallel chains, and for each sequence of accelerators the largest number of branches.
+    `workload` is a suite's name or the content of a workload's file (JSON); None searches all
+    suites. Raises AccelflowError for an unknown service or workload.
     """
 
 def service_names(workload: str) -> list[str]:
@@ -1496,7 +1505,7 @@ def timeouts_by_service(workload: str, remote: str, timeout_us: float) -> list[t
     """
 
 def workload_names() -> list[tuple[str, float, float | None]]:
-    """Return a row for each suite.
+    """Return the suites of services, and how many of their sequences of accelerators branch.
 
     A row has the suite's name, the fraction of its accelerator sequences that branch (section III,
     Q2), and the fraction that the paper prints, or None.
@@ -1597,9 +1606,10 @@ def check_recording(text: str) -> None:
     """Raise AccelflowError unless `text` is a recording."""
 
 def recording_lacks(text: str) -> list[str]:
-    """Return what `text`, a recording, lacks to simulate distributions of times, a sentence each.
+    """Return what the recording `text` lacks for simulations with distributions of times.
 
-    Empty if it lacks nothing. Raises AccelflowError if `text` is not a recording.
+    The list has a sentence for each missing item; it is empty if the recording lacks nothing.
+    Raises AccelflowError if `text` is not a recording.
     """
 
 def quantile_table(samples: list[float]) -> list[tuple[float, float]]:

@@ -279,10 +279,10 @@ def profile(
     that are not known yet; the plan then needs no flow. A size between two profiled sizes counts as
     the one with the lower rate. `threads` simulate in parallel; the results are the same.
 
-    Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Its
-    ``combinations`` of up to `most` flows have the rate that the platform delivers, and the tag
-    ``SLO-Friendly`` if that meets the SLOs of all flows, else ``SLO-Violating``. Raises InputError
-    for values that are not allowed.
+    Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Each of its
+    ``combinations`` of up to `most` flows has the rate that the platform delivers. Its tag is
+    ``SLO-Friendly`` if this rate meets the SLOs of all flows, else ``SLO-Violating``. Raises
+    InputError for values that are not allowed.
     """
     whole_number("most", most, 1, 4)
     whole_number("threads", threads, 1, 256)

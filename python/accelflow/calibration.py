@@ -113,7 +113,7 @@ def calibrated(
 
 
 def calibration_of(recording: str) -> Calibration | None:
-    """Return the uncertainty of the costs of `recording`; None if it has no rounds.
+    """Return the uncertainty of the costs of `recording`; None without at least two rounds.
 
     Raises AccelflowError if the text is not a recording.
     """

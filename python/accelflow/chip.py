@@ -119,9 +119,9 @@ def energy(
 
     If the results have several chips, `chip` selects one, by default the first.
 
-    The result has watts by part (``power_w``), completed requests per second, joules per request,
-    their part beyond idle and leakage (``dynamic_joules_per_request``), and requests per joule,
-    which is performance per watt. All are averages over the measured window. Services that
+    The result has watts by part (``power_w``), completed requests per second, and joules per
+    request, with their part beyond idle and leakage (``dynamic_joules_per_request``). Requests per
+    joule are the performance per watt. All are averages over the measured window. Services that
     share a server share its watts. If each service has its own server, all servers count.
 
     The number of dispatches follows from the operations per request in the results. The moved bytes

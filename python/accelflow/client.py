@@ -155,8 +155,8 @@ class Client(_Kept[_native.Client]):
     arguments are compressed; with `multiplexed`, methods are called ``service:method``. Calls of
     functions in `idempotent` may be repeated when a connection was lost. With `workers`
     (:class:`accelflow.Pools`), the client's accelerators have threads and queues of their own. The
-    queues may be ordered by the priority and deadline of the request whose handler calls. With
-    `traces` (:class:`ClientTraces`), calls use your own traces.
+    queues may be ordered by the priority and deadline of the request whose handler makes the call.
+    With `traces` (:class:`ClientTraces`), calls use your own traces.
 
     Any number of threads may share a client. Raises InputError for invalid settings.
     """

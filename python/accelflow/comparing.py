@@ -65,7 +65,7 @@ class ComparedFields(Fields, total=False):
 
 
 class SimulateOptions(Fields, total=False):
-    """The keyword arguments of :func:`compare`, which describes each, except `orchestrators`."""
+    """The keyword arguments of :func:`simulate`: those of :func:`compare` but `orchestrators`."""
 
     seeds: int
     samples: bool | int
@@ -120,10 +120,10 @@ def compare(  # noqa: PLR0913 (options, by name)
     ``intervals`` has their 95 % confidence intervals, by Student's t. Counts are sums.
 
     With a `precision` such as ``p99:2%`` or ``mean:1%``, the run length grows: ten seeds, or
-    `seeds`, are simulated with more and more requests until the 95 % interval of this measure is
-    that narrow for every service and system (docs/precision.md). `on_round` is called after each
-    run length with the requests and the precision reached. After `time_limit_s` seconds, the
-    results of the last completed run length are returned, and ``source["precision"]`` has the
+    `seeds`, are simulated with more and more requests. This ends when the 95 % interval of this
+    measure is narrow enough for every service and system (docs/precision.md). `on_round` is called
+    after each run length with the requests and the precision reached. After `time_limit_s` seconds,
+    the results of the last completed run length are returned, and ``source["precision"]`` has the
     precision reached. `keep_in` is a folder for completed runs, so that the same call can resume.
     The saved runs are deleted when the precision is reached.
 
@@ -361,7 +361,8 @@ def simulate(
 
     `orchestrator` is one of :func:`accelflow.simulation.systems`, also in the paper's spelling. The
     default is the scenario's, which must name exactly one, or AccelFlow without a scenario.
-    Everything else is as in :func:`compare`.
+    Everything else is as in :func:`compare`, except that `policies` must be left out and `chips`
+    may have one chip only.
     """
     if orchestrator is None:
         orchestrator = _only_one(workload)

@@ -157,7 +157,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
 def remove_interrupted() -> None:
     """Remove temporary files whose writing was interrupted.
 
-    Work that an interrupt has left in another thread may create them anew until the process ends.
+    A thread that still runs after an interrupt may create such files again.
     """
     for scratch in _INTERRUPTED:
         scratch.unlink(missing_ok=True)
@@ -165,7 +165,7 @@ def remove_interrupted() -> None:
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Add `path` to an OSError of the block that names no file, such as that of a full disk."""
+    """Add `path` to an OSError of the block if the error names no file, as for a full disk."""
     try:
         yield
     except OSError as error:

@@ -18,8 +18,9 @@ __all__ = [
     "Telemetry",
 ]
 
-#: The order of an accelerator's input queue: first in first out, priority, deadline with swaps, or
-#: earliest deadline first.
+#: The order of an accelerator's input queue: ``fifo`` (first in, first out), by ``priority``, by
+#: ``deadline`` (a late entry swaps places with one that has slack), or ``edf`` (earliest deadline
+#: first).
 Policy: TypeAlias = Literal["fifo", "priority", "deadline", "edf"]
 
 #: The policy by which LdB chooses the worker of a request.
@@ -56,14 +57,16 @@ class Pools:
     Each accelerator has `instances`. An instance has `workers` threads (`workers_of` overrides
     their number by accelerator), an input queue of `queue_entries` and an overflow area of
     `overflow_entries`. A step that finds all queues full runs on one of `core_workers` threads.
-    `policy` is the order of the queues: first in first out, by priority, by deadline with swaps, or
-    earliest deadline first. With `pinned`, each worker is bound to a core.
+    `policy` is the order of the queues: ``fifo`` (first in, first out), ``priority``, ``deadline``
+    (a late entry swaps places with one that has slack) or ``edf`` (earliest deadline first). With
+    `pinned`, each worker is bound to a core.
 
     There are at most 65,536 core workers. All instances of one accelerator together also have at
     most 65,536 workers.
 
-    A trace that starts with a payload of fewer than `least_bytes` bytes runs on the calling thread,
-    since its offload would cost more than it saves (docs/ensemble.md, "Selective offload").
+    If the payload at the start of a trace has fewer than `least_bytes` bytes, the trace runs on the
+    calling thread. Its offload would cost more than it saves (docs/ensemble.md, "Selective
+    offload").
     """
 
     workers: int = 1
@@ -103,9 +106,9 @@ class Steering:
     A worker is a thread that runs one handler at a time.
 
     ``affinity`` chooses the function's own worker, unless its load is more than a quarter above the
-    mean. ``function_map`` considers the workers that recently ran the requested function, among
-    their last `function_map_depth` functions, and chooses the one with the fewest requests, within
-    the same bound (Cerebros, section 4.3). ``round_robin`` chooses the next worker, and
+    mean. ``function_map`` considers the workers that have the requested function among their last
+    `function_map_depth` functions. Of these workers it chooses the one with the fewest requests,
+    within the same bound (Cerebros, section 4.3). ``round_robin`` chooses the next worker, and
     ``least_loaded`` the one with the fewest requests. By default there are as many `workers` as
     cores that the process may use, and at most 65,536. With `pinned`, each worker is bound to one
     of the cores.

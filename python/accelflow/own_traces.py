@@ -23,10 +23,10 @@ class ServerTraces:
     """Your own traces for a server: a `library`, and the names of the traces that serve requests.
 
     `library` is a library, an image, or the path of a file of traces. `receive` names the trace
-    that receives requests, `respond` the one that sends responses, and `respond_compressed` the one
-    for compressed responses (by default `respond` if it is given, else the server's T3). A field
-    that is None stands for the trace of `library` with the name of the server's built-in trace, or
-    for the built-in trace if `library` has no such name.
+    that receives requests, and `respond` the one that sends responses. `respond_compressed` names
+    the one for compressed responses: by default `respond` if that is given, else the server's T3.
+    For a field that is None, the server uses the trace of `library` that has the same name as its
+    built-in trace, or without such a trace the built-in one.
     """
 
     library: Traces
@@ -47,9 +47,9 @@ class ClientTraces:
     sends a request and continues with `answer`, which receives the response. With gRPC, both begin
     or end at messages, without TCP, and `call` ends after sending. `oneway` sends a request without
     a response (Thrift alone). `call_compressed` and `oneway_compressed` are for compressed requests
-    (by default `call` and `oneway` if they are given, else the client's own with Cmp). A field that
-    is None stands for the trace of `library` with the name of the client's built-in trace, or for
-    the built-in trace if `library` has no such name.
+    (by default `call` and `oneway` if they are given, else the client's own with Cmp). For a field
+    that is None, the client uses the trace of `library` that has the same name as its built-in
+    trace, or without such a trace the built-in one.
     """
 
     library: Traces

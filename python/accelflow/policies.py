@@ -45,8 +45,8 @@ class QueuePolicy:
     """Base class of queue orders in Python. Derive from it, and define `choose`.
 
     A system with this policy is called ``SYSTEM+NAME``, such as ``accelflow+NAME``. `name` defaults
-    to the name of the class. With `deadlines`, software derives the deadlines of operations from
-    the SLOs of services, as for the native policy ``edf``, and the results count missed deadlines.
+    to the name of the class. With `deadlines`, operations have deadlines, derived from the SLOs of
+    services as for the native policy ``edf``. The results then count missed deadlines.
     """
 
     name: ClassVar[str] = ""
@@ -56,9 +56,10 @@ class QueuePolicy:
         """Return the position in `waiting` of the entry that leaves the queue next.
 
         The simulator calls this method when an element of the accelerator is free and at least one
-        entry is ready, and when an entry of the overflow area can move up to the input queue
-        (``waiting.is_overflow``). `waiting` is in the order in which the entries became ready, so 0
-        is first in, first out. `now_ns` is the time since the simulation began.
+        entry is ready. It also calls the method when an entry of the overflow area can move to the
+        input queue; ``waiting.is_overflow`` is then true. `waiting` is in the order in which the
+        entries became ready, so 0 is first in, first out. `now_ns` is the time since the simulation
+        began.
         """
         raise NotImplementedError
 
@@ -220,7 +221,7 @@ class System:
         return f"{called} raised {_last_line(error)}{where}"
 
     def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the user's method that is running, which may never return."""
+        """Raise KeyboardInterrupt in the user's method that is running, which may never end."""
         if self._thread is not None:
             ctypes = importlib.import_module("ctypes")  # slow to load, and seldom needed
             raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc

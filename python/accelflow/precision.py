@@ -171,7 +171,7 @@ def until_precise(
 def check_replications(seeds: int) -> int:
     """Return `seeds`, or the default number of seeds if it is 1.
 
-    Raises InputError for fewer than five.
+    Raises InputError for any other number below five.
     """
     if seeds == 1:
         return REPLICATIONS

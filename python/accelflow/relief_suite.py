@@ -59,7 +59,7 @@ def relief_suite(
     """Simulate the suite; return throughputs, the ratios of AccelFlow's to RELIEF's, and means.
 
     `reading`, a key of :data:`READINGS`, is an interpretation of the paper: ``release``, RELIEF's
-    published code, with 2.0 us of the manager per interrupt; ``text``, with 1.5 us per task as in
+    published code, whose manager takes 2.0 us per interrupt; ``text``, with 1.5 us per task as in
     AccelFlow's text; ``by_pointer``, with results passed by memory pointers under AccelFlow; or
     ``deadline``, with earliest-deadline-first queues under AccelFlow. `applications` are names, by
     default all five. Each run has `graphs` task graphs, and percentiles exclude the first `warmup`.

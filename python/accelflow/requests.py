@@ -45,10 +45,10 @@ _SCOPE: Final[ContextVar[_native.Scope | None]] = ContextVar("accelflow-scope", 
 def within_request(work: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return `work` as a function that belongs to the current request on any thread.
 
-    Calls by the returned function keep the request's deadline and distributed trace, the tenant,
-    the tenant's priority and the tenant's limit on concurrent chains. A coroutine function stays a
-    coroutine function. Outside handlers, and for requests without any of these, `work` is returned
-    unchanged. Raises InputError for generator functions, whose work is spread over several calls.
+    Calls by the returned function keep the request's deadline, distributed trace and tenant, with
+    the tenant's priority and limit on concurrent chains. A coroutine function stays a coroutine
+    function. Outside handlers, and for requests without any of these, `work` is returned unchanged.
+    Raises InputError for generator functions, whose work is spread over several calls.
     """
     if inspect.isgeneratorfunction(work) or inspect.isasyncgenfunction(work):
         raise refused("work", work, "must not be a generator function")

@@ -108,10 +108,10 @@ class HasDocument(Protocol):
 class Scenario:
     """The settings of a comparison. The defaults are those of `accelflow compare`.
 
-    `workload` is a suite's name, the path of a workload's file (docs/workloads.md) ending in
-    ``.toml`` or ``.json``, the tree of such a file (:func:`accelflow.workload.load_workload`), or
-    an object whose method ``to_document`` returns a tree. Fields that are None take the workload's
-    values.
+    `workload` is a suite's name, or the path of a workload's file (docs/workloads.md) ending in
+    ``.toml`` or ``.json``. It may also be the tree of such a file
+    (:func:`accelflow.workload.load_workload`), or an object whose method ``to_document`` returns a
+    tree. Fields that are None take the workload's values.
 
     `orchestrators` are identifiers of :func:`accelflow.simulation.systems`, also in the paper's
     spelling; if empty, those of :func:`accelflow.simulation.orchestrators`. `services` are names;
@@ -142,11 +142,11 @@ class Scenario:
 
     `sizes` names the data set of payload sizes. The default is socialnetwork's own messages for
     that suite ("we run 8 SocialNetwork services", section VI), and fleet for the others. `facts`
-    determines the payload facts at branches: those of the most common path, `drawn` for each
-    request (with the workload's odds, or the server's parameters ``facts.*`` if it has none), or
-    `recorded`, those of a random request in `recording`. `remote` is the time to wait for other
-    servers: ``short`` (5 us) or ``socialnetwork`` (traced); ``short_drawn`` and
-    ``socialnetwork_drawn`` draw each wait.
+    determines the payload facts at branches: those of the most common path (``common``), ``drawn``
+    for each request, or ``recorded``, those of a random request in `recording`. Facts are drawn
+    with the workload's odds, or without odds by the server's parameters ``facts.*``. `remote` is
+    the time to wait for other servers: ``short`` (5 us) or ``socialnetwork`` (traced);
+    ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared with
     each other: a mapping from names to parameters, which override `config`, or a list of chips
@@ -512,7 +512,8 @@ def _limit(tree: Mapping[str, Any]) -> Limit:
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
     """Write `scenario` to the file at `path` as a scenario in JSON, with all fields.
 
-    Raises InputError for a value that is not allowed, and for a file that cannot be written.
+    Raises InputError for a value that is not allowed, for a path that ends in ``.toml``, and for a
+    file that cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() == ".toml":

@@ -112,9 +112,9 @@ class Server:
     With `tenants`, the server limits each tenant's traffic before processing. With `control`,
     ARCUS's control plane sets the limits so that promises (:class:`Slo`) are kept.
 
-    With `errors_to_caller`, an exception of a service that a handler calls goes directly to the
-    client, by the trace T10_error (with gRPC, by the status). The handler's call then ends with a
-    CallError of the reason ``answered``.
+    With `errors_to_caller`, a handler's client directly receives an exception of a service that the
+    handler calls: by the trace T10_error, or with gRPC by the status. The handler's call then ends
+    with a CallError of the reason ``answered``.
 
     With `traces` (:class:`ServerTraces`), requests are served with your own traces. Unsuitable
     traces are refused with the reason.
@@ -289,9 +289,9 @@ class Server:
 
         The new promise replaces the tenant's earlier one. If the capacity does not suffice,
         AccelflowError is raised with the remaining capacity, and the earlier promise stays. Also
-        raises AccelflowError for an unknown tenant, for requests whose time is neither given nor
-        measured, for a server without a control plane, and for one that is not running. Raises
-        InputError for a value of another type.
+        raises AccelflowError for an unknown tenant, and for requests whose time is neither given
+        nor measured. The same is raised for a server without a control plane, or one that is not
+        running. Raises InputError for a value of another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
@@ -358,9 +358,9 @@ class Server:
         """Return the costs of the latest requests as a recording (docs/recording-format.md).
 
         `services` maps functions (``Service.method``) to the names of services in the recording.
-        Each service has the most common path of its requests. With `base`, the text of another
-        recording, these services replace those of the same names in `base`, and its other services
-        are kept. Only requests over TLS use traces that the simulator supports.
+        Each service has the most common path of its requests. `base` is the text of another
+        recording. With `base`, these services replace those of the same names in `base`, whose
+        other services are kept. Only requests over TLS use traces that the simulator supports.
 
         Raises AccelflowError for a function without requests and for a server that does not record
         or is not running, and InputError for values of another type.

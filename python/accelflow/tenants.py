@@ -107,9 +107,8 @@ class Control:
     """Settings of a server's control plane, which keeps the promises to tenants.
 
     `capacity_s_per_s` is the accelerator time available per second (None: the number of cores that
-    the process may use). `most` is the largest share of this capacity (0 to 1) that may be
-    promised, and that tenants without a promise may use. Promises are checked every `period_s`
-    seconds.
+    the process may use). `most` is the largest share of this capacity (0 to 1) for all tenants
+    together, with and without a promise. Promises are checked every `period_s` seconds.
     """
 
     capacity_s_per_s: float | None = None

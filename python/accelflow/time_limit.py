@@ -51,7 +51,7 @@ class TimeLimit:
             raise TimeUpError(f"the time limit of {self} has passed")
 
     def checked(self, progress: Callable[[int, int], object] | None) -> Callable[[int, int], None]:
-        """Return a function that raises TimeUpError after the limit, and else calls `progress`.
+        """Return a function that calls `progress`, but raises TimeUpError after the time limit.
 
         Raises InputError if `progress` is neither callable nor None.
         """

@@ -51,9 +51,9 @@ class Shown:
     """The part of a run that a timeline shows: a window of time, and the requests in it.
 
     The window begins at `from_us` of simulated time, or of the time since the first span, and lasts
-    `for_us` (None: to the end). Requests that arrive in the window are shown: only those of
-    `services`, those with the indices `requests` in their service (from 0), and the `slowest` of
-    each service, as many as this number. Empty or None: no such restriction.
+    `for_us` (None: to the end). Requests that arrive in the window are shown: only those to
+    `services`, those with an index in `requests` (from 0, in their service), and the `slowest`
+    slowest ones of each service. Empty or None: no such restriction.
     """
 
     from_us: float = 0.0

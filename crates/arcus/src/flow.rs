@@ -234,8 +234,9 @@ pub struct Answers {
     pub by: usize,
     /// The time from a message's completion until the host sends the answer.
     pub service: Time,
-    /// The sizes of the answers, as pairs of a message's size and its answer's size. A message of
-    /// another size gets an answer of the last pair's size, and without pairs one of its own size.
+    /// The sizes of the answers, as pairs of a message's size and its answer's size. A message
+    /// whose size is in no pair gets an answer of the last pair's size. If there are no pairs, each
+    /// answer is as large as its message.
     pub sizes: Vec<(Bytes, Bytes)>,
 }
 
@@ -279,7 +280,8 @@ pub struct Flow {
     pub weight: f64,
     /// The registers of ARCUS's second shaper, which limits the bytes that the flow's accelerators
     /// write to the storage (section 4.1, inline mode, "PatternC"). `None` without a second shaper.
-    /// Other mechanisms and other paths ignore it.
+    /// Mechanisms other than ARCUS, and paths that do not write to the storage, ignore the
+    /// registers.
     pub results: Option<Registers>,
     /// How the host answers the flow's messages; the clients of a closed loop wait for the answers.
     /// `None` if the host does not answer.

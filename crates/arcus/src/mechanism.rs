@@ -14,13 +14,13 @@ pub enum Order {
     /// Flows are served by [`Flow::priority`], the lowest number first. Messages of equal priority
     /// are served in order of arrival.
     Priority,
-    /// The flow with the fewest bytes sent over its [`Flow::weight`] is served next (start-time
-    /// fair queueing). A flow that waits for buffer space does not block flows that need other
-    /// resources.
+    /// The flow that has sent the fewest bytes in proportion to its [`Flow::weight`] is served next
+    /// (start-time fair queueing). A flow that waits for buffer space does not block flows that
+    /// need other resources.
     WeightedFair,
     /// Like [`Order::WeightedFair`], but a flow that waits for buffer space blocks all other flows,
-    /// so that all flows get rates in proportion to their weights. This order is not a scheduler of
-    /// the paper; profiles are measured with it.
+    /// so that all flows get rates in proportion to their weights. The capacities of contexts are
+    /// measured with this order; it is not a scheduler of the paper.
     InProportion,
 }
 

@@ -136,7 +136,7 @@ impl RunResult {
     }
 
     /// The throughput of the flow with index `flow` in gigabits per second, over the part of the
-    /// measured time in which it was present; `None` if it was not present then.
+    /// measured time in which the flow was present; `None` if it never was.
     pub fn gbit_per_s_present(&self, flow: usize) -> Option<f64> {
         let result = &self.flows[flow];
         let (from, to) = self.presence(flow);

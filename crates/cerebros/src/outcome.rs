@@ -3,8 +3,7 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// The time that requests spent, divided by cause. It is the time of one request, or the sum over
-/// several.
+/// The time of one request, or the sum over several requests, divided by what the time was spent on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// The time of the RPC layer in software on a core.
@@ -18,11 +17,11 @@ pub struct Spent {
     /// The time of waits for responses of nested calls that the NIC refused for lack of memory,
     /// until the responses were resent.
     pub refused: Time,
-    /// The time of waits for the other services that nested calls go to.
+    /// The time of waits for the responses of nested calls to other services.
     pub away: Time,
     /// The time in which cores switch back to requests whose nested call was answered.
     pub switched: Time,
-    /// The part of the times from `software` to `switched` in which a request occupies a core.
+    /// The part of the fields above, from `software` to `switched`, in which a request occupies a core.
     pub on_core: Time,
     /// The time of the functions' business logic, without stalls.
     pub execute: Time,
@@ -138,16 +137,16 @@ pub struct SimulationResult {
     pub functions: Vec<Group>,
     /// The number of answered requests, including the warm-up.
     pub answered: u64,
-    /// The number of requests that were given up after the last NACK, for the request's own message
-    /// or for the response of a nested call.
+    /// The number of requests that were given up because the NIC refused a message too often (by
+    /// NACKs): the request's own message, or the response of a nested call.
     pub refused: u64,
     /// The number of NACKs, by which the NIC's buffer manager refuses a message for lack of memory.
     pub nacks: u64,
     /// The number of answered requests with a message that a core processed in software because
     /// Cerebros could not.
     pub fallbacks: u64,
-    /// The simulated time when the last response was sent, or when a later request was given up
-    /// during a nested call.
+    /// The simulated time when the last response was sent or, if later, when the last request was
+    /// given up during a nested call.
     pub makespan: Time,
     /// The throughput over the whole run, in answered requests per second.
     pub throughput_rps: f64,

@@ -34,7 +34,7 @@ pub struct Means {
     /// The mean cycles per request of waits for responses of nested calls that the NIC refused for
     /// lack of memory.
     pub refused_cycles: f64,
-    /// The mean cycles per request of waits for the other services that nested calls go to.
+    /// The mean cycles per request of waits for the responses of nested calls to other services.
     pub away_cycles: f64,
     /// The mean cycles per request in which a core switches back to a request whose nested call was
     /// answered.
@@ -178,8 +178,8 @@ pub struct Summary {
     pub all: Means,
     /// The mean results of the requests to each function, in the order of the service's functions.
     pub functions: Vec<FunctionMeans>,
-    /// The cycles of the RPC layer per request by the analytic model, as the mean over the measured
-    /// requests.
+    /// The cycles of the RPC layer per request that the analytic model predicts, as the mean over
+    /// the measured requests.
     pub analytic_rpc_cycles: f64,
     /// The number of answered requests, including the warm-up.
     pub answered: u64,
@@ -202,8 +202,8 @@ pub struct Summary {
     pub pipeline_utilisation_ratio: f64,
     /// The mean utilisation of the cores, from 0 to 1: the share of time in which a core is occupied.
     pub core_utilisation_ratio: f64,
-    /// The highest rate that the pipelines can sustain, over the highest rate that the cores can
-    /// demand. `None` if the pipelines have no tasks.
+    /// The highest request rate that the pipelines can sustain, divided by the highest request rate
+    /// that the cores can serve. `None` if the pipelines have no tasks.
     pub accelerator_headroom_ratio: Option<f64>,
     /// The largest amount of the NIC's memory that was reserved for messages at any time, in bytes.
     pub buffer_peak_bytes: u64,

@@ -1,5 +1,5 @@
-//! The servers, services and interfaces that fuzz targets use. They live as long as the process, on
-//! this machine alone, and their conversations have bounded lengths.
+//! The servers, clients and message interfaces that fuzz targets use. Servers listen on this machine
+//! alone and run until the process ends. The length of each conversation is bounded.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -1,4 +1,5 @@
-//! The property of every import of spans.
+//! The property that the fuzz targets of all span imports check: any bytes become a workload of
+//! services whose paths begin and end with a trace, or are refused with an error message.
 
 use std::io::Cursor;
 

@@ -5,8 +5,8 @@ use accelflow_parameters::{Refusal, quoted, system_text};
 /// The reason why an import of spans, or a timeline of spans, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// An option has a value that is not allowed, no files are given, or a timeline would have no
-    /// or too many spans.
+    /// An option has a value that is not allowed, or no file is given. Or a timeline would show no
+    /// request, or read more than [`MAX_SPANS`](crate::MAX_SPANS) spans.
     #[error(transparent)]
     Option(#[from] Refusal),
     /// A file cannot be read.
@@ -24,7 +24,7 @@ pub enum ImportError {
     /// The timeline cannot be written.
     #[error("the timeline cannot be written: {}", system_text(.0))]
     Write(std::io::Error),
-    /// A file does not have the declared format, or is empty.
+    /// A file is empty or does not have the format that the caller states.
     #[error("FILE = {}: {why}", quoted(file))]
     Kind {
         /// The path of the file.

@@ -25,15 +25,15 @@ pub struct SpanWriter<W> {
 /// A request's wait for the answer to a message that it has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait<'t> {
-    /// The index of the phase in the service's path, counted from 0.
+    /// The index, counted from 0, of the phase of the service's path in which the request waits.
     pub phase: usize,
-    /// The index of the chain in the phase, counted from 0.
+    /// The index, counted from 0, of the chain of this phase that waits.
     pub chain: usize,
     /// The name of the trace that receives the answer.
     pub trace: &'t str,
     /// Whether the answer is compressed.
     pub compressed: bool,
-    /// Whether the chain is detached: the request may respond before the answer arrives.
+    /// Whether the chain is detached: the request's response does not wait for the answer.
     pub detached: bool,
 }
 
@@ -76,8 +76,8 @@ struct Part {
 const EPOCH_NS: u64 = 1_700_000_000_000_000_000;
 
 impl<W: Write> SpanWriter<W> {
-    /// Creates a writer to `out` for requests to `services`. Other methods refer to a service by
-    /// its index in `services`.
+    /// Creates a writer of requests to `services`, which writes to `out`. Other methods refer to a
+    /// service by its index in `services`.
     pub fn new(services: &[Service], out: W) -> SpanWriter<W> {
         SpanWriter {
             out,
@@ -87,8 +87,9 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Sets the number of detached chains of each request to the service with index `service`. Such
-    /// a request is written only after the answers to these chains have arrived, too.
+    /// Sets the number of detached chains of each request to the service with index `service`. The
+    /// response does not wait for these chains, but the request is written only after their
+    /// answers. A request that fails is written at once.
     #[must_use]
     pub fn with_detached(mut self, service: usize, chains: usize) -> SpanWriter<W> {
         if let Some(shown) = self.services.get_mut(service) {
@@ -138,8 +139,8 @@ impl<W: Write> SpanWriter<W> {
         }
     }
 
-    /// Records that the answer to a message arrives `at_ns` ns after the start of the simulation,
-    /// which ends the wait `wait` of a request.
+    /// Records that a request receives the answer to a message `at_ns` ns after the start of the
+    /// simulation. This ends the wait `wait`.
     ///
     /// # Errors
     /// The error of writing to the output.
@@ -167,8 +168,8 @@ impl<W: Write> SpanWriter<W> {
     }
 
     /// Records the response to a request `at_ns` ns after the start of the simulation. `error` is
-    /// `None` for an ordinary response, `Some(Some(index))` if the chain with this index in its
-    /// phase failed, and `Some(None)` for an error of an unknown chain.
+    /// `None` for an ordinary response. It is `Some(Some(index))` if the chain with this index in
+    /// its phase failed, and `Some(None)` if it is unknown which chain failed.
     ///
     /// # Errors
     /// The error of writing to the output.

@@ -31,8 +31,9 @@ pub struct Imported {
     /// The content of a workload file (schema `accelflow.workload/1`), as a JSON object.
     pub workload: Value,
     /// The report on the import, as a JSON object. `understood`, `guessed` and `dropped` are lists
-    /// of findings, each with `what`, `count`, `places` and `done`. `coverage` has a row for each
-    /// operation of a service, `traces` a row for each accelerator trace that begins a chain.
+    /// of findings: `what` was found, its `count` and `places`, and what was `done` about it.
+    /// `coverage` has a row for each operation of a service, `traces` a row for each accelerator
+    /// trace that begins a chain.
     pub report: Value,
 }
 

@@ -13,12 +13,12 @@ pub struct Options {
     /// The fraction of requests whose spans were recorded, above 0 and at most 1. `None`, the
     /// default, means the fraction that the spans state, or 1 if they state none or several.
     pub sampling: Option<f64>,
-    /// The fraction of a server span's time outside of its calls that is application logic; the
-    /// rest is datacenter tax. Above 0 and at most 1, by default 1.
+    /// The share of application logic in the time that a server span spends outside of its calls;
+    /// the rest is datacenter tax. Above 0 and at most 1, by default 1.
     pub app_share: f64,
     /// The largest number of workload services that one observed operation may become, from 1 to
-    /// 64; by default 3. Each sequence of calls that requests to the operation make becomes a
-    /// service; only the most common sequences are kept.
+    /// 64; by default 3. Each different sequence of calls by the operation's requests becomes one
+    /// service. If there are too many sequences, only the most common are kept.
     pub shapes: usize,
     /// The form in which the workload describes waits for remote sides; by default quantiles.
     pub waits: Waits,

@@ -32,7 +32,7 @@ const PRINTED_ENTRY_BYTES: f64 = 2_100.0;
 /// A group of the processor's parts, as the AccelFlow paper states areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// The processor without accelerators.
+    /// The processor without accelerators: cores, caches and their network.
     Baseline,
     /// The accelerators with their scratchpads.
     Accelerators,
@@ -61,12 +61,12 @@ pub struct Part {
     pub group: Group,
     /// The area of the part in mm2.
     pub mm2: f64,
-    /// The quantity that the area is proportional to, in words, and whether the paper's figures
-    /// imply this (derived) or not (assumed).
+    /// The quantity that the area is proportional to, in words. Also whether this follows from the
+    /// paper's figures (derived) or not (assumed).
     pub scaling: &'static str,
 }
 
-/// The areas of the parts of one processor.
+/// The areas of all parts of one processor with accelerators, in mm2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Area {
     parts: Vec<Part>,
@@ -145,8 +145,8 @@ impl Area {
         entries(&self.inputs) * self.inputs.entry_bytes
     }
 
-    /// The inputs of the area model with their values. A size of one accelerator, such as
-    /// `pes.TCP`, is left out if it is not set (-1).
+    /// The inputs of the area model: each with its description and its value. Sizes of a single
+    /// kind of accelerator, such as `pes.TCP`, are left out if they are not set (-1).
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         let rows = rows.map(|row| (&row.parameter, (row.get)(&self.inputs)));
@@ -155,12 +155,12 @@ impl Area {
         })
     }
 
-    /// The inputs from which the areas were calculated.
+    /// The inputs of the area model from which the areas were calculated.
     pub fn inputs(&self) -> &AreaInputs {
         &self.inputs
     }
 
-    /// The number of accelerator instances of all nine kinds together.
+    /// The number of accelerator instances on the processor, of all nine kinds together.
     pub fn instances(&self) -> f64 {
         instances(&self.inputs)
     }

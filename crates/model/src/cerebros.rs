@@ -21,7 +21,7 @@ pub use crate::tables::RPC_LAYER as PARAMETERS;
 /// A design of the RPC layer: which tasks a core does in software, and which an accelerator does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// The core does everything, in software.
+    /// The core does the whole RPC layer in software.
     None,
     /// A shared accelerator (Optimus Prime) transforms payloads; headers and dispatch stay on the core.
     PayloadOnly,
@@ -37,8 +37,8 @@ pub enum Design {
 }
 
 impl Design {
-    /// All designs, from the most work on the core to the least. [`Design::Coalesced`] is in the
-    /// text of section 6.1; the others are the bars of Fig. 6.
+    /// All designs, from the most work on the core to the least. [`Design::Coalesced`] is from the
+    /// text of section 6.1, the others are the bars of Fig. 6.
     pub const ALL: [Design; 6] = [
         Design::None,
         Design::PayloadOnly,
@@ -92,8 +92,8 @@ impl RpcLayer {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// The cycles of a core to hand one task to the shared accelerator by traversals of the chip's
-    /// network. Default 200.
+    /// The cycles of a core to hand one task to the shared accelerator: all traversals of the chip's
+    /// network together. Default 200.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
@@ -127,8 +127,8 @@ impl RpcLayer {
         }
     }
 
-    /// The cycles per request for which the accelerator works. For payloads alone, their part is
-    /// assumed to be in proportion to the software's cycles for payloads and headers.
+    /// The cycles per request for which the accelerator works. For payloads alone, these are assumed
+    /// to be the same share of the cycles for payloads and headers as in software.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,
@@ -145,7 +145,7 @@ impl RpcLayer {
         }
     }
 
-    /// The cycles of the RPC layer per request: software, hand-overs and accelerator.
+    /// The cycles of the RPC layer per request: software on the core, hand-overs and accelerator.
     pub fn total_cycles(&self, design: Design) -> f64 {
         self.software_cycles(design) + self.offload_cycles(design) + self.accelerator_cycles(design)
     }
@@ -155,8 +155,8 @@ impl RpcLayer {
         self.total_cycles(design) / self.total_cycles(Design::Full)
     }
 
-    /// The speedup over [`Design::None`]: the RPC layer's cycles in software over its cycles under
-    /// `design`.
+    /// The speedup of the RPC layer over [`Design::None`]: its cycles in software divided by its
+    /// cycles under `design`.
     pub fn speedup(&self, design: Design) -> f64 {
         self.total_cycles(Design::None) / self.total_cycles(design)
     }

@@ -5,16 +5,17 @@ pub const ACCELERATORS: [&str; 9] = [
     "Ser", "Dser", "Cmp", "Dcmp", "TCP", "Encr", "Decr", "RPC", "LdB",
 ];
 
-/// The size of one kind of accelerator: its instances, processing elements and queues.
+/// The size of one kind of accelerator: the numbers of its instances, processing elements and queue
+/// entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
-    /// The number of instances, the copies of the accelerator.
+    /// The number of instances (copies) of the accelerator.
     pub instances: f64,
     /// The number of processing elements of each instance.
     pub pes: f64,
-    /// The number of entries of each input queue.
+    /// The number of entries of each instance's input queue.
     pub input_entries: f64,
-    /// The number of entries of each output queue.
+    /// The number of entries of each instance's output queue.
     pub output_entries: f64,
 }
 
@@ -49,8 +50,8 @@ impl Sizes {
     };
 }
 
-/// The inputs of the area model: areas of the paper's processor in mm2, and the sizes of the
-/// requested processor.
+/// The inputs of the area model: areas of the paper's processor in mm2, and the numbers of parts of
+/// the processor whose area is requested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaInputs {
     /// The area of the paper's cores with their private caches, in mm2.
@@ -64,7 +65,7 @@ pub struct AreaInputs {
     pub accelerators_mm2: [f64; ACCELERATORS.len()],
     /// The area of the queues and dispatchers of all the paper's accelerators together, in mm2.
     pub queues_and_dispatchers_mm2: f64,
-    /// The area of one dispatcher, in mm2.
+    /// The area of one dispatcher of an accelerator, in mm2.
     pub dispatcher_mm2: f64,
     /// The area of all the paper's A-DMA engines together, in mm2.
     pub adma_engines_mm2: f64,
@@ -72,23 +73,24 @@ pub struct AreaInputs {
     pub accelerator_network_mm2: f64,
     /// The number of cores of the processor whose area is requested.
     pub cores: f64,
-    /// The size of every kind of accelerator that has none of its own in `own`.
+    /// The size of each kind of accelerator for which `own` states no other size.
     pub all: Sizes,
     /// The sizes of individual accelerators, in the order of [`ACCELERATORS`]. -1 stands for the
     /// value in `all`. 0 means a chip without the accelerator.
     pub own: [Sizes; ACCELERATORS.len()],
-    /// The size of a queue entry in bytes.
+    /// The size in bytes of one entry of an accelerator's queue.
     pub entry_bytes: f64,
     /// The number of A-DMA engines of the processor whose area is requested.
     pub adma_engines: f64,
-    /// The total area of `private_rpc_cores` RPC accelerators, one per core, over the area of one
-    /// that all cores share (Cerebros, section 6.1).
+    /// The total area of `private_rpc_cores` RPC accelerators, one per core, divided by the area of
+    /// one that all cores share (Cerebros, section 6.1).
     pub private_rpc_area_ratio: f64,
     /// The number of cores for which the Cerebros paper states its ratios of area and power.
     pub private_rpc_cores: f64,
     /// The total area of 64 RPC accelerators, one per core, as a share of the area of one core.
     pub private_rpc_core_share: f64,
-    /// The share of a shared RPC accelerator's area that is saved by placing it in the NIC.
+    /// The share of a shared RPC accelerator's area that is saved by placing it in the NIC, from 0
+    /// to 1.
     pub nic_rpc_saved_share: f64,
 }
 
@@ -134,12 +136,12 @@ pub struct PowerInputs {
     pub orchestration_max_w: f64,
     /// The orchestration's share of the server's maximum power, from 0 to 1.
     pub orchestration_server_share: f64,
-    /// The server's idle power over its maximum power, both without accelerators; from 0 to 1.
+    /// The server's idle power divided by its maximum power, both without accelerators; from 0 to 1.
     pub server_idle_share: f64,
     /// The leakage power of accelerators and orchestration, as a share of their maximum power, from
     /// 0 to 1.
     pub leakage_share: f64,
-    /// The clock of a dispatcher in GHz: the instructions that it executes per nanosecond.
+    /// The clock of a dispatcher in GHz. A dispatcher executes one instruction per cycle.
     pub dispatcher_clock_ghz: f64,
     /// The peak rate of one A-DMA engine, and of one router of the accelerators' network, in
     /// gigabytes per second.
@@ -148,8 +150,8 @@ pub struct PowerInputs {
     pub queue_gbyte_per_s: f64,
     /// The power of RELIEF's manager, in watts.
     pub manager_w: f64,
-    /// The total power of `private_rpc_cores` RPC accelerators, one per core, over the power of one
-    /// that all cores share (Cerebros, section 6.1).
+    /// The total power of `private_rpc_cores` RPC accelerators, one per core, divided by the power
+    /// of one that all cores share (Cerebros, section 6.1).
     pub private_rpc_power_ratio: f64,
 }
 

@@ -78,13 +78,13 @@ pub struct Activity {
 /// The energy that a server consumed in a window of time, in joules by consumer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// The energy of the server without accelerators at rest, for the whole window.
+    /// The energy of the idle server without accelerators, for the whole window.
     pub idle_j: f64,
     /// The energy that busy cores, with their caches and memory, add to `idle_j`.
     pub cores_j: f64,
     /// The energy of leakage in accelerators and orchestration, for the whole window.
     pub leakage_j: f64,
-    /// The dynamic energy of busy processing elements.
+    /// The dynamic energy of the accelerators' busy processing elements.
     pub accelerators_j: f64,
     /// The dynamic energy of the instructions that dispatchers execute.
     pub dispatchers_j: f64,
@@ -129,10 +129,10 @@ pub struct Power {
 }
 
 impl Power {
-    /// Calculates the power of the parts of a server whose processor has the areas `area`. The
-    /// power of a part is proportional to its area. The exception is a dispatcher, which has the
-    /// power of a Dser accelerator with one processing element (section VII.B.5: "modeled as Dser
-    /// engines").
+    /// Calculates the maximum power of the parts of a server whose processor has the areas `area`.
+    /// The power of a part is proportional to its area. The exception is a dispatcher, which has
+    /// the power of a Dser accelerator with one processing element (section VII.B.5: "modeled as
+    /// Dser engines").
     ///
     /// # Errors
     /// [`Refusal`] if
@@ -177,21 +177,22 @@ impl Power {
         })
     }
 
-    /// The server's maximum power in watts, derived from the accelerators' 12.5 W and 3.1 %.
+    /// The server's maximum power in watts: the accelerators' maximum power divided by their share
+    /// of the server's (in the paper 12.5 W and 3.1 %).
     pub fn server_max_w(&self) -> f64 {
         self.server_max_w
     }
 
-    /// The server's maximum power in watts, derived from the orchestration's 5.0 W and 1.2 %;
-    /// infinite if `orchestration_server_share` is 0.
+    /// The server's maximum power in watts: the orchestration's maximum power divided by its share
+    /// of the server's (in the paper 5.0 W and 1.2 %). Infinite if the share is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The lowest and the highest maximum power of the server, in watts, that agree with the
-    /// paper's four numbers if each is rounded to its last digit. This is the overlap of two
-    /// ranges: 12.45 to 12.55 W over 3.05 to 3.15 %, and 4.95 to 5.05 W over 1.15 to 1.25 %. The
-    /// highest is infinite if both shares round to 0.
+    /// The lowest and the highest maximum power of the server, in watts, that agree with the four
+    /// powers and shares in the inputs, each rounded to 0.1 W or 0.1 %. For the paper's numbers,
+    /// this is the overlap of 12.45 to 12.55 W divided by 3.05 to 3.15 %, and 4.95 to 5.05 W divided
+    /// by 1.15 to 1.25 %. The highest is infinite if both shares round to 0.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (
@@ -213,8 +214,8 @@ impl Power {
         (a.0.max(b.0), a.1.min(b.1))
     }
 
-    /// The maximum power of the server without accelerators and orchestration, in watts, for the
-    /// cores of its processor.
+    /// The maximum power of the server without accelerators and orchestration, in watts;
+    /// proportional to the number of cores of its processor.
     pub fn baseline_max_w(&self) -> f64 {
         let added = self.inputs.accelerators_max_w + self.inputs.orchestration_max_w;
         (self.server_max_w - added) * self.cores_ratio
@@ -273,7 +274,7 @@ impl Power {
         2.0 * self.dynamic() * each(self.queues_w, self.queues) / rate
     }
 
-    /// The leakage power of `hardware` in watts. It flows also while the hardware is idle.
+    /// The leakage power of `hardware` in watts, which the hardware also consumes while idle.
     pub fn leakage_w(&self, hardware: Hardware) -> f64 {
         let accelerators: f64 = self.accelerators_w.iter().sum();
         let transport = self.adma_w + self.network_w;
@@ -357,7 +358,7 @@ impl Power {
         Ok(())
     }
 
-    /// The inputs of the power model with their values.
+    /// The inputs of the power model: each with its description and its value.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Parameter, f64)> + '_ {
         let rows = PARAMETERS.rows();
         rows.map(|row| (&row.parameter, (row.get)(&self.inputs)))

@@ -18,13 +18,13 @@ pub struct RpcLayer {
     pub payload_tasks: u32,
     /// The cycles that the accelerator needs for all header and payload tasks of a request.
     pub accelerator_cycles: f64,
-    /// The number of traversals of the chip's network to hand one task to the shared accelerator.
-    /// They follow one another.
+    /// The number of successive traversals of the chip's network that hand one task to the shared
+    /// accelerator.
     pub traversals: u32,
     /// The cycles of one traversal of the chip's network.
     pub traversal_cycles: f64,
-    /// The number of traversals to hand over one task if the request to the accelerator contains
-    /// the data ([`Design::Coalesced`](crate::cerebros::Design::Coalesced)).
+    /// The number of network traversals that hand over one task if the request to the accelerator
+    /// contains the data ([`Design::Coalesced`](crate::cerebros::Design::Coalesced)).
     pub coalesced_traversals: u32,
     /// The cycles of one traversal of a chip network with a low diameter.
     pub low_diameter_cycles: f64,

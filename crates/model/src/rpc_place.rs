@@ -24,7 +24,7 @@ use crate::power::Power;
 /// The cores for which Optimus Prime's share of a core is printed.
 const SHARE_CORES: f64 = 64.0;
 
-/// Where the RPC accelerators of a processor are.
+/// Where the RPC accelerators of a processor are, and how many cores share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// One accelerator for all cores, with its own cache and MMU.
@@ -49,9 +49,9 @@ impl Place {
     }
 }
 
-/// The area of the RPC accelerators at `place` on the processor of `area`, in mm2. A shared
-/// accelerator has the same area for any number of cores, since 16 cores use only a small share of
-/// it. The number of private accelerators is the number of cores.
+/// The area in mm2 of the RPC accelerators at `place` on the processor that `area` describes. A
+/// shared accelerator has the same area for any number of cores, since 16 cores use only a small
+/// share of its capacity. The number of private accelerators is the number of cores.
 pub fn area_mm2(area: &Area, place: Place) -> f64 {
     let inputs = area.inputs();
     let core = area.part_mm2("cores").unwrap_or(0.0) / inputs.cores;

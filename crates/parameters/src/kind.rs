@@ -107,7 +107,7 @@ impl Kind {
     }
 
     /// Returns the allowed values that are listed one by one, most of them with names; empty for a
-    /// kind that has only a range.
+    /// kind that lists none.
     pub const fn choices(self) -> &'static [Choice] {
         match self {
             Kind::Choice(choices) => choices,

@@ -39,8 +39,8 @@ impl<S: AsRef<str>> Parameter<S> {
         }
     }
 
-    /// Returns the number of the choice called `name`. Case is ignored, and `-` and blanks count as
-    /// `_`.
+    /// Returns the number that stands for the choice called `name`. Case is ignored, and `-` and
+    /// blanks count as `_`.
     ///
     /// # Errors
     /// A [`Refusal`] if the parameter has no choice called `name`.
@@ -71,7 +71,7 @@ impl<S: AsRef<str>> Parameter<S> {
         format!("{words}{fixed}")
     }
 
-    /// Returns the choice with the number `value`; `None` if the parameter has no such choice.
+    /// Returns the choice for which the number `value` stands; `None` if there is none.
     pub fn choice(&self, value: f64) -> Option<&'static Choice> {
         let mut choices = self.kind.choices().iter();
         choices.find(|choice| choice.value == value)

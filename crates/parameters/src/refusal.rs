@@ -57,9 +57,10 @@ impl Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// Creates the error for `name`, which is not one of the names in `known`. The text lists the
-    /// known names, or three of them if there are more than 40. It also proposes known names that
-    /// are spelt like `name`.
+    /// Creates the error for `name`, which is not one of the names in `known`. `place` is the kind
+    /// of thing that is named, such as `service`. The error's text lists the known names, or three
+    /// of them if there are more than 40. The text also proposes known names that are spelt like
+    /// `name`.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,
@@ -76,8 +77,8 @@ impl Refusal {
         Refusal::new(place, quoted(name), allowed).proposing(name, known)
     }
 
-    /// Creates the error for `key`, which is not one of the parameter keys in `known`. The text
-    /// proposes known keys that are spelt like `key`.
+    /// Creates the error for `key`, which is not one of the parameter keys in `known`. The error's
+    /// text proposes known keys that are spelt like `key`.
     pub fn unknown_key<'k>(key: &str, known: impl IntoIterator<Item = &'k str>) -> Refusal {
         let allowed = "must be a key that `accelflow explain` lists";
         Refusal::new("parameter", quoted(key), allowed).proposing(key, known)
@@ -97,8 +98,8 @@ impl Refusal {
         self
     }
 
-    /// Puts `outer` before the place of the value, so that the error's text becomes
-    /// `OUTER.PLACE = VALUE: ...`. No effect if `outer` is empty.
+    /// Puts `outer` and a dot before the place of the refused value, so that the error's text
+    /// becomes `OUTER.PLACE = VALUE: ...`. An empty `outer` has no effect.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Refusal {
         if !outer.is_empty() {

@@ -11,10 +11,10 @@ const UNITS: [&str; 8] = ["rps", "us", "ns", "ms", "s", "bytes", "ratio", "w"];
 
 /// Returns the names in `known` that a user may have meant by `name`, the most likely first.
 ///
-/// Names have parts, such as `accelerator.pes`. The result has the known names that end in the same
-/// part as `name` or begin with all its parts. If no known name does, the result has those that add
-/// a unit, as `rate_rps` does to `rate`, and those whose parts are spelt nearly the same. Case is
-/// ignored, and `-` and blanks count as `_`.
+/// Names have parts separated by dots, such as `accelerator.pes`. The result has the known names
+/// that end in the last part of `name`, or begin with all parts of `name`. If there are none, it
+/// has those whose last part is spelt nearly the same or adds a unit, as `rate_rps` does to `rate`.
+/// Case is ignored, and `-` and blanks count as `_`.
 pub fn similar<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
     let whole = plain(name);
     let (head, last) = parts(&whole);

@@ -14,7 +14,7 @@ pub struct Row<C> {
     pub parameter: Parameter,
     /// Reads the parameter's value from a configuration.
     pub get: fn(&C) -> f64,
-    /// Writes a value, which must be allowed, to a configuration.
+    /// Writes a value of the parameter to a configuration. The value must be allowed.
     pub set: fn(&mut C, f64),
 }
 
@@ -37,9 +37,9 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling for keys of single members of `group`. With the group `accelerator`
-    /// and the member `TCP`, the key `pes.TCP` may also be written `accelerator.TCP.pes`. So a file
-    /// can have a section for each member.
+    /// Adds a second spelling of the parameter keys that end in a member of `group`. With the group
+    /// `accelerator` and the member `TCP`, the key `pes.TCP` may also be written
+    /// `accelerator.TCP.pes`. So a file can have a section for each member.
     #[must_use]
     pub const fn with_members(
         self,
@@ -95,8 +95,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Returns the rows of the table in order: each parameter with its functions to read and write
-    /// a value.
+    /// Returns the rows of the table in order: each parameter with the functions that read and
+    /// write its value.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row<C>> + use<C> {
         self.sections.iter().copied().flatten()
     }

@@ -1,4 +1,4 @@
-//! JSON text to Python objects and back, without a tree in between.
+//! Converts JSON text to Python objects and back, without an intermediate tree of JSON values.
 
 use std::cell::RefCell;
 use std::fmt;

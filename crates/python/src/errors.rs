@@ -1,4 +1,4 @@
-//! Conversion of the engines' errors to exceptions.
+//! Conversion of the engines' errors to Python exceptions.
 
 use std::any::Any;
 use std::fmt::Display;

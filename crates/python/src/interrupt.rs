@@ -1,4 +1,4 @@
-//! Native work that a signal interrupts.
+//! Runs native work on a thread of its own, so that a signal such as Ctrl-C ends the wait for it.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -1,4 +1,4 @@
-//! Conversion of refused values to exceptions that name the setting.
+//! Conversion of refused values to Python exceptions that name the refused setting.
 
 use std::fmt::Display;
 

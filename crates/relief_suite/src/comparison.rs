@@ -49,7 +49,7 @@ pub struct ApplicationRow {
     pub tasks: usize,
     /// The number of task inputs that are results of other tasks.
     pub edges: usize,
-    /// The time in which a run must be done after its arrival, in microseconds.
+    /// The time from the arrival of a run within which the run must be done, in microseconds.
     pub deadline_us: f64,
     /// The name of the kind of accelerator that computes longest for the application.
     pub bottleneck: &'static str,

@@ -6,17 +6,17 @@ use accelflow_units::{Bytes, Time};
 /// A kind of accelerator in RELIEF's system-on-chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Canny's non-maximum suppression.
+    /// Non-maximum suppression of Canny's edge detector.
     CannyNonMax,
     /// Convolution with a kernel of up to 5 x 5.
     Convolution,
-    /// Edge tracking by hysteresis.
+    /// Edge tracking by hysteresis, the last step of Canny's edge detector.
     EdgeTracking,
     /// Element-wise operations on one or two matrices.
     ElementWise,
     /// Conversion from colour to grey.
     Grayscale,
-    /// Harris's non-maximum suppression.
+    /// Non-maximum suppression of Harris's corner detector.
     HarrisNonMax,
     /// The image signal processor, which turns raw sensor data into colour.
     Isp,
@@ -74,7 +74,7 @@ pub enum Operation {
     Mul,
     /// The element-wise quotient of two matrices.
     Div,
-    /// The element-wise angle of two matrices, as by `atan2`.
+    /// The element-wise `atan2` of two matrices: the angle whose tangent is the quotient.
     Atan2,
     /// The square of each element.
     Sqr,
@@ -86,7 +86,7 @@ pub enum Operation {
     Sigmoid,
     /// Conversion from colour to grey.
     Grayscale,
-    /// Non-maximum suppression of Harris's response.
+    /// Non-maximum suppression of the response of Harris's corner detector.
     HarrisNonMax,
     /// Conversion of raw sensor data to colour.
     Isp,
@@ -132,8 +132,8 @@ impl Operation {
         Time::from_ns(ns)
     }
 
-    /// The size of the operation's result: one byte per element for masks, three for colour, four
-    /// otherwise.
+    /// The size of the operation's result. An element takes one byte in the masks of edge tracking
+    /// and Harris's non-maximum suppression, three bytes in colour images, and four otherwise.
     pub const fn output(self) -> Bytes {
         match self {
             Operation::EdgeTracking | Operation::HarrisNonMax => Bytes::from_kib(16),
@@ -180,8 +180,8 @@ pub struct Dag {
 }
 
 impl Dag {
-    /// Creates an application without tasks. `deadline` is the time in which it must be done after
-    /// its arrival.
+    /// Creates an application without tasks. `deadline` is the time from the arrival of a run within
+    /// which the run must be done.
     pub fn new(name: &'static str, deadline: Time) -> Dag {
         Dag {
             name,
@@ -232,7 +232,7 @@ impl Dag {
         self.name
     }
 
-    /// The time in which the application must be done after its arrival.
+    /// The time from the arrival of a run of the application within which the run must be done.
     pub fn deadline(&self) -> Time {
         self.deadline
     }

@@ -8,11 +8,11 @@ use crate::dag::Kind;
 /// The events that keep the manager busy, and the time that each takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// Each interrupt takes this time. An interrupt ends a transfer or a computation (as in the
-    /// artifact that RELIEF's authors released).
+    /// Each interrupt keeps the manager busy for this time. There is an interrupt at the end of each
+    /// transfer and of each computation (as in the artifact that RELIEF's authors released).
     PerInterrupt(Time),
-    /// Each completed task takes this time. Transfers take no time of the manager (as in the text
-    /// of AccelFlow's paper).
+    /// Each completed task keeps the manager busy for this time. Transfers take no time of the
+    /// manager (as in the text of AccelFlow's paper).
     PerTask(Time),
 }
 
@@ -75,7 +75,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Both choices. Their indices are their numbers in the table of parameters.
+    /// Both values. The index of each is its number in the table of parameters.
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
@@ -90,7 +90,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Both orders. Their indices are their numbers in the table of parameters.
+    /// Both orders. The index of each is its number in the table of parameters.
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 
@@ -111,7 +111,8 @@ pub struct Platform {
     pub payload: Payload,
     /// The order in which AccelFlow's input dispatchers take entries whose inputs have all arrived.
     pub order: Order,
-    /// The time that an AccelFlow dispatcher takes for one action on an entry.
+    /// The time that AccelFlow's output dispatcher takes to start the transfer of a result to memory or
+    /// to one consumer.
     pub dispatch: Time,
     /// The number of AccelFlow's A-DMA engines.
     pub adma_engines: usize,

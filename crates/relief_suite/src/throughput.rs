@@ -19,8 +19,8 @@ const STEPS: u32 = 12;
 pub struct Length {
     /// The number of graphs of a run, including the warm-up.
     pub graphs: usize,
-    /// The number of graphs in the warm-up: those that complete first. They do not count in
-    /// [`within_deadline`], but in [`closed_loop`].
+    /// The number of graphs in the warm-up: those that complete first. [`within_deadline`] does not
+    /// count them; [`closed_loop`] does.
     pub warmup: usize,
 }
 
@@ -76,7 +76,7 @@ pub enum Pattern {
 }
 
 /// Returns the highest arrival rate, in graphs per second, at which 99 % of the graphs meet their
-/// deadline; 0 if they miss it even at the lowest rate that is tried.
+/// deadline; 0 if fewer meet it even at the lowest rate that is tried.
 ///
 /// The rate is found by bisection between 0 and [`bound_per_s`]. The search assumes that a higher
 /// rate never lets more graphs meet their deadline.

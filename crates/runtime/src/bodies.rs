@@ -5,7 +5,8 @@ use accelflow_trace::{Accel, Kind, Transform};
 
 use crate::terms::Terms;
 
-/// The accelerators that an executor of traces calls, in software or on a device.
+/// The accelerators that an executor of traces calls, in software or on a device. A *job* is the
+/// message that they process, with its payload and state.
 ///
 /// If [`Bodies::run`] or [`Bodies::transform`] fails, the job is unchanged.
 pub trait Bodies {
@@ -15,8 +16,8 @@ pub trait Bodies {
         let _ = (trace, terms);
     }
 
-    /// Discards the data of earlier jobs. Called before a run for another tenant. Implementations
-    /// that discard such data by themselves ignore the call.
+    /// Discards data that earlier jobs have left in the accelerators. Called before a run for
+    /// another tenant. Implementations that discard such data by themselves ignore the call.
     fn forget(&mut self) {}
 
     /// Runs one of the nine accelerators on a job.

@@ -12,9 +12,9 @@ use crate::execution::{Connection, Execution, ReadFacts};
 use crate::outcome::{Arrival, Conversation, Detail, Outcome, Sent, Step};
 use crate::peer::Peer;
 
-/// The largest number of visits in one run of a trace. Visits are accelerator calls,
-/// transformations, forks, joins, entries of traces and notifications. Every trace ends, but a
-/// chain of forking traces may be very long.
+/// The largest number of visits in one run of a trace. A visit is an accelerator call, a
+/// transformation, a fork, a join, the start of a trace or a notification. Every run ends, but
+/// without the limit a chain of forking traces could be very long.
 pub const MAX_VISITS: usize = 100_000;
 
 /// The record of one run: visits, steps, sent messages and arrivals, in the order of inline

@@ -13,7 +13,7 @@ pub const ERROR_TRACES: [&str; 3] = ["T6_error", "T7_error", "T10_error"];
 const INTERNAL_ERROR: i32 = 6;
 
 /// Builds the reply that reports the error in `job` to the service's caller. `caller` is the header
-/// of the caller's request. Returns the header of the reply and its body as JSON.
+/// of the caller's request. Returns the reply's header, and the reply's body as JSON.
 ///
 /// An exception that a nested function declares is passed on unchanged. Every other error becomes a
 /// Thrift application exception.
@@ -31,8 +31,8 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     }
 }
 
-/// Returns the text of the error in `job`: the message of an exception or status, or the JSON of an
-/// exception that a nested function declares.
+/// Returns the text of the error in `job`, a message that has failed: the text of its exception or
+/// status, or the JSON of an exception that a nested function declares.
 pub fn error_text(job: &Job) -> String {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {

@@ -7,8 +7,8 @@ use accelflow_accel::tls::{CipherSuite, TlsSession};
 use accelflow_accel::{AccelError, Session};
 
 /// Returns the TLS application traffic secrets of the [`connection`] with the number `number`: the
-/// client's, then the server's. With them, other TLS implementations can read and write packets of
-/// the connection.
+/// client's, then the server's. Other TLS implementations that know them can read and write packets
+/// of the connection.
 pub fn secrets(number: u64) -> [[u8; 32]; 2] {
     [1, 2].map(|direction| {
         let mut secret = [direction; 32];

@@ -17,13 +17,13 @@ use crate::outcome::{Caller, Conversation, Message, Outcome};
 use crate::peer::{Answers, LoopbackPeer};
 use crate::run_traces::RunTraces;
 
-/// The method that the demo's client has called before a trace begins on a core. Error subtraces
-/// reply to this call.
+/// The name of the method that the demo's client has called before a run begins on a core. Error
+/// subtraces reply to this call.
 pub const CALLER_METHOD: &str = "ComposePost";
 
-/// Returns the packets in which the demo's client calls `method`, as input for the trace T1. The
-/// arguments are those of [`messages::request`] for `seed` and `index`. They are compressed with
-/// Zstandard if `compressed`.
+/// Returns the packets in which the demo's client calls `method`, as input for the trace T1. `seed`
+/// and `index` determine the call's arguments ([`messages::request`]). The arguments are compressed
+/// with Zstandard if `compressed`.
 ///
 /// # Errors
 /// `unknown_method` for a method that is not in [`messages::METHODS`].
@@ -92,7 +92,8 @@ pub fn run_trace<E: RunTraces>(
 ///
 /// Received messages and replies use the connection of the demo's client. Requests go to a
 /// [`LoopbackPeer`] that returns `answers`. Error subtraces reply to the demo's client, which has
-/// called [`CALLER_METHOD`]. A message whose call is a storage response is read as that response.
+/// called [`CALLER_METHOD`]. A message whose [`call`](Message::call) states a storage response is
+/// read as that response.
 ///
 /// # Errors
 /// The errors of [`RunTraces::run_trace`].

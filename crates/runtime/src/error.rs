@@ -10,21 +10,20 @@ use crate::outcome::Arrival;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", self.place())]
 pub struct TraceError {
-    /// The stable name of the kind of error. It is that of an accelerator's error
-    /// ([`AccelError::reason`](accelflow_accel::AccelError::reason)), of a trace fault
-    /// ([`fault_reason`]) or of a peer's failure ([`PeerError::reason`](crate::PeerError::reason)).
-    /// Otherwise it is one of `unknown_trace`, `panic`, `no_caller`, `no_message`, `no_execution`,
-    /// `too_many_visits`, `lost`, `result_taken`.
+    /// The stable machine-readable name of the kind of error: a name that
+    /// [`AccelError::reason`](accelflow_accel::AccelError::reason), [`fault_reason`] or
+    /// [`PeerError::reason`](crate::PeerError::reason) returns, or one of `unknown_trace`, `panic`,
+    /// `no_caller`, `no_message`, `no_execution`, `too_many_visits`, `lost`, `result_taken`.
     pub reason: &'static str,
     /// The name of the trace in which the error happened.
     pub trace: String,
-    /// The index of the failed visit (step) among all visits of the run, from 0. `None` for a run
-    /// that did not begin or was lost.
+    /// The index of the failed visit (step) among all visits of the run, counted from 0. `None` for
+    /// a run that did not begin or was lost.
     pub step: Option<usize>,
     /// The accelerator whose call failed, one of the nine. `None` if no call failed, and for custom
     /// accelerators, which `message` names.
     pub accelerator: Option<Accel>,
-    /// The error as text: the wrong value, and the allowed values.
+    /// The error as text: what was wrong, and what is allowed.
     pub message: String,
 }
 
@@ -51,8 +50,8 @@ pub struct Failure {
     /// [`Detail::Results`](crate::Detail::Results). The last visit is the one that failed, unless
     /// the run failed before that visit was known.
     pub visits: Vec<Visit>,
-    /// The results that the run had delivered before the failure, such as that of a fork that ended
-    /// first.
+    /// The results that the run had delivered before the failure, such as the result of a fork that
+    /// had already ended.
     pub arrivals: Vec<Arrival>,
 }
 
@@ -75,12 +74,13 @@ pub fn fault_reason(fault: &Fault) -> &'static str {
 pub struct Counters {
     /// The number of runs that reached the end of their trace.
     pub completed: u64,
-    /// The number of runs that ended early, by [`TraceError::reason`].
+    /// The number of runs that ended early, for each [`TraceError::reason`].
     pub failed: BTreeMap<&'static str, u64>,
 }
 
 impl Counters {
-    /// Counts a run that has reached its end (`Ok`), or that has ended early for a reason (`Err`).
+    /// Counts a run that has reached the end of its trace (`Ok`), or that has ended early (`Err` with
+    /// the [`TraceError::reason`]).
     pub fn count(&mut self, ended: Result<(), &'static str>) {
         match ended {
             Ok(()) => self.completed += 1,
@@ -88,7 +88,7 @@ impl Counters {
         }
     }
 
-    /// The number of all runs.
+    /// The number of all runs, completed or failed.
     pub fn runs(&self) -> u64 {
         self.completed + self.failed.values().sum::<u64>()
     }

@@ -34,8 +34,8 @@ impl Executor {
 }
 
 impl<B: Bodies> Executor<B> {
-    /// Creates an executor that runs the traces of `image` on the accelerators `bodies`. Its error
-    /// subtraces are [`ERROR_TRACES`](crate::ERROR_TRACES).
+    /// Creates an executor that runs the traces of `image` on the accelerators `bodies`. The traces
+    /// in [`ERROR_TRACES`](crate::ERROR_TRACES) reply to the service's caller.
     pub fn new(image: impl Into<Arc<Image>>, bodies: B) -> Executor<B> {
         Executor {
             image: image.into(),
@@ -45,7 +45,7 @@ impl<B: Bodies> Executor<B> {
         }
     }
 
-    /// Sets how much of a run its [`Outcome`] contains. Default [`Detail::Steps`].
+    /// Sets how much the [`Outcome`] of a run records. Default [`Detail::Steps`].
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
@@ -60,12 +60,12 @@ impl<B: Bodies> Executor<B> {
         self.image = image.into();
     }
 
-    /// The accelerators that the executor uses.
+    /// The accelerators that the executor calls, to change their settings.
     pub fn bodies_mut(&mut self) -> &mut B {
         &mut self.bodies
     }
 
-    /// How many runs have ended so far, by the way they ended.
+    /// The numbers of runs that have ended so far, by the way they ended.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -28,9 +28,9 @@ pub enum FaultKind {
 pub enum FaultWhen {
     /// Only one call: the one with this number, counted from 1.
     Nth(u64),
-    /// A random share of all calls. Whether a call is affected depends on its number and the seed.
+    /// A random share of all calls. The number of a call and the seed decide whether it is affected.
     Share {
-        /// The share of calls, from 0 to 1.
+        /// The share of calls that the fault affects, from 0 to 1.
         ratio: f64,
         /// The seed of the random choice. Equal seeds choose the same calls.
         seed: u64,
@@ -54,20 +54,21 @@ pub enum FaultError {
     /// The share of affected calls is outside 0 to 1.
     #[error("fault of {accel}: share = {ratio}: must be from 0 to 1")]
     Share {
-        /// The accelerator of the fault.
+        /// The accelerator into which the fault was to be injected.
         accel: Accel,
-        /// The share as given.
+        /// The refused share.
         ratio: f64,
     },
     /// The number of the affected call is 0, but calls are counted from 1.
     #[error("fault of {accel}: step 0: must be 1 or more")]
     Nth {
-        /// The accelerator of the fault.
+        /// The accelerator into which the fault was to be injected.
         accel: Accel,
     },
 }
 
-/// Injected faults, with counters of the calls. Several ensembles can share them.
+/// A list of injected faults, each with a counter of the accelerator's calls. Several ensembles can
+/// share the list.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(Arc<[Armed]>);
 
@@ -78,14 +79,13 @@ struct Armed {
 }
 
 impl Faults {
-    /// Whether there are no injected faults.
+    /// Whether the list has no faults.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Creates faults that are applied in the order of `faults`. Several faults can affect one
-    /// call. A fault that makes the call fail or panic ends it, so later faults of the accelerator
-    /// do not count this call.
+    /// Creates the list of `faults`, which are applied in this order. Several faults can affect one
+    /// call. A fault that makes a call fail or panic ends the call, so later faults do not count it.
     ///
     /// # Errors
     /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.
@@ -107,7 +107,7 @@ impl Faults {
         Ok(Faults(faults.iter().map(armed).collect()))
     }
 
-    /// Returns `ensemble` with the faults injected into its accelerators.
+    /// Returns `ensemble`, with the faults injected into its accelerators.
     #[must_use]
     pub fn around(&self, ensemble: Ensemble) -> Ensemble {
         ensemble.wrapped(|body| {

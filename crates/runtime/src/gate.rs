@@ -47,9 +47,10 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Waits until this thread is first in the queue and `attempt` lets it pass. Returns `None` if
-    /// the time `until` comes first; an `until` of `None` sets no limit. `attempt` is called again
-    /// after each change of the state, and at the time in the [`Turn::Wait`] that it has returned.
+    /// Waits until this thread is first in the queue and `attempt` lets it pass. Returns the result
+    /// in [`Turn::Pass`], or `None` if the time `until` comes first; an `until` of `None` sets no
+    /// limit. `attempt` is called again after each change of the state, and at the time in the
+    /// [`Turn::Wait`] that its last call has returned.
     pub fn pass<T>(
         &self,
         until: Option<Instant>,
@@ -94,7 +95,8 @@ impl<S> Gate<S> {
         }
     }
 
-    /// Changes the gate's state, and lets the first waiting thread try again.
+    /// Calls `change` on the gate's state, lets the first waiting thread try again, and returns the
+    /// result of `change`.
     pub fn change<T>(&self, change: impl FnOnce(&mut S) -> T) -> T {
         let mut inner = self.lock();
         let done = change(&mut inner.state);
@@ -102,7 +104,7 @@ impl<S> Gate<S> {
         done
     }
 
-    /// The number of waiting threads.
+    /// The number of threads that wait at the gate.
     pub fn waiting(&self) -> usize {
         self.lock().queue.len()
     }

@@ -32,7 +32,8 @@ pub struct TenantBusy {
     pub most: usize,
 }
 
-/// A running trace of a tenant. It counts against the [`TraceLimit`] until this value is dropped.
+/// A running trace of a tenant. The trace counts against the [`TraceLimit`] until this value is
+/// dropped.
 #[derive(Debug)]
 pub struct RunningTrace {
     gate: Arc<Gate<Running>>,
@@ -51,7 +52,7 @@ impl TraceLimit {
     }
 
     /// Waits until the tenant is below its limit, and counts a new running trace. Waits at most
-    /// until the time `until`; `None` for as long as necessary.
+    /// until the time `until`; an `until` of `None` means as long as necessary.
     ///
     /// # Errors
     /// [`TenantBusy`] if no trace may start by `until`. A time in the past means not to wait.
@@ -80,12 +81,12 @@ impl TraceLimit {
         self.gate.change(|running| running.most = most);
     }
 
-    /// The number of traces that the tenant is running.
+    /// The number of traces that the tenant is running now.
     pub fn running(&self) -> usize {
         self.gate.change(|running| running.now)
     }
 
-    /// The largest number of traces that the tenant has run at a time so far.
+    /// The largest number of traces that the tenant has had running at one time so far.
     pub fn peak(&self) -> usize {
         self.gate.change(|running| running.peak)
     }

@@ -15,8 +15,8 @@ pub struct Message<'a> {
     /// The bytes of the message: received packets for a trace that begins with TCP, application
     /// data for any other trace.
     pub bytes: &'a [u8],
-    /// Whether the bytes are already decrypted, so that TCP and Decr do nothing. Used for TLS
-    /// connections.
+    /// Whether the bytes are already decrypted, so that TCP and Decr pass them on unchanged. True for
+    /// messages of TLS connections, which a core decrypts.
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
@@ -26,14 +26,15 @@ pub struct Message<'a> {
     /// The type of the bytes, if they are a record (a checked message in wire form) instead of JSON
     /// text.
     pub record: Option<Record>,
-    /// The key by which LdB chooses a core if its policy is affinity: equal keys prefer the same core.
+    /// The key by which LdB (load balancing) chooses a core if its policy is affinity. Equal keys
+    /// prefer the same core.
     pub affinity: u64,
     /// The tenant, priority and deadline of the run.
     pub terms: Terms,
 }
 
 impl<'a> Message<'a> {
-    /// Creates a message from received packets, for a trace that begins with TCP and contains RPC.
+    /// Creates a message from received packets of an RPC message, for a trace that begins with TCP.
     pub fn received(bytes: &'a [u8]) -> Message<'a> {
         Message {
             bytes,
@@ -54,7 +55,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message of kind `call` from the JSON text `bytes`, to be sent.
+    /// Creates a message to be sent: the JSON text `bytes`, with the kind and header `call`.
     pub fn json(bytes: &'a [u8], call: Call) -> Message<'a> {
         Message {
             bytes,
@@ -67,7 +68,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Creates a message of kind `call` from `bytes`, a record of type `record`, to be sent.
+    /// Creates a message to be sent: `bytes`, a record of type `record`, with the kind and header
+    /// `call`.
     pub fn record(bytes: &'a [u8], record: Record, call: Call) -> Message<'a> {
         Message {
             record: Some(record),
@@ -76,11 +78,12 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The connections that a run of a trace may use. They are put back here when the run ends.
+/// The connections that a run of a trace may use. The run takes them from this value, and puts them
+/// back when it ends.
 #[derive(Debug, Default)]
 pub struct Conversation {
-    /// The connection of the run's first message. Without such a connection, sent messages use one
-    /// that the [`Peer`](crate::Peer) lends.
+    /// The connection of the message with which the run begins. If this is an empty [`Session`], the
+    /// run sends over connections that the [`Peer`](crate::Peer) lends.
     ///
     /// A failed run leaves this connection unchanged, unless the run has already sent a message
     /// over it or notified a core.
@@ -92,7 +95,7 @@ pub struct Conversation {
 /// The client that waits for the service's response, and to which error subtraces report errors.
 #[derive(Debug)]
 pub struct Caller {
-    /// The header of the client's request.
+    /// The header of the client's request, to which an error subtrace replies.
     pub call: ThriftCall,
     /// The connection to the client. Unusable after a failure within an error subtrace, since
     /// encrypted records may not have been sent.
@@ -102,7 +105,7 @@ pub struct Caller {
 /// How much of a run its [`Outcome`] records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// The results, all visits and all accelerator calls.
+    /// Everything: the results, all visits and all accelerator calls.
     #[default]
     Steps,
     /// Only the results: no visits and no accelerator calls, also for failed runs. The packets of
@@ -110,11 +113,11 @@ pub enum Detail {
     Results,
 }
 
-/// The results of a run of a trace.
+/// The results of a run of a trace that has reached its end, and a record of what the run did.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The results that the run has delivered to cores, in order: one of the trace with its tails,
-    /// and one of each fork. Arms that wait at a join deliver none.
+    /// The results that the run has delivered to cores, in order: one for the trace with its tails,
+    /// and one for each fork. Arms that end at a join deliver none.
     pub arrivals: Vec<Arrival>,
     /// All visits (steps) of the run in order, with the arms of forks one after another. Empty with
     /// [`Detail::Results`].
@@ -123,7 +126,8 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// The messages that the run has sent, in order, with their packets.
     pub sent: Vec<Sent>,
-    /// The times of each call in `steps`. Measured only by [`Pools`](crate::Pools), otherwise empty.
+    /// The times of each call in `steps`, in the same order. Empty unless [`Pools`](crate::Pools)
+    /// executed the run.
     pub times: Vec<StepTime>,
 }
 
@@ -134,7 +138,7 @@ pub struct StepTime {
     pub queued: Instant,
     /// The time from `queued` to the end of the call, including the wait in the queue.
     pub took: Duration,
-    /// The processor time of the executing thread: no waits, and no time of other threads.
+    /// The processor time that the executing thread used for the call, without waits.
     pub worked: Duration,
 }
 
@@ -148,13 +152,13 @@ impl Step {
 }
 
 impl Outcome {
-    /// The result of the trace and its tails, which notifies the core that began the run. `None` if
-    /// the run has delivered none.
+    /// The first of [`Outcome::arrivals`]: the result of the trace and its tails, which notifies the
+    /// core that began the run. `None` if the run has delivered none.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
 
-    /// The called accelerators, in order.
+    /// The accelerators that the run called, in order. Empty with [`Detail::Results`].
     pub fn accelerators(&self) -> impl Iterator<Item = Accel> + '_ {
         self.steps.iter().map(|step| step.accel)
     }
@@ -169,8 +173,8 @@ pub struct Arrival {
     /// and joins start. After a join, the index of the arm that was last in the order of inline
     /// execution.
     pub arm: usize,
-    /// The message with its payload, its facts and the core that LdB chose. Its connection
-    /// (`session`) has been put back.
+    /// The message with its payload, its facts and the core that LdB chose. The message no longer
+    /// has a connection (`session`).
     pub job: Job,
 }
 
@@ -179,9 +183,9 @@ pub struct Arrival {
 pub struct Sent {
     /// The name of the trace that sent the message.
     pub trace: String,
-    /// The kind of the message and its header.
+    /// The kind of the sent message, and its header.
     pub call: Call,
-    /// The packets of the message.
+    /// The packets of the sent message.
     pub bytes: Vec<u8>,
 }
 
@@ -192,21 +196,21 @@ pub struct Step {
     pub trace: String,
     /// The called accelerator.
     pub accel: Accel,
-    /// The declaration of a custom accelerator; `None` for one of the paper's nine.
+    /// The declaration of the called accelerator if it is a custom one; `None` for the paper's nine.
     pub own: Option<Arc<Kind>>,
-    /// Whether the accelerator is TCP and receives a message.
+    /// Whether the accelerator is a TCP that receives a message. A TCP that sends is `false`.
     pub receives: bool,
-    /// Whether the message is received or sent.
+    /// Whether the processed message is being received or sent.
     pub direction: Direction,
     /// The index of the execution that made the call: 0 for the first one, 1 and up for those that
     /// forks and joins start.
     pub arm: usize,
     /// The number of bytes that the accelerator has read.
     pub input_bytes: usize,
-    /// The number of bytes that the accelerator has written. For LdB, which writes nothing, the
-    /// number of bytes passed on.
+    /// The number of bytes that the accelerator has written. LdB writes nothing; its number is that
+    /// of the bytes passed on.
     pub output_bytes: usize,
-    /// The payload values (facts) that conditions of the trace memory test: their names, and their
-    /// values after the call.
+    /// The names of payload values (facts) that the trace memory's conditions test, each with its
+    /// value after the call.
     pub facts: Vec<(String, i64)>,
 }

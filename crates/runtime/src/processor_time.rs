@@ -17,8 +17,9 @@ pub(crate) fn nanoseconds(spent: Duration) -> f64 {
     spent.as_nanos() as f64
 }
 
-/// Returns the machine's load average over the last minute: the number of threads that ran, were
-/// ready, or waited uninterruptibly, mostly for disks. `None` if the system does not report it.
+/// Returns the machine's load average over the last minute: the mean number of threads that ran,
+/// were ready to run, or waited uninterruptibly, mostly for disks. `None` if the system does not
+/// report it.
 pub fn run_queue() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()

@@ -38,7 +38,7 @@ pub struct ServiceRun {
 /// The results of one phase of a service's path.
 #[derive(Debug)]
 pub enum PhaseRun {
-    /// A CPU phase: application logic, which is not part of this project and did not run.
+    /// A CPU phase: application logic, which this project does not include and so did not run.
     Cpu,
     /// The outcomes of the phase's chains of traces, which ran one after another in the order of
     /// the path.
@@ -64,11 +64,11 @@ pub enum ServiceRunError {
         "service {name}: method = '{method}': must be a method with built-in messages: {known}"
     )]
     NoMessages {
-        /// The name of the service.
+        /// The name of the service without messages.
         name: String,
         /// The method of the service.
         method: String,
-        /// The methods that have messages.
+        /// The methods that have built-in messages, as a list in words.
         known: String,
     },
     /// A chain of traces begins with a message that the service does not have.
@@ -92,7 +92,7 @@ pub enum ServiceRunError {
         phase: usize,
         /// The index of the chain of traces in the phase, counted from 0.
         chain: usize,
-        /// The error of the trace, with all earlier steps.
+        /// The error of the trace's run, with all earlier steps of the run.
         failure: Box<Failure>,
     },
     /// The client could not encode its request or decode its response.
@@ -143,7 +143,8 @@ impl ServiceRunner {
 
     /// Runs one invocation of `service`. The contents of all messages follow from `seed` and `index`.
     ///
-    /// The peers' responses have the facts that the chains of the service's path state.
+    /// The chains of the service's path state facts, such as a cache hit. The peers' responses have
+    /// these facts.
     ///
     /// # Errors
     /// [`ServiceRunError`] for a service without built-in messages, for a chain of traces that

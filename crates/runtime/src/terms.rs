@@ -14,11 +14,11 @@ pub enum Priority {
     High,
 }
 
-/// The tenant, priority and deadline of a run of a trace. They apply to every step of the run in a
-/// queue.
+/// The tenant, priority and deadline of a run of a trace. Queues apply them to every step of the
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The tenant that the run belongs to.
+    /// The ID of the tenant (customer) that the run belongs to.
     pub tenant: u16,
     /// The urgency of the run. It matters only under
     /// [`DispatchPolicy::Priority`](crate::DispatchPolicy::Priority).

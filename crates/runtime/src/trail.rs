@@ -21,14 +21,14 @@ use crate::terms::Terms;
 /// handler starts. The first and the last phase are application logic.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
-    /// The phases in order of time.
+    /// The phases of the work, in order of time.
     pub phases: Vec<TrailPhase>,
 }
 
 impl Trail {
     /// Replaces the handler's processor time by its wall time `wall` if the handler has started no
-    /// traces. Then other threads may have worked for the handler, and their processor time is not
-    /// known.
+    /// traces. In that case other threads may have worked for the handler, and their processor time
+    /// is not known.
     #[must_use]
     pub fn or_wall(mut self, wall: Duration) -> Trail {
         if let [TrailPhase::Cpu(spent)] = self.phases.as_mut_slice() {
@@ -41,8 +41,8 @@ impl Trail {
 /// A phase of a server's work on a request.
 #[derive(Clone, Debug)]
 pub enum TrailPhase {
-    /// Application logic, with the processor time that its thread has used, or with wall time
-    /// ([`Trail::or_wall`]).
+    /// Application logic. Holds the processor time that the handler's thread has used, or the
+    /// handler's wall time ([`Trail::or_wall`]).
     Cpu(Duration),
     /// One or several chains of traces. Several chains ran in parallel.
     Chains(Vec<TrailChain>),
@@ -56,33 +56,34 @@ pub struct TrailChain {
     /// The cost of each call in `steps`, in nanoseconds: the time in the accelerator's code, and
     /// for TCP also the processor time of the system calls.
     pub costs_ns: Vec<f64>,
-    /// The wall time that the chain waited for each response, with the name of the trace that
-    /// received the response.
+    /// For each response: the name of the trace that received it, and the wall time that the chain
+    /// waited for it.
     pub waits: Vec<(String, Duration)>,
 }
 
-/// The times of an exchange: of sending a message over a socket and receiving its response.
+/// The measured times of an exchange: a message is sent over a socket, and its response received.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exchange {
     /// The processor time of sending the message.
     pub send: Duration,
     /// The processor time of receiving the response.
     pub receive: Duration,
-    /// The wall time from the end of sending to the end of receiving, minus the time `receive`.
+    /// The wait for the response: the wall time from the end of sending to the end of receiving,
+    /// minus `receive`.
     pub wait: Duration,
 }
 
-/// A meter of [`Exchange`]s, messages with their responses. It can be switched on and off.
+/// A meter that measures [`Exchange`]s over sockets while it is switched on. At first it is off.
 #[derive(Debug, Default)]
 pub struct Exchanges(Option<Vec<Exchange>>);
 
 impl Exchanges {
-    /// Switches the meter on if `wanted`, and off otherwise. Discards exchanges that were not taken.
+    /// Switches the meter on if `wanted`, and off otherwise. Discards the exchanges measured so far.
     pub fn note(&mut self, wanted: bool) {
         self.0 = wanted.then(Vec::new);
     }
 
-    /// Returns the exchanges measured since [`Exchanges::note`], and switches the meter off.
+    /// Returns the exchanges measured since the last [`Exchanges::note`], and switches the meter off.
     pub fn take(&mut self) -> Vec<Exchange> {
         self.0.take().unwrap_or_default()
     }
@@ -118,8 +119,8 @@ impl Exchanges {
 }
 
 impl TrailChain {
-    /// Creates a chain from its accelerator calls, their costs in nanoseconds, and the exchanges of
-    /// its messages in order.
+    /// Creates a chain from its accelerator calls, their costs in nanoseconds, and its exchanges in
+    /// order. Adds the processor times of the exchanges to the costs of the TCP calls.
     pub fn new(steps: Vec<Step>, mut costs_ns: Vec<f64>, exchanges: &[Exchange]) -> TrailChain {
         let sends = |step: &&Step| step.accel == Accel::Tcp && !step.receives;
         let receives = |step: &&Step| step.accel == Accel::Tcp && step.receives;
@@ -174,7 +175,7 @@ pub fn is_open() -> bool {
 }
 
 /// Calls `work` and returns its result. If `wanted`, records a [`Trail`] on this thread during the
-/// call and returns it, otherwise `None`.
+/// call, and also returns the trail; otherwise `None`.
 pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     if !wanted {
         return (work(), None);
@@ -189,15 +190,15 @@ pub fn follow<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Option<Trail>) {
     (done, trail)
 }
 
-/// Ends the current phase of application logic in this thread's [`Trail`] and adds `chain`. `begun`
-/// is the [`thread_time`](crate::thread_time) at which the chain began. Does nothing if no trail is
-/// being recorded.
+/// Ends the current phase of application logic in this thread's [`Trail`], and adds `chain` as the
+/// next phase. `begun` is the [`thread_time`](crate::thread_time) at which the chain began. Does
+/// nothing if no trail is being recorded.
 pub fn add(begun: Duration, chain: TrailChain) {
     add_phase(begun, vec![chain]);
 }
 
 /// Calls `work`, which runs one of several parallel chains on this thread, and returns its result.
-/// If `wanted`, also returns the chains that `work` passed to [`add`].
+/// Also returns the chains that `work` passed to [`add`] if `wanted`, otherwise none.
 pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>) {
     let (done, trail) = follow(wanted, work);
     let phases = trail.unwrap_or_default().phases.into_iter();
@@ -208,7 +209,9 @@ pub fn collect<T>(wanted: bool, work: impl FnOnce() -> T) -> (T, Vec<TrailChain>
     (done, chains.collect())
 }
 
-/// Adds chains that ran in parallel on other threads to this thread's [`Trail`], like [`add`].
+/// Adds chains that ran in parallel on other threads to this thread's [`Trail`], as one phase. `begun`
+/// is the [`thread_time`](crate::thread_time) at which they began. Does nothing without chains, or if
+/// no trail is being recorded.
 pub fn add_parallel(begun: Duration, chains: Vec<TrailChain>) {
     if !chains.is_empty() {
         add_phase(begun, chains);
@@ -225,8 +228,8 @@ fn add_phase(begun: Duration, chains: Vec<TrailChain>) {
     });
 }
 
-/// A wrapper of the accelerators `B` that measures the time of each successful call while its clock
-/// is on.
+/// A wrapper of the accelerators `B`. While its clock is on, it measures the wall time of each
+/// successful call.
 #[derive(Debug)]
 pub struct Clocked<B> {
     inner: B,
@@ -242,18 +245,18 @@ impl<B> Clocked<B> {
         }
     }
 
-    /// The wrapped accelerators.
+    /// The wrapped accelerators, to change.
     pub fn inner_mut(&mut self) -> &mut B {
         &mut self.inner
     }
 
-    /// Switches the clock on if `wanted`, and off otherwise. Discards times that were not taken.
+    /// Switches the clock on if `wanted`, and off otherwise. Discards the times measured so far.
     pub fn note(&mut self, wanted: bool) {
         self.costs_ns = wanted.then(Vec::new);
     }
 
-    /// Returns the times of the calls since [`Clocked::note`], in nanoseconds, and switches the
-    /// clock off.
+    /// Returns the wall time of each call since the last [`Clocked::note`], in nanoseconds, and
+    /// switches the clock off.
     pub fn take(&mut self) -> Vec<f64> {
         self.costs_ns.take().unwrap_or_default()
     }

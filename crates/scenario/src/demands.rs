@@ -20,9 +20,9 @@ use crate::setup::Setup;
 /// and processing elements of one server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demands {
-    /// The work of one request to each service, in the order of the results.
+    /// The work of one request to each service, in the order in which results list the services.
     pub services: Vec<ServiceDemand>,
-    /// The number of cores of the server.
+    /// The number of cores of one server.
     pub cores: usize,
     /// The number of processing elements of each accelerator, summed over its instances, by the
     /// accelerator's name.
@@ -36,12 +36,12 @@ pub struct ServiceDemand {
     pub service: String,
     /// The service's request rate divided by the mean request rate of the services.
     pub rate_share: f64,
-    /// The core time of application logic, in ns.
+    /// The core time of a request's application logic, in ns.
     pub app_ns: f64,
     /// The number of CPU phases: stretches of application logic between chains of traces.
     pub cpu_phases: usize,
-    /// The number of chains of traces that a core starts, without the chain that receives the
-    /// request.
+    /// The number of chains of traces that a core starts for one request: all chains but the first,
+    /// which the request itself starts.
     pub started_chains: usize,
     /// The number of messages that the service receives for one request, including the request
     /// itself.
@@ -49,12 +49,12 @@ pub struct ServiceDemand {
     /// For each phase of traces, the chains that the request waits for. The chains of a phase start
     /// together, and the phase ends when the last of them ends.
     pub phases: Vec<Vec<ChainDemand>>,
-    /// The mean recorded core time outside of operations and application logic, in ns, which a
-    /// request takes if cores execute the traces in software; 0 if the scenario uses no recorded
-    /// distributions.
-    pub outside_core_ns: f64,
-    /// The mean recorded part of the response time that only the client measures, in ns; 0 if the
+    /// The mean core time of a request outside of operations and application logic, in ns. It is
+    /// known from a recording, and applies if cores execute the traces in software. 0 if the
     /// scenario uses no recorded distributions.
+    pub outside_core_ns: f64,
+    /// The mean part of the response time that the client measures but the server does not, in ns.
+    /// It is known from a recording. 0 if the scenario uses no recorded distributions.
     pub outside_client_ns: f64,
     /// The tax operations of all chains of the service, by the accelerator's name.
     pub operations: BTreeMap<String, OperationDemand>,

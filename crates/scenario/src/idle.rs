@@ -22,9 +22,9 @@ use crate::walks::find_service;
 /// name of the trace, name of the accelerator, whether a core executed the operation).
 pub type SimulatedOperation = (usize, usize, String, &'static str, bool);
 
-/// Simulates one request to the SocialNetwork service called `service` on an idle server. Returns
-/// the request's operations in the order of simulated time. `system` is the identifier of an
-/// orchestrator.
+/// Simulates one request to the SocialNetwork service called `service` on an idle server with
+/// default parameters. Returns the request's tax operations in the order of simulated time.
+/// `system` is the identifier of an orchestrator.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service or system.
@@ -48,8 +48,8 @@ pub fn simulated_operations(
     Ok(log.iter().map(row).collect())
 }
 
-/// The payload sizes of one operation: (name of the accelerator, size before the operation, size
-/// after).
+/// The payload sizes of one tax operation: (name of the accelerator, size before the operation,
+/// size after).
 pub type OperationPayload = (String, Bytes, Bytes);
 
 impl Checked {

@@ -22,9 +22,9 @@ pub const MAX_REQUESTS: u64 = 1_000_000_000;
 /// The largest number of requests per service for which the simulator by default stores every
 /// response time, in 8 bytes each. With more requests, it counts response times in bins.
 pub const EXACT_REQUESTS: u64 = 10_000_000;
-/// The largest number of sampled requests that results contain, over all services, systems, seeds
-/// and chips. Each sampled request takes 88 bytes in the simulator and 104 bytes in the resulting
-/// table.
+/// The largest number of single requests (samples) that results list, over all services, systems,
+/// seeds and chips. Each sample takes 88 bytes in the simulator and 104 bytes in the table of
+/// results.
 pub const MAX_SAMPLES: u64 = 2_000_000;
 /// The default warm-up is this fraction of the requests.
 pub(crate) const WARMUP_DIVISOR: u64 = 10;

@@ -66,7 +66,7 @@ choices! {
 }
 
 impl Times {
-    /// The profile's name for it.
+    /// Returns the corresponding choice of a cost profile.
     pub(crate) fn recorded(self) -> RecordedTimes {
         match self {
             Times::Median => RecordedTimes::Median,

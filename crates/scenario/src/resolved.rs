@@ -26,23 +26,24 @@ pub struct Resolved {
     /// The SHA-256 hash of the workload's content, in hexadecimal; `None` for a built-in suite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload_sha256: Option<String>,
-    /// The identifiers of the simulated systems, in the order of the results.
+    /// The identifiers of the simulated systems, in the order in which results list them.
     pub orchestrators: Vec<&'static str>,
-    /// The names of the simulated services, in the order of the results.
+    /// The names of the simulated services, in the order in which results list them.
     pub services: Vec<String>,
     /// The placement of services on servers: all on one server, unless the workload assigns them to
     /// several, or each on its own.
     #[serde(with = "choice")]
     pub placement: Placement,
-    /// The arrival process of requests.
+    /// The arrival process of requests: one for all services, or each service's own in the
+    /// workload.
     pub arrivals: OrOwn<Arrivals>,
     /// The mean request rate over the services of the workload, in requests per second.
     pub rate_rps: f64,
-    /// The distribution of the rate over the services: `equal`, `own` (each has its rate in the
-    /// workload), or the name of a set of rates in the workload.
+    /// How the rates of the services differ: `equal` (they do not), `own` (in proportion to the
+    /// rates that the workload states), or the name of a set of rates in the workload.
     pub rates: String,
-    /// The rate of each service, in requests per second, if the scenario gives rates by service;
-    /// otherwise empty.
+    /// The request rate of each service, in requests per second, by the service's name; empty
+    /// unless the scenario gives rates by service.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates_rps: BTreeMap<String, f64>,
     /// The source of the facts that branches of traces test.
@@ -54,8 +55,8 @@ pub struct Resolved {
     /// The number of first requests to each service that results do not count (the warm-up); with
     /// `by_rate`, of a service with the mean rate.
     pub warmup_requests: u64,
-    /// Whether the number of requests to each service is in proportion to the service's rate, so
-    /// that all services run for the same simulated time.
+    /// Whether the number of requests to each service is in proportion to the service's rate. All
+    /// services then run for the same simulated time.
     pub by_rate: bool,
     /// The seed of all random numbers.
     pub seed: u64,
@@ -72,24 +73,25 @@ pub struct Resolved {
     pub costs: Costs,
     /// The time of a TCP operation on a core with the paper's costs, in ns.
     pub tcp_cost_ns: f64,
-    /// The times for which requests wait for remote sides.
+    /// The times for which requests wait for remote sides: a named set, or those in the workload.
     pub remote: OrOwn<Remote>,
-    /// The distributions of payload sizes.
+    /// The distributions of payload sizes: a named set, or those in the workload.
     pub sizes: OrOwn<SizePreset>,
     /// The server parameters that the scenario sets, as numbers in the parameters' units, by key.
     pub config: BTreeMap<String, f64>,
     /// The chips to compare; empty if there is only one chip, which `config` describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub chips: Vec<ResolvedChip>,
-    /// The service-level objective (SLO) of each service for which one is stated, as a response
-    /// time in us.
+    /// The service-level objective (SLO) of each service for which a time is stated: the longest
+    /// acceptable response time in us, by the service's name.
     pub slo_us: BTreeMap<String, f64>,
-    /// The service-level objective (SLO) of services that `slo_us` does not name, as a multiple of
-    /// their mean response time on an idle server; `None` for no SLO.
+    /// The service-level objective (SLO) of services that have none in `slo_us` or in the workload.
+    /// It is a multiple of the service's mean response time on an idle server. `None` for no SLO.
     pub slo_factor: Option<f64>,
-    /// The tenant's ID of each service whose tenant is not 0.
+    /// The tenant's ID of each service whose tenant is not 0, by the service's name.
     pub tenants: BTreeMap<String, u16>,
-    /// The priority of each service whose priority is not 0; higher is more urgent.
+    /// The priority of each service whose priority is not 0, by the service's name; higher is more
+    /// urgent.
     pub priorities: BTreeMap<String, u8>,
     /// The limits on each tenant's traffic, by the tenant's ID.
     pub shaping: BTreeMap<u16, Vec<Limit>>,

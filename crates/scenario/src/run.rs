@@ -14,8 +14,8 @@ use crate::setup::Setup;
 /// The results of a simulated scenario.
 #[derive(Clone, Debug)]
 pub struct ScenarioResult {
-    /// The results of each system, in the order of the scenario. With several chips, the results of
-    /// all systems on the first chip come first, and so on.
+    /// The results of each system, in the order in which the scenario names the systems. With
+    /// several chips, the results of all systems on the first chip come first, and so on.
     pub systems: Vec<SystemResult>,
     /// The names of the compared chips; empty if there is only one chip.
     pub chips: Vec<String>,
@@ -66,8 +66,8 @@ impl Checked {
         Err(Refusal::new("samples", value, allowed).into())
     }
 
-    /// Simulates the scenario's systems, as [`Checked::run_beside`] does without additional
-    /// systems.
+    /// Simulates the scenario's systems and returns the results. `progress` is called as in
+    /// [`Checked::run_beside`]; if `progress` returns `false`, the result is `None`.
     ///
     /// # Errors
     /// The errors of [`Checked::run_beside`].
@@ -79,8 +79,8 @@ impl Checked {
         self.run_beside(&[], options, progress)
     }
 
-    /// Simulates the scenario's systems, then the additional systems `others`, and returns the
-    /// results in this order. `others` do not change the scenario's hash.
+    /// Simulates the scenario's systems, then the additional systems `others`. Returns the results
+    /// in this order. `others` are not part of the scenario, so its hash does not depend on them.
     ///
     /// `progress` is called regularly with the number of finished requests and the total number of
     /// requests, over all simulations. If `progress` returns `false`, the simulation stops and the

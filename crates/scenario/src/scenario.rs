@@ -36,7 +36,7 @@ pub struct Scenario {
     /// The systems to compare, by identifier or in the paper's spelling. Empty: the paper's five
     /// systems and Ideal.
     pub orchestrators: Vec<String>,
-    /// The names of the services of the workload to simulate. Empty: all services.
+    /// The names of the services to simulate, out of the workload's services. Empty: all of them.
     pub services: Vec<String>,
     /// The placement of services on servers: colocated (all share one server, unless the workload
     /// assigns them to several) or isolated (each has its own).
@@ -51,18 +51,19 @@ pub struct Scenario {
     /// workload's rate; the suites have the paper's 13,400, and 800 for serverless functions.
     #[schemars(range(min = MIN_RATE_RPS, max = MAX_RATE_RPS))]
     pub rate_rps: Option<f64>,
-    /// The distribution of the rate over the services: equal, own (in proportion to the services'
-    /// own rates), or the name of a set of rates in the workload. Null: alibaba for socialnetwork
-    /// with the profile paper and no rate_rps, as in the paper's production experiment; own for
-    /// services with rates of their own; else equal.
+    /// How the rates of the services differ: equal (they do not), own (in proportion to the rates
+    /// that the services state), or the name of a set of rates in the workload. Null: with the
+    /// profile paper and no rate_rps, the set that the workload's defaults name (socialnetwork:
+    /// alibaba, as in the paper's production experiment); else own if services state rates; else
+    /// equal.
     pub rates: Option<String>,
-    /// The request rate of each simulated service, in requests per second, instead of rate_rps and
-    /// rates. Empty: rate_rps and rates apply.
+    /// The request rate of each simulated service, in requests per second, by the service's name.
+    /// It replaces rate_rps and rates. Empty: rate_rps and rates apply.
     pub rates_rps: BTreeMap<String, f64>,
-    /// The source of the facts that branches test: those of the most common path (common), random
-    /// for each request by the workload's probabilities or else by the server parameters facts.*
-    /// (drawn), or those of recorded requests (recorded). Null: drawn for a workload with
-    /// probabilities, else common.
+    /// The source of the facts that branches test. common: the facts of the most common path.
+    /// drawn: random facts for each request, by the workload's probabilities or else by the server
+    /// parameters facts.*. recorded: the facts of recorded requests. Null: drawn for a workload
+    /// with probabilities, else common.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
@@ -70,21 +71,21 @@ pub struct Scenario {
     /// rate. Results do not count the first requests, the warm-up.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
-    /// The number of requests in the warm-up. Null: a tenth of the requests.
+    /// The number of first requests to each service that results do not count, the warm-up; with
+    /// by_rate, of a service with the mean rate. Null: a tenth of the requests.
     #[schemars(range(max = MAX_REQUESTS))]
     pub warmup: Option<u64>,
-    /// Whether the number of requests to each service is in proportion to the service's rate, so
-    /// that all services run for the same simulated time. Null: true if rates differ.
+    /// Whether the number of requests to each service is in proportion to the service's rate. All
+    /// services then run for the same simulated time. Null: true if rates differ.
     pub by_rate: Option<bool>,
     /// The seed of all random numbers.
     pub seed: u64,
     /// The text of a recording (docs/recording-format.md), the source of costs and payload sizes.
     pub recording: Option<String>,
-    /// How the simulator uses the recording's times: for each operation its median, the same for
-    /// each request (median), or a random time for each request from the recorded distributions,
-    /// with the time of requests outside of their operations (distribution). Null: median, since a
-    /// comparison needs equal costs for all systems, and distributions include other work of the
-    /// recording machine.
+    /// How the simulator uses the recording's times. median: an operation takes its median time in
+    /// each request. distribution: each request takes random times from the recorded distributions,
+    /// and time outside of its operations, too. Null: median, since a comparison needs equal costs
+    /// for all systems, and distributions include other work of the recording machine.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Times>>")]
     pub recorded_times: Option<Times>,
@@ -110,28 +111,29 @@ pub struct Scenario {
     pub sizes: Option<SizePreset>,
     /// The values of server parameters, by key; `accelflow explain` lists all parameters.
     pub config: BTreeMap<String, Setting>,
-    /// The chips to compare, in the order of the results. Empty: one chip, which config describes.
+    /// The chips to compare, in the order in which results list them. Empty: one chip, which config
+    /// describes.
     #[schemars(length(max = MAX_CHIPS))]
     pub chips: Vec<NamedChip>,
-    /// The service-level objective (SLO) of each service: the longest acceptable time from a
-    /// request to its response, in us. Services that are not named have the SLO of the workload, if
-    /// there is one.
+    /// The service-level objective (SLO) of each service, by the service's name: the longest
+    /// acceptable time from a request to its response, in us. Services that are not named have the
+    /// SLO that the workload states, if any.
     pub slo_us: BTreeMap<String, f64>,
     /// The scheduling policy of the accelerators' input queues. Null: the policy that config sets,
     /// else fifo.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<DispatchPolicy>>")]
     pub policy: Option<DispatchPolicy>,
-    /// The service-level objective (SLO) of services without an SLO in slo_us or in the workload,
-    /// as a multiple of the service's mean response time on an idle server with AccelFlow. Null: no
-    /// SLO.
+    /// The service-level objective (SLO) of services that have none in slo_us or in the workload.
+    /// It is a multiple of the service's mean response time on an idle server with AccelFlow. Null:
+    /// no SLO.
     #[schemars(range(max = MAX_SLO_FACTOR), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The tenant's ID of each service. Services that are not named have the tenant that the
-    /// workload states, else 0.
+    /// The tenant's ID of each service, by the service's name. Services that are not named have the
+    /// tenant that the workload states, else 0.
     pub tenants: BTreeMap<String, u16>,
-    /// The priority of each service, higher first. Services that are not named have the priority
-    /// that the workload states, else 0.
+    /// The priority of each service, by the service's name; higher is more urgent. Services that
+    /// are not named have the priority that the workload states, else 0.
     #[schemars(inner(range(max = MAX_PRIORITY)))]
     pub priorities: BTreeMap<String, u8>,
     /// The limits on the traffic of each tenant, by the tenant's ID: one limit, or several in
@@ -149,11 +151,11 @@ pub enum Limit {
     Time(TimeLimiter),
 }
 
-/// A limit on the accelerator time of a tenant: the time that the operations of its traces take on
-/// idle processing elements, without waits for memory and preparation for another tenant. A trace
-/// starts once the tenant has enough time left for the trace's predicted time, which follows from
-/// earlier traces with inputs of the same size. When the trace ends, the tenant is charged for time
-/// beyond the prediction or gets unused time back.
+/// A limit on the accelerator time of a tenant: the time that the operations of the tenant's traces
+/// take on idle processing elements. Waits for memory and preparation for another tenant do not
+/// count. A trace starts once the tenant has paid the trace's predicted time, which follows from
+/// earlier traces with inputs of about the same size. When the trace ends, the tenant pays for time
+/// beyond the prediction, or gets unused time back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeLimiter {
@@ -161,8 +163,8 @@ pub struct TimeLimiter {
     /// always busy.
     #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_ACCELERATOR_S_PER_S))]
     pub accelerator_s_per_s: f64,
-    /// The largest burst after a pause, in seconds of accelerator time. Null: the accelerator time
-    /// allowed in a hundredth of a second.
+    /// The accelerator time, in seconds, that the tenant may use at once after a pause. Null: the
+    /// accelerator time that the limit allows in a hundredth of a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = MIN_ACCELERATOR_S, max = MAX_BURST_ACCELERATOR_S))]
     pub burst_accelerator_s: Option<f64>,
@@ -173,16 +175,16 @@ pub struct TimeLimiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
-    /// What costs a token: each byte of the input of a trace's first operation, or each trace. For
-    /// a tenant that also has a limit in bytes, an input larger than that limit's bucket is split
-    /// into segments, each of which costs a token of the limit in traces.
+    /// What costs a token: each trace, or each byte of the input of a trace's first operation. If a
+    /// tenant has both limits, an input larger than the bucket of the limit in bytes is split into
+    /// segments. Each segment then costs a token of the limit in traces.
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Unit>")]
     pub unit: Unit,
-    /// The number of tokens that each interval adds.
+    /// The number of tokens that are added to the bucket after each interval.
     #[schemars(range(min = 1, max = MAX_REGISTER))]
     pub refill: u64,
-    /// The largest number of tokens in the bucket.
+    /// The largest number of tokens that the bucket holds.
     #[schemars(range(min = 1, max = MAX_REGISTER))]
     pub bucket: u64,
     /// The time from one refill to the next, in cycles of the shaper's 250 MHz clock.

@@ -15,9 +15,9 @@ use crate::options::RunOptions;
 use crate::setup::Setup;
 
 impl Checked {
-    /// Simulates the scenario under its only system on its only chip, and writes the spans of all
-    /// requests to `out`, including the warm-up. The format is OTLP, one line of JSON per request.
-    /// Returns the number of written requests.
+    /// Simulates the scenario under its only system on its only chip. Writes the spans of all
+    /// requests with a response to `out`, including the warm-up. The format is OTLP, one line of
+    /// JSON per request. Returns the number of written requests.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, a scenario that the simulator cannot run, or a

@@ -19,10 +19,10 @@ enum Node<'a> {
     Leaf,
 }
 
-/// Returns the position (line, column in characters; both counted from 1) of the value at the path
-/// `keys` in the TOML text `text`; for a field of a table, the position of its key. If a later key
-/// of the path is missing, returns the position of the value before it in the path. `None` if the
-/// first key is missing or the text is not TOML.
+/// Returns the position of the value at the path `keys` in the TOML text `text`: the line, and the
+/// column in characters, both counted from 1. For a field of a table, this is the position of the
+/// field's name. If the text lacks a later key of the path, returns the position of the last value
+/// that it has. `None` if it lacks the first key or is not TOML.
 pub fn toml_place(text: &str, keys: &[TomlKey]) -> Option<(usize, usize)> {
     let document = Document::parse(text).ok()?;
     let mut node = Node::Table(document.as_table());

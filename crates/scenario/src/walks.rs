@@ -38,15 +38,16 @@ pub struct WalkedService {
     /// The number of invocations of each accelerator on the most common path, by the accelerator's
     /// name.
     pub by_accelerator: BTreeMap<String, u32>,
-    /// The largest number of chains of traces that run in parallel.
+    /// The largest number of chains of traces that one phase of the service starts at once.
     pub max_parallel_chains: usize,
     /// For each sequence of accelerators (AccelFlow, section III, Q2), the largest number of
     /// branches that one execution of the sequence can resolve.
     pub conditionals_by_sequence: Vec<u32>,
 }
 
-/// A suite: its name, the fraction of its accelerator sequences that have a branch, and the same
-/// fraction as the paper prints it (AccelFlow, section III, Q2); `None` if the paper prints none.
+/// A suite: (its name, the fraction of its accelerator sequences that have a branch, the fraction
+/// that the paper prints). The last is `None` if the paper (AccelFlow, section III, Q2) prints
+/// none.
 pub type WorkloadRow = (&'static str, f64, Option<f64>);
 
 /// Returns the service of `services` called `name`.
@@ -71,9 +72,9 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
     Ok(Source::File(Box::new(document.workload)))
 }
 
-/// Follows the traces of the service called `name`. Returns the service's path and the numbers of
-/// its operations. `workload` is the name of a suite or the content of a workload file as JSON;
-/// `None` searches all suites.
+/// Follows the traces of the service called `name`. Returns the service's path and the number of
+/// calls of each accelerator. `workload` is the name of a suite or the content of a workload file
+/// as JSON; `None` searches all suites.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service that its
@@ -151,9 +152,10 @@ pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioE
     Ok((workload.memory()?, workload.paths().map_err(engine)?))
 }
 
-/// Returns, for each service of `workload`, its name and the mean number of messages per request
-/// that a remote side does not answer within `timeout`. `workload` is the name of a suite or the
-/// content of a workload file as JSON, `remote` the name of a [`crate::Remote`].
+/// Returns a row for each service of `workload`: its name, and the mean number of messages per
+/// request that a remote side does not answer within `timeout`. `workload` is the name of a suite
+/// or the content of a workload file as JSON. `remote` is the name of the remote sides' answer
+/// times, a [`crate::Remote`].
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown or invalid workload, or an unknown name `remote`.
@@ -173,8 +175,8 @@ pub fn timeouts_by_service(
     workload.paths().map_err(engine)?.iter().map(row).collect()
 }
 
-/// Returns the dwell time of the arrival process called `arrivals`: the mean time from one draw of
-/// its rate to the next; `None` if the rate is constant.
+/// Returns the dwell time of the arrival process called `arrivals`: the mean time from one random
+/// choice of the arrival rate to the next. `None` if the rate is constant.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown arrival process.

@@ -16,8 +16,9 @@ use crate::{Registers, ShapingError};
 /// Writing registers does not restart the timer, so frequent writes do not prevent refills. A
 /// bucket starts full (assumed, as usual for token buckets).
 ///
-/// Any number of cycles is simulated in constant time, except for changes of registers. Cycles up
-/// to that of the last call are settled: no later call can change the tokens in them.
+/// Any number of cycles is simulated in constant time, except for changes of registers. Calls of
+/// [`TokenBucket::take`], [`TokenBucket::charge`] and [`TokenBucket::give_back`] settle all cycles up
+/// to theirs: no later call can change the tokens in these cycles.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     level: Level,
@@ -40,7 +41,8 @@ impl TokenBucket {
         }
     }
 
-    /// Returns the registers that were in effect when the bucket was last used.
+    /// Returns the registers in effect in the cycle of the latest call of [`TokenBucket::take`],
+    /// [`TokenBucket::charge`] or [`TokenBucket::give_back`].
     pub fn registers(&self) -> Registers {
         self.level.registers
     }
@@ -51,8 +53,8 @@ impl TokenBucket {
         std::iter::once(self.level.registers).chain(coming)
     }
 
-    /// Returns the number of tokens that may be spent in cycle `at`, or in the last settled cycle
-    /// if that is later.
+    /// Returns the number of tokens that may be spent in cycle `at`. A cycle before that of the
+    /// latest `take`, `charge` or `give_back` counts as the cycle of that call.
     pub fn tokens(&self, at: Cycles) -> u64 {
         self.level_at(at).tokens
     }
@@ -61,7 +63,7 @@ impl TokenBucket {
     /// debt.
     ///
     /// `None` if `cost` exceeds the bucket size of the registers written last, and there is no such
-    /// cycle before these take effect. Also `None` if the cycle does not fit 64 bits.
+    /// cycle before these registers take effect. Also `None` if the cycle does not fit 64 bits.
     pub fn ready(&self, cost: u64, from: Cycles) -> Option<Cycles> {
         let mut level = self.level;
         for &(write, registers) in &self.writes {
@@ -77,7 +79,8 @@ impl TokenBucket {
     /// tokens were spent.
     ///
     /// # Errors
-    /// [`ShapingError::CycleRunsBackwards`] for a cycle before that of an earlier call.
+    /// [`ShapingError::CycleRunsBackwards`] for a cycle before that of an earlier `take`, `charge`
+    /// or `give_back`.
     pub fn take(&mut self, cost: u64, at: Cycles) -> Result<bool, ShapingError> {
         self.check(at)?;
         self.settle(at);
@@ -88,9 +91,10 @@ impl TokenBucket {
         Ok(enough)
     }
 
-    /// Spends `cost` tokens in cycle `at`, or in the last settled cycle if that is later, even if
-    /// the bucket has fewer. The missing tokens become a debt ([`TokenBucket::debt`]), which
-    /// refills repay first. This is for a cost that is known only after the work is done.
+    /// Spends `cost` tokens in cycle `at`, even if the bucket has fewer. The missing tokens become a
+    /// debt ([`TokenBucket::debt`]), which refills repay first. This function is for work whose cost
+    /// is known only after the work is done. A cycle before that of the latest `take`, `charge` or
+    /// `give_back` counts as the cycle of that call.
     pub fn charge(&mut self, cost: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         let paid = self.level.tokens.min(cost);
@@ -98,22 +102,25 @@ impl TokenBucket {
         self.level.debt = self.level.debt.saturating_add(cost - paid);
     }
 
-    /// Puts tokens back into the bucket that were spent for work that was not done, in cycle `at`,
-    /// or in the last settled cycle if that is later. The tokens first repay the debt of the
-    /// bucket, then fill the bucket up to its size.
+    /// Puts tokens back into the bucket in cycle `at`: tokens that were spent for work that was not
+    /// done. The tokens first repay the debt of the bucket, then fill the bucket up to its size. A
+    /// cycle before that of the latest `take`, `charge` or `give_back` counts as the cycle of that
+    /// call.
     pub fn give_back(&mut self, tokens: u64, at: Cycles) {
         self.settle(at.max(Cycles(self.level.settled)));
         self.level.add(tokens);
     }
 
-    /// Returns the debt in cycle `at`, or in the last settled cycle if that is later: the number of
-    /// tokens that [`TokenBucket::charge`] spent although the bucket did not have them.
+    /// Returns the debt in cycle `at`: the number of tokens that [`TokenBucket::charge`] spent
+    /// although the bucket did not have them, and that are not yet repaid. A cycle before that of
+    /// the latest `take`, `charge` or `give_back` counts as the cycle of that call.
     pub fn debt(&self, at: Cycles) -> u64 {
         self.level_at(at).debt
     }
 
-    /// Replaces the registers of the bucket from cycle `at` on. The change takes effect later if
-    /// cycle `at` is already settled, or if an earlier write takes effect after `at`.
+    /// Replaces the registers of the bucket from cycle `at` on. The change takes effect later if a
+    /// `take`, `charge` or `give_back` has already happened in cycle `at` or later, or if an earlier
+    /// write takes effect after `at`.
     pub fn write(&mut self, registers: Registers, at: Cycles) {
         let last = self.writes.back().map_or(0, |(cycle, _)| *cycle);
         let cycle = at.0.max(last).max(self.level.settled.saturating_add(1));

@@ -20,7 +20,7 @@ impl Unit {
     /// Both units of tokens: bytes, and operations.
     pub const ALL: [Unit; 2] = [Unit::Bytes, Unit::Operations];
 
-    /// Returns the other unit, which the second limit of a flow counts.
+    /// Returns the other unit of tokens: operations for bytes, and bytes for operations.
     pub const fn other(self) -> Unit {
         match self {
             Unit::Bytes => Unit::Operations,
@@ -69,12 +69,12 @@ impl Registers {
         })
     }
 
-    /// The smallest rate or burst of accelerator time, in seconds per second or seconds: 1 ns,
-    /// which is one token.
+    /// The smallest rate of accelerator time, in seconds per second, and the smallest burst, in
+    /// seconds: one token, which is 1 ns of accelerator time.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
-    /// The largest rate of accelerator time, in seconds per second. Its default burst, the tokens
-    /// of 0.01 s, still fits a token bucket.
+    /// The largest rate of accelerator time, in seconds per second. At this rate, the default burst
+    /// (the tokens of 0.01 s) still fits a token bucket.
     pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
 
     /// The largest burst of accelerator time, in seconds. Its tokens, one for each nanosecond,

@@ -45,7 +45,7 @@ impl Clock {
         cycle.at(self.0)
     }
 
-    /// Returns the last cycle that has begun at `time`.
+    /// Returns the last cycle that begins at `time` or earlier.
     pub fn begun(self, time: Time) -> Cycles {
         Cycles(self.whole_cycles(time.as_ps()))
     }

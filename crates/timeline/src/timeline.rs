@@ -32,7 +32,8 @@ pub struct Timeline<W> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// The content of a slice (an interval on a row) or of an instant, as the viewer shows it.
+/// What the viewer shows of a slice (an interval of time on a row) or of an instant (a point in
+/// time on a row).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice<'s> {
     /// The text that the viewer shows on the slice.
@@ -114,8 +115,8 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Adds a row called `name` to the group or row `parent`, after its other rows. Returns the new
-    /// row's identifier; the row may have rows below itself.
+    /// Adds a row called `name` to the group or row `parent`, below the rows that `parent` already
+    /// has. Returns the new row's identifier, which may be the `parent` of further rows.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -123,8 +124,8 @@ impl<W: Write> Timeline<W> {
         self.below(parent, name, None)
     }
 
-    /// Adds a row called `name` to the group or row `parent` that plots numbers over time, in the
-    /// unit `unit`; [`Timeline::count`] writes the numbers.
+    /// Adds a row called `name` to the group or row `parent`. The row plots numbers over time, in
+    /// the unit `unit`; [`Timeline::count`] writes the numbers. Returns the row's identifier.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -155,8 +156,8 @@ impl<W: Write> Timeline<W> {
         Ok(track)
     }
 
-    /// Writes a slice on row `track` from `from_ns` to `until_ns`. Slices of a row must not overlap
-    /// and must be written in the order of time, but a slice opened with [`Timeline::begin`] may
+    /// Writes a slice on row `track` from `from_ns` to `until_ns`. Slices of a row must be written
+    /// in the order of time and must not overlap. But a slice opened with [`Timeline::begin`] may
     /// contain other slices.
     ///
     /// # Errors
@@ -196,7 +197,7 @@ impl<W: Write> Timeline<W> {
     }
 
     /// Writes an instant on row `track`: an event at time `at_ns` without a duration. `slice` is
-    /// its content.
+    /// what the viewer shows of the event.
     ///
     /// # Errors
     /// An error of writing to the output.
@@ -204,8 +205,8 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::Instant, slice)
     }
 
-    /// Writes the value that row `track`, made by [`Timeline::counter`], plots from time `at_ns`
-    /// on.
+    /// Writes a point of row `track`, which [`Timeline::counter`] has added: the row plots `value`
+    /// from time `at_ns` on.
     ///
     /// # Errors
     /// An error of writing to the output.

@@ -9,31 +9,31 @@ use crate::limits::MAX_KINDS;
 /// An accelerator that a trace calls: one of the paper's nine (AccelFlow, section III), or a custom
 /// accelerator, which a [`Kind`](crate::Kind) declares.
 ///
-/// One of the nine has the same value in every trace memory. A custom accelerator is an index into
-/// the table of [`Kind`](crate::Kind)s of its own trace memory.
+/// One of the nine has the same value in every trace memory. The value of a custom accelerator is an
+/// index into one trace memory's table of [`Kind`](crate::Kind)s, and has no meaning in others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
 /// The nine accelerators, under the paper's names.
 #[allow(non_upper_case_globals)]
 impl Accel {
-    /// TCP. It receives a message if it is the first call of a trace. Anywhere else it sends a message.
+    /// TCP. Receives a message as the first call of a trace; sends a message anywhere else.
     pub const Tcp: Accel = Accel(1);
-    /// Encryption.
+    /// Encryption (Encr).
     pub const Encr: Accel = Accel(2);
-    /// Decryption.
+    /// Decryption (Decr).
     pub const Decr: Accel = Accel(3);
-    /// Processing of the headers of remote procedure calls (RPC), and dispatch.
+    /// RPC: processing of the headers of remote procedure calls, and their dispatch.
     pub const Rpc: Accel = Accel(4);
-    /// Serialization.
+    /// Serialization (Ser) of application data to a message.
     pub const Ser: Accel = Accel(5);
-    /// Deserialization; the paper also writes "Deser".
+    /// Deserialization (Dser) of a message to application data; the paper also writes "Deser".
     pub const Dser: Accel = Accel(6);
-    /// Compression.
+    /// Compression (Cmp).
     pub const Cmp: Accel = Accel(7);
-    /// Decompression.
+    /// Decompression (Dcmp).
     pub const Dcmp: Accel = Accel(8);
-    /// Load balancing: chooses the core that receives the result of the trace.
+    /// Load balancing (LdB): chooses the core that receives the result of the trace.
     pub const Ldb: Accel = Accel(9);
 }
 
@@ -70,7 +70,7 @@ pub mod nine {
 pub struct UnknownAccelerator(pub String);
 
 impl Accel {
-    /// The paper's nine accelerators, in the order of their codes in a trace word, 1 to 9.
+    /// The paper's nine accelerators, in the order of their 4-bit codes in a trace word, 1 to 9.
     pub const ALL: [Accel; 9] = [
         Accel::Tcp,
         Accel::Encr,
@@ -139,9 +139,8 @@ impl Accel {
         }
     }
 
-    /// Returns the name in the paper, such as `Decr`, or `own` for every custom accelerator.
-    /// [`Image::accel_name`](crate::Image::accel_name) also returns the declared names of custom
-    /// accelerators.
+    /// Returns the accelerator's name in the paper, such as `Decr`; `own` for every custom
+    /// accelerator, whose name [`Image::accel_name`](crate::Image::accel_name) returns.
     pub const fn name(self) -> &'static str {
         match self {
             Accel::Tcp => "TCP",
@@ -157,17 +156,17 @@ impl Accel {
         }
     }
 
-    /// Whether `next` may process the output of `self` according to AccelFlow's Table I. The table
-    /// then names `next` as a destination of `self`, or `self` as a source of `next`.
+    /// Whether `next` may process the output of `self` according to AccelFlow's Table I: whether the
+    /// table names `next` as a destination of `self`, or `self` as a source of `next`.
     ///
-    /// One column is enough, since the columns disagree in places: Cmp lists LdB as a destination,
-    /// but LdB does not list Cmp as a source.
+    /// One of the two is enough, since the table's columns disagree in places: Cmp lists LdB as a
+    /// destination, but LdB does not list Cmp as a source.
     pub fn may_feed(self, next: Accel) -> bool {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Whether a core may start a trace at this accelerator according to AccelFlow's Table I. The
-    /// table then lists a core as the accelerator's source, or lists no source at all.
+    /// Whether a core may start a trace at this accelerator according to AccelFlow's Table I: whether
+    /// the table lists a core as the accelerator's source, or lists no source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

@@ -72,7 +72,7 @@ pub enum CheckError {
     )]
     AfterJoin(String),
     /// A `meet` node, at which the arms of a join meet, is not the first node of its part. Only the
-    /// compiler writes such nodes.
+    /// compiler writes `meet` nodes.
     #[error(
         "'meet', the point where the arms of a join meet: must be left out of sources; only the compiler writes it, as the first node of a part of a split trace"
     )]
@@ -89,15 +89,15 @@ pub enum CheckError {
         /// The payload values that the accelerators before the branch extract, in words.
         yields: String,
     },
-    /// A custom accelerator processes only received messages, or only sent ones, and this message
-    /// has the other direction.
+    /// The trace calls a custom accelerator on a message of the wrong direction. The accelerator
+    /// processes only received messages, or only sent ones.
     #[error(
         "accelerator {name}: must not be called here: its declaration has '{processes}', and this message has the other direction (a trace that begins with TCP receives its message up to the first Ser, and sends it from there on)"
     )]
     Direction {
-        /// The name of the accelerator.
+        /// The name of the custom accelerator.
         name: String,
-        /// The direction of the messages that it processes: `receives` or `sends`.
+        /// The direction of the messages that the accelerator processes: `receives` or `sends`.
         processes: &'static str,
     },
     /// Branches, forks and joins nest more than [`MAX_DEPTH`] levels deep.
@@ -108,7 +108,7 @@ pub enum CheckError {
     TooLong(usize),
 }
 
-/// The warning about a use of accelerators in a trace that AccelFlow's Table I does not list.
+/// A warning about a trace that uses accelerators in a way that AccelFlow's Table I does not list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Warning {
     /// The second accelerator processes the output of the first, but Table I lists no such pair.
@@ -157,8 +157,8 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Checks that `nodes` obey the rules of the trace language. `role` states how an execution enters
-/// them. Returns a warning for each pair of accelerators, and for each first accelerator, that
-/// AccelFlow's Table I does not list.
+/// `nodes`. Returns a warning for each pair of successive accelerators, and for each start at an
+/// accelerator, that AccelFlow's Table I does not list.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

@@ -13,23 +13,25 @@ pub enum Unstructured {
     /// Some nibbles of the word are not an instruction.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// A jump, branch or fork overlaps another one without being nested in it. Holds the position
-    /// of the jump, branch or fork, in nibbles from 0.
+    /// The word's jumps, branches, forks and joins are not nested like those of any source. Holds
+    /// the position at which this shows, in nibbles from 0.
     #[error("the jump, branch or fork at nibble {0} of the word does not nest with the others")]
     Jump(usize),
-    /// No path reaches the nibbles from this position on, counted from 0.
+    /// No path reaches the nibbles from the held position on. The position is counted in nibbles
+    /// from 0.
     #[error("the nibbles from number {0} of the word on can never run")]
     Unreachable(usize),
     /// A branch refers to a predicate that is not in the memory's table, or is not the compiled
     /// form of a condition. Holds the predicate's index.
     #[error("predicate = {0}: must be the index of a branch condition in the trace memory")]
     Predicate(u8),
-    /// The word calls a custom accelerator that the memory's table does not have. Holds its index.
+    /// The word calls a custom accelerator that the memory's table does not have. Holds the
+    /// accelerator's index.
     #[error(
         "custom accelerator = {0}: must be the index of a custom accelerator in the trace memory"
     )]
     Kind(usize),
-    /// The word refers to this address, which is outside the trace memory.
+    /// The word refers to an address outside the trace memory. Holds the address.
     #[error("address = {0}: must be inside the trace memory")]
     Dangling(AtmAddress),
 }

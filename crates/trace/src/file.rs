@@ -27,7 +27,7 @@ pub enum FileError {
         MAGIC.escape_ascii()
     )]
     Magic {
-        /// The first bytes of the file.
+        /// The first bytes of the refused file.
         found: Vec<u8>,
     },
     /// The file's format version is not [`VERSION`].
@@ -54,10 +54,10 @@ pub enum FileError {
         /// The checksum (CRC-32) of the file's bytes.
         computed: u32,
     },
-    /// The contents end too early or too late, exceed a limit, or have an unknown code.
+    /// The contents end too early or too late, exceed a limit, or contain a code with no meaning.
     #[error("malformed trace file at byte {at}: {message}")]
     Malformed {
-        /// The byte offset in the file.
+        /// The byte offset in the file at which the contents are wrong.
         at: usize,
         /// What is wrong at this offset.
         message: String,

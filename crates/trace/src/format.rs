@@ -70,8 +70,8 @@ impl Transform {
         ((self.src as u8) << 2) | self.dst as u8
     }
 
-    /// Returns the transformation with the 4-bit code `nibble`; `None` if the code does not state
-    /// two different formats.
+    /// Returns the transformation with the 4-bit code `nibble`; `None` unless the code states two
+    /// different, valid formats.
     pub fn from_nibble(nibble: u8) -> Option<Transform> {
         let src = *Format::ALL.get(usize::from(nibble >> 2))?;
         let dst = *Format::ALL.get(usize::from(nibble & 3))?;

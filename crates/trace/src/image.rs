@@ -76,8 +76,8 @@ impl Image {
         self.kind(accel).map_or(accel.name(), |kind| kind.name())
     }
 
-    /// Returns the accelerator of this memory called `name`, in upper or lower case; `None` for an
-    /// unknown name.
+    /// Returns the accelerator called `name`, which may be one of the nine or a custom accelerator of
+    /// this memory. Ignores upper and lower case. `None` for an unknown name.
     pub fn accelerator(&self, name: &str) -> Option<Accel> {
         name.parse().ok().or_else(|| {
             let mut kinds = self.kinds.iter();
@@ -92,7 +92,7 @@ impl Image {
         Accel::ALL.into_iter().chain(own)
     }
 
-    /// Returns the branch conditions of this memory.
+    /// Returns the table of the compiled branch conditions of this memory.
     pub fn predicates(&self) -> &PredicateTable {
         &self.predicates
     }
@@ -102,7 +102,8 @@ impl Image {
         AtmAddress::new(self.names.iter().position(|n| n == name)?).filter(|_| is_name(name))
     }
 
-    /// Returns the name of the word at `address`; `?` if there is no such word.
+    /// Returns the name of the word at `address`, such as `T1` or `T1.1`; `?` if there is no such
+    /// word.
     pub fn name(&self, address: AtmAddress) -> &str {
         self.names.get(address.index()).map_or("?", String::as_str)
     }
@@ -112,8 +113,8 @@ impl Image {
         is_name(self.name(address))
     }
 
-    /// Whether a chain of traces that begins at `entry` may have to wait for a message: whether any
-    /// later trace of the chain begins with TCP.
+    /// Whether a run that begins with the trace at `entry` may have to wait for a message: whether
+    /// any later trace in its chain of tails begins with TCP.
     pub fn can_wait(&self, entry: AtmAddress) -> bool {
         let (mut left, mut seen) = (vec![entry], vec![entry]);
         while let Some(address) = left.pop() {
@@ -137,8 +138,8 @@ impl Image {
         false
     }
 
-    /// Returns the source of every word, in order of addresses. Linking these parts again yields
-    /// the same trace memory.
+    /// Returns the source of every word as a [`Part`], in the order of addresses. Linking these
+    /// parts again yields the same trace memory.
     ///
     /// # Errors
     /// [`LinkError`] for words that are not the compiled form of any source. A linked image has none.

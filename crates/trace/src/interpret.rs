@@ -11,16 +11,17 @@ use crate::source::{Node, Nodes};
 use crate::walk::Visit;
 use crate::{Accel, Condition, Field};
 
-/// Executes the trace `name` of `library` and the traces that follow it, and returns the actions.
-/// The sources are interpreted, not compiled; tests compare compiled traces with the result.
+/// Executes the trace `name` of `library` and the traces to which its tails lead, and returns the
+/// actions. Interprets the sources without compiling them; tests compare compiled traces with the
+/// result.
 ///
 /// `facts` returns the value of a payload field that a branch tests, given the names of the trace
 /// and the field; `None` if the payload does not have the field.
 ///
 /// # Errors
 ///
-/// The name of a missing trace or field, or the text of a [`KindsError`](crate::KindsError), and
-/// the actions before the error.
+/// A pair: the name of a missing trace or field, or the text of a
+/// [`KindsError`](crate::KindsError); and the actions before the error.
 pub fn interpret(
     library: &Library,
     name: &str,

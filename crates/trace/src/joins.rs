@@ -1,10 +1,11 @@
 //! Open joins: the state that every executor of traces needs in addition to [`step`](crate::step()).
 
-/// An execution as one of the parallel executions (arms) that a join waits for.
+/// The identity of one arm of a join: one of the parallel executions for which the join waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JoinArm {
     join: u32,
-    /// The index of the execution within the join, counted from 0 in the order in which the arms start.
+    /// The index of this arm among the arms of the join, counted from 0 in the order in which they
+    /// start.
     pub arm: u8,
 }
 
@@ -35,8 +36,8 @@ impl<T> Default for Joins<T> {
 }
 
 impl<T> Joins<T> {
-    /// Opens a join for an execution that splits into two, and returns both arms. `outer` is the
-    /// arm of a surrounding join that the splitting execution is; `None` if there is none.
+    /// Opens a join for an execution that splits into two, and returns both arms. If the splitting
+    /// execution is itself an arm of a surrounding join, `outer` is that arm; otherwise `None`.
     pub fn scatter(&mut self, outer: Option<JoinArm>) -> [JoinArm; 2] {
         let open = Open {
             outer,
@@ -55,8 +56,9 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| JoinArm { join, arm })
     }
 
-    /// Adds an arm to the join that `join_arm` belongs to, and returns the new arm. Returns `None`
-    /// if `join_arm` is `None`: the forking execution is in no join.
+    /// Adds an arm to a join for an execution that a fork starts, and returns the new arm. `join_arm`
+    /// is the arm of the forking execution. If it is `None`, the forking execution is in no join; the
+    /// new one is not either, and the result is `None`.
     pub fn fork(&mut self, join_arm: Option<JoinArm>) -> Option<JoinArm> {
         let join = join_arm?.join;
         let arms = &mut self.joins[join as usize].arms;
@@ -65,9 +67,9 @@ impl<T> Joins<T> {
         Some(JoinArm { join, arm })
     }
 
-    /// Records that `join_arm` has reached its join with the value `brings`. For the last arm to
-    /// arrive, returns the values of all arms in order, and the arm of the surrounding join that
-    /// the continuing execution is. For the other arms, returns `None`.
+    /// Records that `join_arm` has reached its join with the value `brings`. Returns `None` unless
+    /// it is the last arm to arrive. For the last arm, returns the values of all arms in order, and
+    /// the continuing execution's arm of the surrounding join, if there is such a join.
     pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
         let open = &mut self.joins[join_arm.join as usize];
         open.arms[usize::from(join_arm.arm)] = Some(brings);
@@ -80,7 +82,7 @@ impl<T> Joins<T> {
         Some((all.into_iter().flatten().collect(), outer))
     }
 
-    /// Returns the values of arms that have arrived at a join that still waits for other arms.
+    /// Returns the values of all arms that have arrived at joins which still wait for other arms.
     pub fn into_waiting(self) -> Vec<T> {
         let arms = self.joins.into_iter().flat_map(|open| open.arms);
         arms.flatten().collect()

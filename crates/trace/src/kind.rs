@@ -37,7 +37,7 @@ pub enum Directions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FactType {
-    /// A 64-bit integer.
+    /// A signed 64-bit integer.
     Number = 0,
     /// A text, which conditions compare by `==` and `!=`.
     Text = 1,
@@ -72,9 +72,9 @@ const WORDS: [&str; 15] = [
 ];
 
 impl Kind {
-    /// Declares the custom accelerator `name`. `yields` are the names and types of the payload
-    /// values (facts) that the accelerator extracts from a message. Later branches may test these
-    /// facts.
+    /// Declares the custom accelerator `name`, which processes messages of the given directions.
+    /// `yields` are the names and types of the payload values (facts) that the accelerator extracts
+    /// from a message, and that later branches may test.
     ///
     /// # Errors
     /// [`KindError`] for an invalid name, for invalid or repeated facts, and for more than
@@ -110,8 +110,8 @@ impl Kind {
         })
     }
 
-    /// Returns the accelerator's name. Traces, software implementations and costs refer to the
-    /// accelerator by it.
+    /// Returns the accelerator's name, by which traces, software implementations and costs refer to
+    /// the accelerator.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -122,7 +122,7 @@ impl Kind {
     }
 
     /// Returns the names and types of the payload values (facts) that the accelerator extracts from
-    /// each message. Branches after the accelerator may test them.
+    /// each message. Branches after the accelerator may test these values.
     pub fn yields(&self) -> &[(String, FactType)] {
         &self.yields
     }

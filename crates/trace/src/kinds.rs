@@ -13,7 +13,7 @@ pub enum KindsError {
     /// Two traces declare the same custom accelerator differently.
     #[error("accelerator '{name}': must have one declaration, but has '{one}' and '{other}'")]
     Differ {
-        /// The name of the accelerator.
+        /// The name of the custom accelerator.
         name: String,
         /// The first declaration, as text.
         one: String,

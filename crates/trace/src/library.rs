@@ -15,7 +15,7 @@ pub enum RegisterError {
     /// The trace breaks a rule of the trace language.
     #[error("trace '{trace}': {error}")]
     Check {
-        /// The name of the trace.
+        /// The name of the refused trace.
         trace: String,
         /// The rule that the trace breaks.
         error: CheckError,
@@ -24,9 +24,9 @@ pub enum RegisterError {
     /// together declare too many.
     #[error("trace '{trace}': {error}")]
     Kinds {
-        /// The name of the trace.
+        /// The name of the refused trace.
         trace: String,
-        /// The conflict between the declarations.
+        /// The conflict between the declarations, or the excess over their limit.
         error: KindsError,
     },
     /// A different trace already has this name. Holds the name.
@@ -35,9 +35,9 @@ pub enum RegisterError {
     /// A service tried to replace or remove a trace that it does not own.
     #[error("trace '{trace}' belongs to {}: no other service can replace or remove it", owner_text(.owner))]
     Owned {
-        /// The name of the trace.
+        /// The name of the trace to replace or remove.
         trace: String,
-        /// The service that owns the trace; `None` if all services may use it.
+        /// The service that owns the trace; `None` if all services may run it.
         owner: Option<String>,
     },
 }
@@ -56,17 +56,17 @@ pub struct Registered {
     pub name: String,
     /// The source of the trace, as it was registered.
     pub source: Nodes,
-    /// The warnings about uses of accelerators that AccelFlow's Table I does not list.
+    /// The warnings of the check: uses of accelerators that AccelFlow's Table I does not list.
     pub warnings: Vec<Warning>,
-    /// The parts of the trace, each of which fits one word. The trace begins with the first.
+    /// The compiled parts of the trace, each of which fits one word. The trace begins with the first.
     pub parts: Vec<Part>,
     /// The service that owns the trace; `None` if all services may run it.
     pub owner: Option<String>,
 }
 
 impl Registered {
-    /// Whether `service` may run the trace: whether the service owns it, or no service does. `None`
-    /// means the operator, who may run all traces.
+    /// Whether `service` may run the trace: whether the service owns the trace, or no service does.
+    /// A `service` of `None` means the operator, who may run all traces.
     pub fn is_for(&self, service: Option<&str>) -> bool {
         service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
     }
@@ -230,7 +230,7 @@ impl Library {
     }
 
     /// Links into one trace memory the traces that `service` may run: those that it owns, and those
-    /// without an owner.
+    /// without an owner. A `service` of `None` means the operator, who may run all traces.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`]. Traces of other services count as unregistered.
@@ -248,8 +248,8 @@ impl Library {
         self.link_for_from(None, name)
     }
 
-    /// Links like [`Library::link_from`], but only traces that `service` may run. Traces of other
-    /// services count as unregistered.
+    /// Links like [`Library::link_from`], but only traces that `service` may run; with `None`, all.
+    /// Traces of other services count as unregistered.
     ///
     /// # Errors
     /// [`LinkError`], as for [`Library::link`].

@@ -16,8 +16,8 @@ pub const MAX_PREDICATES: usize = 16;
 /// The largest number of distinct payload values (facts) that the branch conditions of one trace
 /// memory may read.
 pub const MAX_FIELDS: usize = 64;
-/// The largest number of custom accelerators in one trace memory. A trace word refers to one by a
-/// 4-bit index.
+/// The largest number of custom accelerators in one trace memory. A trace word refers to a custom
+/// accelerator by a 4-bit index.
 pub const MAX_KINDS: usize = 16;
 /// The largest length of a custom accelerator's name, in characters.
 pub const MAX_KIND_CHARS: usize = 16;
@@ -25,6 +25,6 @@ pub const MAX_KIND_CHARS: usize = 16;
 pub const MAX_YIELDS: usize = 16;
 /// The largest length of a branch condition's text, in characters.
 pub const MAX_CONDITION_CHARS: usize = 512;
-/// The largest number of parallel executions of one trace and of the traces after it, including the
-/// first execution.
+/// The largest number of parallel executions that one trace and the traces after it may create by
+/// forks and joins, including the first execution.
 pub const MAX_EXECUTIONS: u64 = 64;

@@ -15,7 +15,7 @@ use crate::link_error::LinkError;
 use crate::word::{AtmAddress, MAX_WORDS};
 use crate::{Accel, Condition, PredicateError, PredicateTable};
 
-/// Creates a trace memory from compiled parts of traces. The order of `parts` is that of the addresses.
+/// Creates a trace memory from compiled parts of traces. The first part gets address 0, and so on.
 ///
 /// # Errors
 /// [`LinkError`], as for [`Library::link`](crate::Library::link).

@@ -14,9 +14,9 @@ pub enum LinkError {
     /// A tail leads to a trace that is not registered.
     #[error("trace '{trace}': tail = '{tail}': must be a registered trace: {known}")]
     UnknownTail {
-        /// The name of the trace that has the tail.
+        /// The name of the word that has the tail, such as `T1` or `T1.1`.
         trace: String,
-        /// The name of the trace to which the tail leads.
+        /// The name of the unregistered trace to which the tail leads.
         tail: String,
         /// The names of the registered traces.
         known: String,
@@ -33,7 +33,7 @@ pub enum LinkError {
     TooManyExecutions {
         /// The name of the trace.
         trace: String,
-        /// The largest number of its parallel executions.
+        /// The largest number of parallel executions that the trace and those after it create.
         executions: u64,
     },
     /// The traces need more than [`MAX_WORDS`] words, which 12-bit addresses cannot reach. Holds
@@ -43,9 +43,9 @@ pub enum LinkError {
     /// The branch conditions of the traces are too many for one memory, or one is too large.
     #[error("trace '{trace}': {error}")]
     Predicate {
-        /// The name of the trace.
+        /// The name of the word at which a limit is exceeded, such as `T1` or `T1.1`.
         trace: String,
-        /// The limit that the trace's conditions exceed.
+        /// The limit of conditions that is exceeded.
         error: PredicateError,
     },
     /// The traces declare custom accelerators that conflict with one another, or too many of them.
@@ -58,7 +58,7 @@ pub enum LinkError {
     /// A word in a trace file breaks a rule of the trace language.
     #[error("word '{word}': {error}")]
     Check {
-        /// The name of the word.
+        /// The name of the word, such as `T1` or `T1.1`.
         word: String,
         /// The rule that the word breaks.
         error: CheckError,
@@ -66,7 +66,7 @@ pub enum LinkError {
     /// Some nibbles of a word in a trace file are not an instruction.
     #[error("word '{word}': {error}")]
     Decode {
-        /// The name of the word.
+        /// The name of the word, such as `T1` or `T1.1`.
         word: String,
         /// The invalid nibbles and their position.
         error: DecodeError,
@@ -74,17 +74,17 @@ pub enum LinkError {
     /// A word in a trace file is not the compiled form of any source.
     #[error("word '{word}': {error}")]
     Unstructured {
-        /// The name of the word.
+        /// The name of the word, such as `T1` or `T1.1`.
         word: String,
-        /// The reason, with the position in the word.
+        /// The reason why the word has no source, with the position in the word.
         error: Unstructured,
     },
     /// A word in a trace file breaks a rule about how words refer to one another.
     #[error("word '{word}': {message}")]
     Memory {
-        /// The name of the word.
+        /// The name of the word, such as `T1` or `T1.1`.
         word: String,
-        /// The rule that the word breaks.
+        /// The rule that the word breaks, in words.
         message: String,
     },
 }

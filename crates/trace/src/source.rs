@@ -23,7 +23,7 @@ pub enum Node {
     /// Tests the output of the previous accelerator and continues with one of two arms. Then
     /// continues with the nodes after the branch, unless the arm has ended the trace.
     Branch {
-        /// The condition that chooses the arm.
+        /// The condition that chooses the arm to run.
         condition: Condition,
         /// The arm that runs if the condition holds; may be empty.
         on_true: Nodes,
@@ -40,14 +40,14 @@ pub enum Node {
     /// Runs all arms in parallel and waits for all of them. The accelerator after the join receives
     /// the data of all arms, in order.
     Join(Vec<Nodes>),
-    /// The point where the arms of a join meet, if the join begins in another part. Only the
-    /// compiler writes this node, when it splits a trace.
+    /// The point where the arms of a join meet, if the join begins in another part of the trace. Only
+    /// the compiler writes this node, when it splits a trace into parts.
     Meet,
     /// Ends this trace and continues with the trace of this name. If the next trace begins with
-    /// TCP, it waits for a message first.
+    /// TCP, that TCP first waits for a message.
     Tail(String),
     /// Continues this trace in the part of this name, without waiting. Only the compiler writes
-    /// this node, when it splits a trace.
+    /// this node, when it splits a trace into parts.
     Continue(String),
     /// Ends this trace and notifies the core that started it. Implied at the end of a path.
     Notify,
@@ -133,8 +133,8 @@ pub fn tail(next: &str) -> Node {
 }
 
 impl Node {
-    /// Sets the outcome of a branch's condition that the author expects. Nodes other than branches
-    /// are returned unchanged.
+    /// Returns a branch with the outcome of its condition that the author expects, as a hint to the
+    /// compiler. Returns other nodes unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {

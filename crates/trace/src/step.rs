@@ -25,26 +25,26 @@ pub enum Action {
         /// The position in the word at which the second execution starts.
         arm: PositionMark,
     },
-    /// Wait at a join for its other executions. Then one of them continues with the payloads of
-    /// all, in the order in which the executions started. [`Joins`](crate::Joins) counts the
-    /// arrivals.
+    /// Wait at a join for its other executions. After all have arrived, one of them continues with
+    /// the payloads of all, in the order in which the executions started. [`Joins`](crate::Joins)
+    /// counts the arrivals.
     Join,
     /// Load another word from the accelerator trace memory (ATM).
     LoadAtm {
-        /// The address of the word to load.
+        /// The address of the word to load, in the trace memory.
         address: AtmAddress,
         /// Whether the loaded word begins the next trace or continues this one.
         link: Link,
     },
-    /// End the trace: move the result to memory and notify the core that started it.
+    /// End the trace: move the result to memory and notify the core that started the trace.
     Notify,
 }
 
 /// The relation of a word that is loaded from trace memory to the word before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// The loaded word begins a new trace. If the new trace begins with TCP, it waits there for a
-    /// message.
+    /// The loaded word begins a new trace. If the new trace begins with TCP, the execution waits
+    /// there for a message.
     Next,
     /// The loaded word is the rest of the same trace, which continues at once.
     Continue,
@@ -58,8 +58,8 @@ pub struct Step {
     /// The position in the word from which to continue after the action. After [`Action::LoadAtm`],
     /// continue at [`PositionMark::START`] of the loaded word instead.
     pub next: PositionMark,
-    /// The number of branches that were resolved before the action. The dispatcher's time depends
-    /// on this number.
+    /// The number of branches that this step resolved before the action. The time that the
+    /// dispatcher needs depends on this number.
     pub branches: u8,
 }
 
@@ -82,7 +82,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Returns the effect of `instruction`.
+    /// Returns the effect of `instruction`: what a dispatcher does when it reads the instruction.
     #[inline]
     pub fn of(instruction: Instruction) -> Effect {
         Effect::Act(match instruction {
@@ -132,7 +132,7 @@ pub enum Fault {
         "the trace reaches a join, but no scatter instruction has started the arms of that join"
     )]
     NoJoin,
-    /// The trace refers to this address, which is outside the trace memory.
+    /// The trace refers to an address outside the trace memory. Holds the address.
     #[error("address = {0}: must be inside the trace memory")]
     DanglingAddress(AtmAddress),
 }

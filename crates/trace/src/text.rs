@@ -1,4 +1,4 @@
-//! The text form of traces: under the name of each trace, the listing that
+//! The text form of traces: for each trace, a line with its name, and below it the listing that
 //! [`crate::source::listing`] prints.
 //!
 //! ```text
@@ -66,7 +66,7 @@ pub enum TextCause {
     /// in the text.
     #[error("{error}, or be declared before as 'kind {}'; declared: {declared}", .error.0)]
     Undeclared {
-        /// The error with the unknown name.
+        /// The error that holds the unknown name.
         error: UnknownAccelerator,
         /// The names of the custom accelerators that are declared earlier, as a list.
         declared: String,
@@ -84,27 +84,28 @@ pub enum TextCause {
          branch, fork and join are indented more"
     )]
     Indented(String),
-    /// The hint at the end of a branch is not an expected outcome. Holds the line of the branch.
+    /// A branch ends with a hint that is neither `(expected: true)` nor `(expected: false)`. Holds
+    /// the line of the branch.
     #[error("statement = '{0}': must end with (expected: true), (expected: false) or no hint")]
     Hint(String),
-    /// The line below a branch is not one of its arms, or the second arm of the same outcome. Holds
+    /// The line below a branch is neither `on true:` nor `on false:`, or repeats one of them. Holds
     /// the line.
     #[error("statement = '{0}': must be 'on true:' or 'on false:', each once below a branch")]
     BranchArm(String),
-    /// The line below a fork or join is not its next arm.
+    /// The line below a fork or join is not `arm N:` with the number of the next arm.
     #[error("statement = '{found}': must be 'arm {number}:', the next arm of the {kind}")]
     Arm {
-        /// The line.
+        /// The invalid line.
         found: String,
         /// The number of the next arm, counted from 1.
         number: usize,
-        /// The keyword: fork or join.
+        /// The keyword of the statement above the line: `fork` or `join`.
         kind: &'static str,
     },
     /// A branch, fork or join has no arms below it. Holds its keyword.
     #[error("statement = {0}: must have arms below it, indented more")]
     NoArms(&'static str),
-    /// Branches, forks and joins nest more than 64 levels deep.
+    /// Branches, forks and joins nest more than 64 levels deep in the text.
     #[error("branches, forks and joins: must nest at most {MAX_DEPTH} levels deep")]
     Deep,
     /// The text has more than [`MAX_TEXT_LINES`] lines.
@@ -233,8 +234,8 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Whether `nodes` are a part of a trace that the compiler has split: whether they continue in
-/// another part, or begin where the arms of a join meet.
+/// Whether `nodes` are one of several parts into which the compiler has split a trace: whether they
+/// continue in another part, or begin where the arms of a join meet.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,

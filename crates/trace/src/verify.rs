@@ -12,8 +12,8 @@ use crate::link_error::LinkError;
 use crate::word::{MAX_WORDS, Word};
 
 impl Image {
-    /// Creates a trace memory from the contents of a trace file: words, compiled conditions, the
-    /// name of each word, and the declarations of custom accelerators.
+    /// Verifies the contents of a trace file, and creates a trace memory from them: words, compiled
+    /// conditions, the name of each word, and the declarations of custom accelerators.
     ///
     /// # Errors
     /// [`LinkError`] for contents that [`Library::link`](crate::Library::link) cannot have made.

@@ -13,7 +13,7 @@ use crate::{Accel, Facts, Transform};
 pub enum Visit {
     /// The execution enters the trace of this name.
     Enter(String),
-    /// An accelerator performs its operation.
+    /// The execution calls an accelerator, which performs its operation.
     Call {
         /// The accelerator that is called.
         accel: Accel,
@@ -23,7 +23,8 @@ pub enum Visit {
     },
     /// The dispatcher changes the data format of the payload.
     Transform(Transform),
-    /// A fork starts a second execution. The walk follows the second one after this one has ended.
+    /// A fork starts a second execution. The walk follows the second execution after the first has
+    /// ended.
     Fork,
     /// The arms of a join begin: a second execution starts, and the join waits for both.
     Scatter,
@@ -32,7 +33,7 @@ pub enum Visit {
     Wait,
     /// The execution is the last arm to reach a join, and continues after the join.
     Join,
-    /// The execution ends and notifies the core.
+    /// The execution ends and notifies a core that its result is ready.
     Notify,
 }
 

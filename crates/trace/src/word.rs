@@ -46,8 +46,8 @@ const JOIN: u8 = 0xF;
 pub struct AtmAddress(u16);
 
 impl AtmAddress {
-    /// Creates the address of the word with the index `index`; `None` if the index does not fit 12
-    /// bits.
+    /// Creates the address of the word with the index `index`, counted from 0; `None` if the index
+    /// does not fit 12 bits.
     pub fn new(index: usize) -> Option<AtmAddress> {
         u16::try_from(index)
             .ok()
@@ -55,7 +55,7 @@ impl AtmAddress {
             .map(AtmAddress)
     }
 
-    /// Returns the index of the word, counted from 0.
+    /// Returns the index of the addressed word, counted from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -68,7 +68,7 @@ impl fmt::Display for AtmAddress {
 }
 
 /// The position in a trace word at which an execution continues: the index of the next nibble, 0 to
-/// 15, or 16 past the last nibble. A queue entry holds it as its position mark.
+/// 15, or 16 past the last nibble. Queue entries store this position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionMark(u8);
 
@@ -76,8 +76,8 @@ impl PositionMark {
     /// The position of the first nibble of a word.
     pub const START: PositionMark = PositionMark(0);
 
-    /// Creates the mark at the nibble with the index `index`. 16 is past the last nibble; `None`
-    /// beyond 16.
+    /// Creates the mark at the nibble with the index `index`, counted from 0. An `index` of 16 is past
+    /// the last nibble; `None` for more than 16.
     pub fn new(index: usize) -> Option<PositionMark> {
         u8::try_from(index)
             .ok()
@@ -96,7 +96,7 @@ impl PositionMark {
 pub enum Instruction {
     /// End the trace and notify the core.
     End,
-    /// Call this accelerator.
+    /// Call this accelerator, one of the nine or a custom one.
     Call(Accel),
     /// Continue with the next instruction if the predicate holds, else at another position of the word.
     Branch {
@@ -113,7 +113,8 @@ pub enum Instruction {
     /// Begin the arms of a join: start a second execution at this position of the word. The join
     /// waits for both executions.
     Scatter(PositionMark),
-    /// Wait at a join for all of its executions. Then one of them continues with the payloads of all.
+    /// Wait at a join until all of its executions have arrived. Then one of them continues with the
+    /// payloads of all.
     Join,
     /// End this trace and continue with the trace at this address.
     Tail(AtmAddress),
@@ -179,8 +180,8 @@ impl Word {
         ((self.0 >> (4 * (NIBBLES - 1 - index))) & 0xF) as u8
     }
 
-    /// Encodes `instructions` as one word. Returns `None` if they do not fit. After the last nibble
-    /// an end is implied, so a last [`Instruction::End`] need not fit.
+    /// Encodes `instructions` as one word. Returns `None` if they do not fit. A last
+    /// [`Instruction::End`] need not fit, since a trace also ends after a word's last nibble.
     pub fn encode(instructions: &[Instruction]) -> Option<Word> {
         let mut nibbles = Vec::with_capacity(NIBBLES);
         for instruction in instructions {
@@ -201,8 +202,8 @@ impl Word {
         ))
     }
 
-    /// Decodes the instruction at position `at`, and returns it with the position after it. Past
-    /// the last nibble, the instruction is an implied end.
+    /// Decodes the instruction at position `at`. Returns the instruction and the position after it.
+    /// Past the last nibble, the instruction is [`Instruction::End`].
     ///
     /// # Errors
     /// [`DecodeError`] for nibbles that are not an instruction.

@@ -11,13 +11,13 @@ use crate::{Accel, Condition, Operand, Source};
 const RPC_NUMBERS: [&str; 4] = ["message_type", "seqid", "compressed", "exception"];
 const RPC_TEXTS: [&str; 2] = ["service", "method"];
 
-/// Checks `nodes` as a whole trace. They must obey the rules of [`check`], and branches may test
-/// only payload values (facts) that accelerators before them extract. Returns the warnings of
+/// Checks `nodes` as a whole trace. The nodes must obey the rules of [`check`], and branches may
+/// test only payload values (facts) that an earlier accelerator extracts. Returns the warnings of
 /// [`check`].
 ///
-/// Bytes can be tested after any accelerator. Fields can be tested after an accelerator that
-/// extracts them: Dser, whose fields depend on the message, RPC, or a custom accelerator that
-/// declares them.
+/// A branch can test bytes after any accelerator. A branch can test a field after an accelerator
+/// that extracts the field: RPC, Dser (whose fields depend on the message), or a custom accelerator
+/// that declares the field.
 ///
 /// # Errors
 /// [`CheckError`] for the first rule that `nodes` break.

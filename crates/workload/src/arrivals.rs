@@ -22,8 +22,8 @@ pub const MAX_RATE_RPS: f64 = 1e9;
 /// compute one arrival.
 pub const MIN_DWELL: Time = Time::from_us(100);
 
-/// The smallest allowed probability of a state (a rate) of a bursty arrival process: its share of
-/// time.
+/// The smallest allowed probability of a state of a bursty arrival process: the share of time for
+/// which the process has the state's rate.
 pub const MIN_PROBABILITY: f64 = 1e-4;
 
 /// The default dwell time of [`Modulation::alibaba`] and [`Modulation::azure`], the mean time for
@@ -110,8 +110,8 @@ pub enum ArrivalsError {
         /// The weight of the state, as given.
         value: f64,
     },
-    /// The weighted mean of the states' rates over the mean rate is not 1. Holds this weighted
-    /// mean.
+    /// The states' relative rates (rate over mean rate) do not have the weighted mean 1. Holds
+    /// their weighted mean.
     #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
     /// The mean time for which a rate of a bursty process lasts is shorter than [`MIN_DWELL`].
@@ -154,12 +154,12 @@ struct State {
 
 impl Modulation {
     /// Creates the states of a bursty process. `states` has a pair (rate over mean rate, weight)
-    /// for each state; weights need not add up to 1. `dwell` is the mean time from one draw of a
-    /// state to the next.
+    /// for each state; weights need not add up to 1. `dwell` is the mean time from one random
+    /// choice of a state to the next.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for no states, a number out of its range, or rates over the mean rate
-    /// whose weighted mean is not 1.
+    /// [`ArrivalsError`] for no states, a number out of its range, or relative rates whose weighted
+    /// mean is not 1.
     pub fn new(states: &[(f64, f64)], dwell: Time) -> Result<Modulation, ArrivalsError> {
         if states.is_empty() {
             return Err(ArrivalsError::NoStates);
@@ -258,12 +258,13 @@ impl Modulation {
             .map(|state| (state.multiplier, state.probability))
     }
 
-    /// Returns the dwell time: the mean time from one draw of a state to the next.
+    /// Returns the dwell time: the mean time from one random choice of a state to the next.
     pub fn dwell(&self) -> Time {
         self.dwell
     }
 
-    /// Returns the weighted mean of the states' rates over the mean rate: 1, to a millionth.
+    /// Returns the weighted mean of the states' relative rates (rate over mean rate): 1, to a
+    /// millionth.
     pub fn mean_multiplier(&self) -> f64 {
         self.states()
             .map(|(multiplier, probability)| multiplier * probability)
@@ -408,7 +409,7 @@ impl ArrivalProcess {
     }
 }
 
-/// An iterator of the times at which requests arrive, in ascending order.
+/// An iterator over the times at which requests arrive, in ascending order.
 ///
 /// With [`ArrivalProcess::Trace`] the iterator ends after the last given time; the other processes
 /// continue to the end of representable time. The times depend only on the process and the stream
@@ -436,7 +437,7 @@ enum Source {
 }
 
 impl Arrivals {
-    /// Creates an iterator of the arrival times of `process`, from time zero on, with random
+    /// Creates an iterator over the arrival times of `process`, from time zero on, with random
     /// numbers from `stream`.
     ///
     /// # Errors
@@ -469,7 +470,7 @@ impl Arrivals {
         })
     }
 
-    /// Creates an iterator of arrivals at the given `times`, without random numbers.
+    /// Creates an iterator over the given arrival times `times`, without random numbers.
     ///
     /// # Errors
     /// [`ArrivalsError::Order`] if a time is earlier than the previous one.

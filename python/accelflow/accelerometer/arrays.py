@@ -13,7 +13,7 @@ from accelflow.errors import AccelflowError, InputError, one_of, refused
 
 #: A number for all points, or an array that broadcasts against the other arrays.
 Values = npt.ArrayLike
-#: An array of results.
+#: An array with one result for each point.
 Floats = npt.NDArray[np.float64]
 
 #: The number of points in a call of the engine.

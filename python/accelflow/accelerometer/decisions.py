@@ -79,8 +79,11 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     The parameter, one of :data:`SOUGHT`, belongs to `kernel`, which may be omitted if the service
     has one kernel. All other inputs keep their values, ranges their central value. A value with
     which the service cannot run, for example because an accelerator is overloaded, does not reach
-    the goal. Where only the offloads that pay are made (selection ``lucrative``), the limit ends
-    the values that reach the goal next to the best one.
+    the goal.
+
+    With the kernel's selection ``lucrative``, only offloads that pay are made. A higher cost may
+    then first miss the goal and later reach it again. The result is the first limit from the best
+    value on.
 
     Raises InputError for an unknown parameter or kernel, for a number of offloads from which
     another input of the service is computed, for a cost of a kernel whose work another kernel's
@@ -288,7 +291,7 @@ def verdict(service: Service, outcome: Mapping[str, Any], slo: Slo) -> dict[str,
     `outcome` is the result of :func:`evaluate` for `service`. Returns an object: `met` is true if
     the mean latency is within the limit, or None if it depends on an acceleration that is not
     known. Unless the limit is met, `met_from_acceleration_ratio` maps each kernel to the least
-    acceleration that meets the limit while the other kernels stay as they are; None if none does.
+    acceleration of this kernel alone that meets the limit; None if none does.
     """
     ratio = outcome["latency_reduction_ratio"]
     needed = slo.latency_us / slo.limit_us

@@ -80,7 +80,10 @@ def read(path: Path) -> Service:
 
 
 def is_nine_lines(path: Path) -> bool:
-    """Return whether :func:`read` reads the file at `path` in the nine-line format."""
+    """Return whether :func:`read` reads the file at `path` in the nine-line format.
+
+    Raises OSError if the file cannot be read, and UnicodeDecodeError if it is not UTF-8.
+    """
     text = read_text(path)
     return path.suffix != ".toml" and not re.search(r"^\s*\[", text, re.MULTILINE)
 

@@ -133,11 +133,11 @@ def plan(fleet: Fleet) -> dict[str, Any]:
     """Return the servers, the power and the yearly cost of a fleet with and without accelerators.
 
     The result is an object of schema ``accelflow.accelerometer-fleet/1``. For each service and for
-    the fleet, it has servers, kilowatts and money per year before and after, and the savings, all
-    at the central values of ranges. Where inputs are ranges, savings also have 5 % and 95 %
+    the fleet, it has servers, kilowatts and money per year, before and after, and what is saved.
+    Ranges are at their central values. Where inputs are ranges, savings also have 5 % and 95 %
     quantiles; the inputs of different services are drawn independently. A service that the
-    accelerator slows down, by the central values, keeps its servers without accelerators. Raises
-    InputError as :func:`evaluate` does, and for results that are not finite.
+    accelerator does not speed up, by the central values, keeps its servers without accelerators.
+    Raises InputError as :func:`evaluate` does, and for results that are not finite.
     """
     rows, before, after = [], [], []
     for number, member in enumerate(fleet.members):

@@ -34,9 +34,9 @@ class _Form:
     time: str
 
 
-#: The comparisons by name. With Sync-OS, the host's time is measured with several calls at once,
-#: since only then does it save time. Sync has one thread per core. All response times are those of
-#: single calls.
+#: The compared forms of offload, by name. With Sync-OS, the host's time is measured with several
+#: calls at once, since only then does it save time. Sync has one thread per core. All response
+#: times are those of single calls.
 FORMS: Final[Mapping[str, _Form]] = {
     "sync, host's time": _Form("sync", "speedup_ratio", "host_ns"),
     "sync, response": _Form("sync", "latency_reduction_ratio", "response_ns"),

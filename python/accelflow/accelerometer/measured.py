@@ -174,16 +174,21 @@ def _checksums(rounds: int, seconds: float) -> dict[str, Any]:
 
 
 def checksum_call(size: int, *, tables: bool) -> Callable[[], int]:
-    """Return a function that computes the CRC-32C of `size` bytes once."""
+    """Return a function that computes the CRC-32C of `size` bytes once.
+
+    With `tables`, software with lookup tables computes the checksum, otherwise the processor's
+    instruction if there is one.
+    """
     data = bytes(range(256)) * (size // 256 + 1)
     part = data[:size]
     return lambda: _native.crc32c(part, tables)
 
 
 def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
-    """Run `module` in a process with OpenSSL's `mask`, and return the JSON that it prints.
+    """Run the Python module `module` in a new process, and return the JSON that it prints.
 
-    Raises AccelflowError if the process fails.
+    `mask` is the value of the process's variable `OPENSSL_ia32cap`, which disables instructions in
+    OpenSSL; None leaves the variable unset. Raises AccelflowError if the process fails.
     """
     environment = {key: value for key, value in os.environ.items() if key != "OPENSSL_ia32cap"}
     if mask is not None:

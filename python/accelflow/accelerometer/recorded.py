@@ -31,8 +31,8 @@ APPLICATION_RATIO: Final = float(printed_figures()["accelflow.breakdown_nonacc.A
 class Measured:
     """The operations of one accelerator in a recorded request, with their cost on a core.
 
-    `operations` is the number of operations, `cost_ns` their total core time, `cost_sd_ns` the
-    standard error of that time, and `sizes` pairs (input bytes, mean number of operations of this
+    `operations` is the number of operations, `cost_ns` their total core time, and `cost_sd_ns` the
+    standard error of that time. `sizes` has pairs (input bytes, mean number of operations of this
     size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the line through the costs by size;
     both are None if all sizes are equal, or costs do not grow with the size. Recordings from
     version 5 on have all sizes of each step, older ones only the step's median size.
@@ -220,9 +220,9 @@ def service_of(
     Alpha (`kernel_share_ratio`) and n (`offloads_per_s`) are ranges where the costs have errors.
     Alpha is a kernel's cost over the total time of a request, and n its number of operations over
     that total. Both depend on the total, so their errors are related, but the model draws each
-    range independently. So an interval of a gain is too wide where offloads cost little, since a
-    larger cost of one operation makes the others' shares smaller. It is too narrow where offloads
-    cost as much as they save, since a smaller total makes every n larger.
+    range independently. Where offloads cost little, an interval of a gain is therefore too wide: a
+    larger cost of one operation makes the others' shares smaller. Where offloads cost as much as
+    they save, the interval is too narrow: a smaller total makes every n larger.
 
     Raises InputError if no clock is known, or the clock is not a finite number above 0.
     """

@@ -45,7 +45,7 @@ class Range:
 
     @property
     def central(self) -> float:
-        """Return the mode or the mean, which represents the range as a single value."""
+        """The single value that represents the range: its mode, or without a mode its mean."""
         if self.mode is not None:
             return self.mode
         if self.mean is not None:
@@ -104,10 +104,10 @@ class Kernel:
 
     With `cycles_per_byte` and `sizes`, alpha is over-determined, since alpha C = n C_b E(g^beta):
     both values must agree within a factor of 1.25. With `all_offloads_per_s`, `offloads_per_s`
-    counts only the offloads that pay, and alpha is scaled by the ratio. With `selection` lucrative,
-    the model selects the `sizes` that pay, and scales alpha by the number of `offloads` or by their
-    `cycles`. A kernel that `rides_on` another, by name, is part of the same offload, and pays no
-    setup, transfer, queue or switch.
+    counts only the offloads that pay, and alpha is scaled by their share of all. With `selection`
+    ``lucrative``, the model selects the `sizes` that pay, and scales alpha by the number of
+    `offloads` or by their `cycles`. A kernel that `rides_on` another, by name, is part of the same
+    offload, and pays no setup, transfer, queue or switch.
     """
 
     threading: str

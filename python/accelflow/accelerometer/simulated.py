@@ -33,7 +33,7 @@ class Run:
     """The settings of a simulation of a service's offloads.
 
     The accelerator is shared by `hosts` hosts of one core each, unless the kernel's queue sets
-    their number. A host works on `threads` requests at a time (Sync: on one). A request has
+    their number. A host works on `threads` requests at a time (under Sync, on one). A request has
     `kernels_per_request` kernels, each after some of the service's own work. The time of the own
     work is `constant` or `exponential` (`own_work`), and so is that of kernels without sizes
     (`kernel_work`). With `responses_first`, requests whose response has arrived run before new
@@ -63,10 +63,11 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
 
     A row has the closed form's and the simulated `speedup_ratio` (of a saturated host) and
     `latency_reduction_ratio` (of one request at a time). `loaded` has mean latency and P99 at
-    `load_ratio`, with and without offloading, and the mean wait of an offload, `queue_cycles`, with
-    that of the equations at the same load (None if the accelerator would be overloaded). Ratios are
-    of sums over the seeds, with Student's 95 % half width. Ranges are simulated at their central
-    value. Raises InputError as :func:`evaluate` does, and for invalid settings.
+    `load_ratio`, with and without offloading. It also has the mean wait of an offload,
+    `queue_cycles`, simulated and by the equations at the same load (None if the accelerator would
+    be overloaded). Ratios are of sums over the seeds, with Student's 95 % half width. Ranges are
+    simulated at their central value. Raises InputError as :func:`evaluate` does, and for invalid
+    settings.
     """
     run = run or Run()
     _check_run(run)

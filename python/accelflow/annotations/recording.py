@@ -26,7 +26,7 @@ class Operation:
     of this one; None for other data. `of_argument` is true if the input is an argument of the
     recorded function, and `is_result` if the output is the function's result. The input is the
     first positional argument of the call, or the object of a method. Sizes are 0 for values without
-    bytes, such as a dict. The output of a checksum counts as its unchanged input.
+    bytes, such as a dict. The unchanged input of a checksum counts as its output.
     """
 
     accelerator: str
@@ -135,7 +135,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
 
 
 class recording:  # noqa: N801 (a context manager)
-    """A context in which calls are recorded into `found` while the block runs."""
+    """A context: while its block runs, the calls of the recorded function are added to `found`."""
 
     def __init__(self, found: Recording) -> None:
         """Prepare to record into `found`."""

@@ -24,7 +24,10 @@ def estimate(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def mean_bars(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Combine the bars of several runs: means of their parts, and the interval of their sum."""
+    """Combine the bars of several runs: for each bar, the means of its parts over the runs.
+
+    ``half_width`` is half of the 95 % interval of the bar's height, the sum of the parts.
+    """
     bars = []
     for same in zip(*runs, strict=True):
         parts = {

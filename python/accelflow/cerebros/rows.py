@@ -16,7 +16,7 @@ __all__ = ["MODULES", "Value", "software", "values"]
 _FREED: Final = 0.1
 #: The instruction cache of Table 1.
 _CACHE_KB: Final = 64.0
-#: The modules of the layer, as Fig. 2b has them.
+#: The modules of the RPC layer, as in Fig. 2b of the Cerebros paper.
 MODULES: Final = ("header", "payload", "dispatch")
 
 _Services = Sequence[Mapping[str, Any]]
@@ -59,7 +59,8 @@ def values(runs: Runs, services: _Services) -> list[Value]:
 def software(service: Mapping[str, Any]) -> dict[str, float]:
     """Return the mean cycles of the RPC layer in software per request, by module.
 
-    `nested` has the part that nested calls cause. Functions count by their popularity.
+    The modules are :data:`MODULES`; ``nested`` has the cycles that nested calls cause. The mean
+    over the service's functions is weighted by their popularity.
     """
     functions = service["functions"]
     return {

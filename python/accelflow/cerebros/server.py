@@ -70,7 +70,7 @@ class OwnService:
         return Path(self.interface).stem
 
     def request(self) -> dict[str, Any]:
-        """Return the paths as the native simulator takes them.
+        """Return the paths of the service's files, as the native simulator takes them.
 
         Raises InputError for a value that is not a path.
         """
@@ -152,12 +152,11 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     analytic model. ``mpki`` are misses of the instruction cache per 1,000 instructions, including
     those of RPC software. ``accelerator_headroom_ratio`` is the highest rate that the shared
     pipelines can sustain over the highest rate that the cores can demand; None if the pipelines
-    have no tasks. ``saturated`` is None if the server keeps up with random
-    arrivals. Otherwise it has the name of the growing ``queue`` and the number of requests
-    ``waiting`` when the last one arrives, and times depend on the run length. ``registration`` has
-    the functions in the schema map, those for which it has no room, and the bytes of schemata.
-    Raises InputError for an unknown name, a value that is not allowed, and files that cannot be
-    used.
+    have no tasks. ``saturated`` is None if the server keeps up with random arrivals. Otherwise
+    times depend on the run length, and it has the name of the growing ``queue`` and the number of
+    requests ``waiting`` when the last one arrives. ``registration`` has the functions in the schema
+    map, those for which it has no room, and the bytes of schemata. Raises InputError for an unknown
+    name, a value that is not allowed, and files that cannot be used.
     """
     own = service.request() if isinstance(service, OwnService) else None
     if not isinstance(service, str | OwnService):

@@ -118,7 +118,7 @@ def scenario_of(
 class Campaign:
     """The simulations of one command.
 
-    It checks the command's options, runs the simulations, and prints the time they took.
+    A campaign checks the command's options, runs the simulations, and prints their total time.
     """
 
     def __init__(self, threads: int, out: Path | None) -> None:
@@ -133,7 +133,7 @@ class Campaign:
         self.console = Console(stderr=True)
 
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
-        """Run `work` with a runner of simulations, and show its progress; return its result."""
+        """Call `work` with a runner of simulations, show the progress, and return the result."""
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance)
             found = work(runner)

@@ -39,7 +39,7 @@ def _finding(experiment: str, row: Mapping[str, Any], ours: Estimate) -> Finding
 
 
 def merged_report(runs: Sequence[_Report]) -> dict[str, Any]:
-    """Combine the reports of several seeds: means of numbers and curves, with half intervals.
+    """Combine the reports of several seeds: means of numbers and curves, with 95 % intervals.
 
     Rows and points that one of the reports lacks are left out.
     """

@@ -11,7 +11,8 @@ from accelflow.findings import targets
 #: The case studies for which Table 6 has measurements from production.
 MEASURED: Final = ("aes_ni_cache1", "encryption_cache3", "inference_ads1")
 
-#: The parts of a host's time after offloading, by the losses of an outcome.
+#: The names of the parts of a host's time after offloading, by the keys of the losses in results of
+#: :func:`accelflow.accelerometer.evaluate`.
 LOSSES: Final = {
     "not_offloaded_ratio": "kernel on the host",
     "accelerator_ratio": "waiting for the accelerator",

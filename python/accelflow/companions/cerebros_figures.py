@@ -194,7 +194,7 @@ def _modules(bars: _Bars, axes: Axes) -> None:
 def figures(results: Mapping[str, Any]) -> dict[str, Figure]:
     """Draw the figures of Cerebros; return them by name.
 
-    `results` is what :meth:`accelflow.cerebros.Figures.to_dict` returns.
+    `results["figures"]` is what :meth:`accelflow.cerebros.Figures.to_dict` returns.
     """
     figures = results["figures"]
     bars = {

@@ -87,7 +87,7 @@ def run_one(
     """Simulate SocialNetwork once; return a row of :func:`compare` without intervals.
 
     `tcp_cost_us` is the cost of a TCP operation on a core, and `config` has the server's parameters
-    for the RPC processor. A latency is None if a service has none.
+    for the RPC processor. ``mean_us`` or ``p99_us`` is None if a service has no such latency.
     """
     experiment = simulation.Scenario(
         orchestrators=("accelflow",),

@@ -53,7 +53,7 @@ _ABOUT_PICTURES: Final = (
 def live_server() -> Mapping[str, Any]:
     """Return the stored measurements of this project's server.
 
-    `about` describes the measurements, `sizes` has the payload sizes of operations by kind, and
+    `about` describes the measurements, and `sizes` has the payload sizes of operations by kind.
     `profiles` has the server's cycles by category, before and after the use of AES instructions.
     """
     text = resources.files(DATA).joinpath("live-server.json").read_text("utf-8")

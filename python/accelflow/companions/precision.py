@@ -32,8 +32,8 @@ Run = TypeVar("Run")
 class Precision:
     """The requested precision of the figures of each section of simulations.
 
-    `share` is the largest allowed half of a 95 % interval, relative to the larger of our number and
-    the paper's, as a ratio. A section begins with its default number of seeds, or `most_seeds` if
+    `share` is the largest allowed half width of a 95 % interval. It is a ratio to the larger of our
+    number and the paper's. A section begins with its default number of seeds, or `most_seeds` if
     that is less. It runs with more seeds until all its figures reach this precision or it has
     `most_seeds` seeds. If `share` is None, only the default number runs.
     """

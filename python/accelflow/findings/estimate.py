@@ -44,7 +44,10 @@ class Estimate:
 
     @staticmethod
     def to_json(estimate: Estimate | None) -> dict[str, Any]:
-        """Convert `estimate` to members of a JSON object; None gives nulls and no values."""
+        """Convert `estimate` to members of a JSON object.
+
+        For None, ``mean`` and ``half_width`` are null, and ``values`` is empty.
+        """
         if estimate is None:
             return {"mean": None, "half_width": None, "values": []}
         return {

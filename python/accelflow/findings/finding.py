@@ -112,9 +112,9 @@ class Finding:
         """The verdict on our figure; None for a figure that the paper does not report.
 
         A figure that could not be computed is "off". A figure of the kind "exact" is "as printed"
-        or "off". Any other figure is "undecided" if it is too uncertain (:attr:`doubts`).
-        Otherwise it "agrees" if it is within :data:`TOLERANCE` of the paper's number, or of the
-        paper's range, or on the allowed side of a bound (bounds have no tolerance).
+        or "off". Any other figure is "undecided" if it is too uncertain (:attr:`doubts`). Otherwise
+        it "agrees" if it is within :data:`TOLERANCE` of the paper's number or range. For a bound,
+        which has no tolerance, it must be on the allowed side.
         """
         if self.paper is None:
             return None

@@ -32,8 +32,8 @@ _ROUNDING: Final = 1e-9
 def jackknife(figure: Figure, replications: int) -> Estimate | None:
     """Return the figure over all replications, with its 95 % interval by the jackknife.
 
-    `replications` is their number. None if it is 0, if `figure` is None for all replications
-    together, or if it is None without one of them, since the interval would be biased.
+    `replications` is the number of replications. Returns None if this is 0, if `figure` is None for
+    all replications together, or if it is None without one of them: the interval would be biased.
     """
     everyone = range(replications)
     whole = figure(everyone) if replications else None

@@ -47,8 +47,8 @@ _TABLES: Final = {
 class Options:
     """Settings of the import of Alibaba's traces.
 
-    `name` is the workload's name, `top` the number of services to keep, those with the most
-    invocations, and `sampled_share` the share of all call graphs that the table MSCallGraph has.
+    `name` is the workload's name. The `top` services with the most invocations are kept.
+    `sampled_share` is the share of all call graphs that the table MSCallGraph has.
     """
 
     name: str = "alibaba"
@@ -60,8 +60,8 @@ def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> I
     """Build a workload from the tables MSCallGraph and, if it is among `paths`, MSRTQps.
 
     A service is an interface of a microservice that others call by RPC or HTTP. Its path is its
-    most common sequence of calls. Raises InputError for other tables, and for tables without a
-    service.
+    most common sequence of calls. A table MSResource is reported as not used.
+    Raises InputError for other tables, and for tables without a service.
     """
     whole_number("--top", options.top, 1, MOST_SERVICES)
     if not 0 < options.sampled_share <= 1:

@@ -67,7 +67,7 @@ class _Seen:
     """A call as both of its rows describe it."""
 
     record: _Record
-    #: By the caller's row and by the callee's row, in milliseconds.
+    #: The duration in ms that the caller's row and the callee's row state; None without the row.
     caller_ms: float | None = None
     callee_ms: float | None = None
 
@@ -97,9 +97,9 @@ class Graphs:
     def __init__(self, report: Report) -> None:
         """Begin without call graphs."""
         self.report = report
-        #: By microservice and interface.
+        #: The invocations of each service, by its microservice and its interface.
         self.services: dict[tuple[str, str], Service] = {}
-        #: Times of calls in milliseconds, as callers see them.
+        #: The times in ms that callers waited for responses, by call.
         self.waits_ms: dict[Call, Quantiles] = {}
         self.first_ms = float("inf")
         self.last_ms = float("-inf")

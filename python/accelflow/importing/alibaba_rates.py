@@ -73,7 +73,7 @@ class Rates:
         return sum(rates.values()) / len(rates) if rates else None
 
     def lines(self, name: str, share: float) -> Iterator[str]:
-        """Yield the lines of a file of rates: `share` of the rates of `name`, then their mean.
+        """Yield the lines of a file of rates: those of `name`, each times `share`, then their mean.
 
         There must be rates at several times; see :meth:`varies`.
         """

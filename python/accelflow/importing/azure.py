@@ -48,9 +48,8 @@ _TABLES: Final = {
 class Options:
     """Settings of the import of Azure's traces.
 
-    `name` is the workload's name, `top` the number of functions to keep, those with the most
-    invocations, and `duration` the statistic that stands for a function's durations, one of
-    :data:`DURATIONS`.
+    `name` is the workload's name. The `top` functions with the most invocations are kept.
+    `duration` is the statistic that stands for a function's durations, one of :data:`DURATIONS`.
     """
 
     name: str = "functions"

@@ -26,8 +26,8 @@ _FEWEST: Final = 64
 class Days:
     """The functions of one day or of consecutive days, with invocations by minute and durations.
 
-    The minutes of the most invoked functions are kept, and only totals of the others, so that
-    memory does not grow with the number of minutes.
+    Invocations by minute are kept for the most invoked functions, and only totals for the others.
+    So memory does not grow with the number of minutes.
     """
 
     def __init__(self, report: Report, top: int) -> None:
@@ -173,6 +173,9 @@ class Days:
         return self._length
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function` in ms; None if it is not known."""
+        """Return the median or mean duration of `function` in ms; None if it is not known.
+
+        `kind` is one of :data:`accelflow.importing.azure.DURATIONS`.
+        """
         weight, mean, median = self._durations.get(function, (0.0, 0.0, 0.0))
         return (median if kind == "median" else mean) / weight if weight else None

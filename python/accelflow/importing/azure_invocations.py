@@ -101,6 +101,9 @@ class Invocations:
         return self._last - self._first + 1
 
     def duration_ms(self, function: str, kind: str) -> float | None:
-        """Return the median or mean duration of `function` in ms."""
+        """Return the median or mean duration of `function` in ms.
+
+        `kind` is one of :data:`accelflow.importing.azure.DURATIONS`.
+        """
         durations = self._durations[function]
         return durations.at(0.5) if kind == "median" else durations.mean

@@ -98,9 +98,10 @@ class Imported:
 
 
 def chain(kind: str, times: int = 1, waits_us: Tree | None = None) -> Tree:
-    """Return the chain of `times` equal calls at the same time; `kind` is a key of :data:`CALLS`.
+    """Return a chain that makes `times` equal calls at the same time.
 
-    `waits_us` is the distribution of waits for the answers in us, by default the workload's.
+    `kind` is the kind of the calls, a key of :data:`CALLS`. `waits_us` is the distribution of waits
+    for the answers in us, by default the workload's.
     """
     sends, receives = CALLS[kind]
     built: Tree = {"trace": sends, "facts": {receives: dict(FACTS[receives])}}
@@ -143,7 +144,7 @@ def rate_lines(
 
 
 def microseconds(time_ns: int) -> str:
-    """Return `time_ns`, at least 0, as a decimal number of microseconds."""
+    """Return `time_ns`, at least 0, as text: a decimal number of microseconds."""
     whole, rest = divmod(time_ns, 1_000)
     return f"{whole}.{rest:03}".rstrip("0") if rest else str(whole)
 

@@ -61,9 +61,9 @@ def bars(  # noqa: PLR0913 (options, by name)
 
     `value` is the name of the column with the bars' lengths, and `title` that of the x axis.
     `parameters` maps the columns that controls filter by to their initial values. With `intervals`,
-    whiskers reach from the column ``low`` to the column ``high``. `limit` names a column at whose
-    largest value a dashed line is drawn, and `mark` a column at whose values ticks are drawn. The
-    text in the column ``label`` is drawn at the position in the column ``end``.
+    whiskers reach from the column ``low`` to the column ``high``. A dashed line is drawn at the
+    largest value of the column `limit`, and ticks at the values of the column `mark`. The text in
+    the column ``label`` is drawn at the position in the column ``end``.
     """
     y = {"field": "name", "type": "nominal", "sort": list(names), "title": None}
     x = {"field": value, "type": "quantitative", "title": title, "scale": {"zero": True}}
@@ -184,8 +184,8 @@ def dots(  # noqa: PLR0913 (options, by name)
     """Return a plot with a row of dots for each of `rows`, coloured by name.
 
     The data has the columns ``row``, ``name`` and ``value`` (the position of the dot). `title` is
-    that of the x axis, which is logarithmic with `log`, and in per cent with `share`. `limit` names
-    a column at whose values ticks are drawn. `parameters` maps the columns that controls filter by
+    that of the x axis, which is logarithmic with `log`, and in per cent with `share`. Ticks are
+    drawn at the values of the column `limit`. `parameters` maps the columns that controls filter by
     to their initial values.
     """
     kind = {"type": "log", "nice": False, "padding": 10} if log else {"zero": True}
@@ -233,9 +233,9 @@ def lines(  # noqa: PLR0913 (options, by name)
     """Return a plot with a line for each of `names`, through the columns ``x`` and ``y``.
 
     Lines differ in colour and dashes. `x` and `y` are Vega-Lite encodings without field and type.
-    `cursor` names a parameter: a horizontal line marks the y value that equals it. `limit` names a
-    column at whose largest value a dashed horizontal line is drawn. With `points`, each value is
-    marked. With `steps`, a value holds until the next one. `parameters` maps the columns that
+    `cursor` names a parameter: a horizontal line marks the y value that equals it. A dashed
+    horizontal line is drawn at the largest value of the column `limit`. With `points`, each value
+    is marked. With `steps`, a value holds until the next one. `parameters` maps the columns that
     controls filter by to their initial values.
     """
     held = {"interpolate": "step-after", "strokeWidth": 1.5} if steps else {"strokeWidth": 2}

@@ -155,7 +155,7 @@ class Live:
             raise
 
     def connected(self, subject: Subject, host: str) -> _native.Client:
-        """Return a client that connects to the address `host` of this machine."""
+        """Return a client of the measured server, which it reaches at the local address `host`."""
         limits = CallLimits(timeout_s=_PATIENCE_S, max_connections=_CALLERS, max_attempts=1)
         return _native.Client(
             os.fspath(subject.interface),
@@ -280,7 +280,7 @@ def recorded(
 ) -> tuple[str, Driven]:
     """Record `subject` under a Poisson load of `rate_rps`; return the recording and the calls.
 
-    Two values do not come from the server's own recording. Recording itself takes time, so the same
+    Two values do not come from the server's own recording. Recording itself takes time. So the same
     calls go to a server without recording, and the difference in processor time is subtracted from
     the time outside steps. The client's time comes from single calls (:func:`alone`), since its
     time under load includes queueing, which the forecast computes.

@@ -118,10 +118,10 @@ def _ratios(counts: Counter[str]) -> dict[str, float]:
 def orchestration(result: Mapping[str, Any]) -> dict[str, float | None]:
     """Divide the functionalities of a breakdown into core work and orchestration (Fig. 1).
 
-    `result` is the breakdown. `core_ratio` is application logic and the work of ML services,
-    `orchestration_ratio` the other categories, and `unknown_ratio` the functions without a
-    category, all as shares of the cycles. `core_removed_percent` is the speedup if core work took
-    no time; None if there is no other work.
+    `result` is the breakdown. The result has shares of the cycles: `core_ratio` for application
+    logic and the work of ML services, `orchestration_ratio` for the other categories, and
+    `unknown_ratio` for functions without a category. `core_removed_percent` is the speedup if core
+    work took no time; None if there is no other work.
     """
     shares = {row["category"]: row["share_ratio"] for row in result["functionality"]}
     core, unknown = sum(shares[name] for name in CORE), shares[OTHER]

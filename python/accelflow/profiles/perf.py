@@ -91,7 +91,8 @@ def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str,
     """Return the event that weighs samples, and the events whose counts are added for it.
 
     `asked` is the user's choice. Raises InputError, whose message begins with `place`, for an event
-    that is not one of `events`, and for several events if `asked` is None.
+    that is not one of `events`. If `asked` is None, it is also raised for events of several kinds,
+    unless these are cycles and instructions.
     """
     if asked in events:
         return asked, (asked,)

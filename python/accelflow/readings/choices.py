@@ -15,7 +15,7 @@ from accelflow.reproduce import Scenario
 
 __all__ = ["BASES", "Choice", "Reading", "choices", "parse_choices", "select"]
 
-#: The kinds of support for a reading, the best first, with the words for each on the page.
+#: The kinds of support for a reading, the best first, each with its words on ``readings.md``.
 BASES: Final[Mapping[str, str]] = {
     "text": "the paper's text",
     "data": "published data",
@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The reading's values as text; each but the first follows its key."""
+        """The values that the reading sets, as text; from the second on, each follows its key."""
         return _label(self.settings)
 
     def of(self, scenario: Scenario) -> Scenario:

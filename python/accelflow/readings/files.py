@@ -22,7 +22,7 @@ SCHEMA: Final = "accelflow.readings/3"
 #: The schema of ``held.json``, the results by reading that `accelflow reproduce` quotes.
 HELD_SCHEMA: Final = "accelflow.held/1"
 
-#: The file name of the page.
+#: The file name of the page with the results under each reading.
 PAGE: Final = "readings.md"
 
 

@@ -241,7 +241,7 @@ def use_figure(comparison: Comparison) -> Figure:
 
 
 def fallbacks_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of operations that fell back to a core, by reason; None if there were none."""
+    """Return a plot of traces that fell back to a core, by reason; None if there were none."""
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "part", "place", "value")}
     for system in comparison.systems:
         reasons = dict.fromkeys(name for result in system.services for name in result.fallbacks)

@@ -49,8 +49,8 @@ def other_experiment(comparison: Comparison) -> str | None:
     kind of chip, with the costs of the profile ``paper``. Each service receives 13,400 requests a
     second on average, with arrivals poisson or alibaba. No parameter of the server, tenant,
     priority or shaper is set. Results that lack the rate or the parameters are not the experiment.
-    The paper does not specify placement, payload sizes, the cost of TCP, remote waits, facts, the
-    services' shares of the rate, seed and number of requests, so this check ignores them.
+    This check ignores what the paper does not specify: placement, payload sizes, the cost of TCP,
+    remote waits, facts, the services' shares of the rate, seed and number of requests.
     """
     source = comparison.source
     kind = comparison.arrivals.get("kind")

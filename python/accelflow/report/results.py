@@ -64,7 +64,7 @@ class ServiceResult:
     `service` is the service's name. Requests arrived at the rate `offered_rps`; `completed` of them
     have a response, at the rate `throughput_rps`. Latencies (`mean_us`, and `p99_us` and the other
     percentiles) are in us, and None if no request completed. Utilisations are from 0 to 1.
-    `fallbacks` counts the operations that a core did instead of an accelerator, by reason.
+    `fallbacks` counts the traces that an accelerator handed to a core, by reason.
     `dispatcher_instructions_mean` is the mean number of a dispatcher's instructions per operation.
     `called` has the results of requests from other services. `spent_us` has the parts of the mean
     latency: cpu, accelerator, dispatcher, manager, cores (their work of orchestration),
@@ -72,16 +72,19 @@ class ServiceResult:
     `saturated` names the resource that could not keep up, if there was one; the latencies then
     depend on the length of the run. `data` has bytes, counts and shares (0 to 1) of the server's
     networks, caches, memory and address translation. Of `slo_requests` requests, `slo_missed` were
-    answered later than `slo_us` or never. `timed_out` counts requests without a latency, which were
-    terminated because a message did not arrive in time. Of the `deadlines` operations with a
-    deadline, `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are those
-    of the manager and the A-DMA engines; `accelerator_denied` has the share of operations that a
-    full queue turned away, by kind of accelerator. Older files lack some fields; `spent_us` is then
-    empty, `data` and `slo_us` are None, and numbers are 0.
+    answered later than `slo_us` or never. `timed_out` counts requests without a response, since a
+    message did not arrive in time or was refused for lack of memory. Of the `deadlines` operations
+    with a deadline, `deadlines_missed` ended late. `manager_utilization` and `dma_utilization` are
+    those of the manager and the A-DMA engines; `accelerator_denied` has the share of operations
+    that a full queue turned away, by kind of accelerator. Fallbacks, time-outs, deadlines, refusals
+    by full queues and dispatchers' instructions are those of the whole run, warm-up included. Older
+    files lack some fields; `spent_us` is then empty, `data` and `slo_us` are None, and numbers are
+    0.
 
     With several seeds, times, rates and shares are means over the seeds, and counts are sums.
     `intervals` then has the interval of each mean by its name, such as ``p99_us`` or
-    ``spent_us.queueing``, and `without_seed` the mean and the P99 without each seed in turn.
+    ``spent_us.queueing``. `without_seed` has the mean latency and the P99 without each seed in
+    turn.
     """
 
     service: str
@@ -132,7 +135,7 @@ class ServiceResult:
 
     @property
     def total_fallbacks(self) -> int:
-        """The number of operations that a core did instead of an accelerator, for any reason."""
+        """The number of traces that an accelerator handed to a core, for any reason."""
         return sum(self.fallbacks.values())
 
     @property
@@ -166,7 +169,7 @@ class SystemResult(Viewed, Named[ServiceResult]):
     request; None unless :func:`accelflow.compare` was asked for samples.
     """
 
-    #: The word for a part in error messages.
+    #: The word for a part of these results in error messages.
     part: ClassVar[str] = "service"
 
     orchestrator: str
@@ -255,9 +258,9 @@ class SystemResult(Viewed, Named[ServiceResult]):
 class Calibration:
     """The uncertainty of the operations' costs, which were measured in several rounds.
 
-    `date` is the date of the measurement, and `rounds` the number of rounds. `spread_ratio` has,
-    for each service, the interquartile range over the rounds of the summed cost of its operations,
-    as a ratio to the median. `doubts` are reasons to measure again.
+    `date` is the date of the measurement, and `rounds` the number of rounds. `spread_ratio` has the
+    spread of each service over the rounds: the interquartile range of the summed cost of its
+    operations over the median. `doubts` are reasons to measure again.
     """
 
     date: str
@@ -280,7 +283,7 @@ class Comparison(Viewed, Named[SystemResult]):
     multiple of the load; both are empty unless they were asked for.
     """
 
-    #: The word for a part in error messages.
+    #: The word for a part of these results in error messages.
     part: ClassVar[str] = "system"
 
     workload: str

@@ -30,8 +30,8 @@ class Budget:
     up to `most_requests`, until half of each compared figure's interval is at most `precision` of
     the paper's figure. With `tail_precision`, half of the interval of each service's P99 must also
     be at most this share of the P99. Each simulation is repeated with the seeds 1 to
-    `replications`. A search for a maximum rate tries rates that differ by the factor `rate_step`,
-    or by less if a compared figure needs it, and is accurate to one step. Searches never prolong
+    `replications`. A search for a maximum rate is accurate to one step. Rates that it tries differ
+    by the factor `rate_step`, or by less if a compared figure needs it. Searches never prolong
     their simulations.
     """
 

@@ -72,7 +72,7 @@ class Point:
 
     label: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    #: The factor on the speedup of every accelerator.
+    #: The factor by which the speedup of every accelerator is multiplied.
     speedup_factor: float = 1.0
 
 

@@ -24,7 +24,7 @@ from accelflow.reproduce.words import steps_of
 
 __all__ = ["PAGE", "Kept", "read_kept", "rewrite_page"]
 
-#: The file name of the page.
+#: The file name of the page that compares our figures with the paper's.
 PAGE: Final = "comparison.md"
 
 #: The schemas of results that this version can read, with the member that has the findings.

@@ -125,14 +125,15 @@ class OwnScenario:
 
     @property
     def unloaded_rps(self) -> float:
-        """A mean rate so low that each request finds the server idle."""
+        """A mean rate in requests per second so low that each request finds the server idle."""
         return _scaled(UNLOADED_RPS, self.rate_rps)
 
     def owed_us(self, service: str, idle_us: float, factor: float) -> float:
         """Return the SLO of `service` in us.
 
-        This is the workload's SLO if it states one, and otherwise `factor` times `idle_us`, the
-        mean response time on an idle server.
+        This is `slo_us` of the workload if it states one for the service. Otherwise it is
+        `idle_us`, the mean response time on an idle server, times the workload's own factor for the
+        service or, without one, times `factor`.
         """
         if service in self.slo_us:
             return self.slo_us[service]

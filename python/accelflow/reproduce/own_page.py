@@ -12,7 +12,7 @@ from accelflow.reproduce.own import OwnScenario
 
 __all__ = ["HOLDS", "NOT_SHOWN", "OWN_PAGE", "own_markdown"]
 
-#: The file name of the page.
+#: The file name of the page of the experiments with a user's workload.
 OWN_PAGE: Final = "evaluation.md"
 
 #: The sentence that replaces the paper's figures.

@@ -143,7 +143,7 @@ class Scenario:
 
     @property
     def unloaded_rps(self) -> float:
-        """A mean rate so low that each request finds the server idle."""
+        """A mean rate in requests per second so low that each request finds the server idle."""
         return UNLOADED_RPS
 
     def owed_us(self, _service: str, idle_us: float, factor: float) -> float:

@@ -206,7 +206,10 @@ def _slope(row: Row, figure: float) -> float:
 
 
 def resolution(definition: Definition, row: Row, figure: float, budget: Budget) -> float:
-    """Return the error of `row`'s `figure` by one step of the searches; 0 without a search."""
+    """Return the error of `figure`, the figure of `row`, if a search is off by one step.
+
+    0 if the figure does not depend on a search.
+    """
     if definition.kind != "throughput" or row.measure != SEARCHED:
         return 0.0
     step = max(step_at(definition, place, budget) for place in places_of(row))

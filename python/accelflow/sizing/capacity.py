@@ -15,9 +15,9 @@ class Binding:
     """The limit that sets a server's capacity.
 
     `kind` is ``utilization`` (of the resource `name`), ``p99`` (of the service `name`, whose SLO is
-    `slo_us`), ``saturated`` (the resource `name` is) or ``idle``. With ``idle``, the service `name`
-    has no capacity: its SLO, `slo_us`, is shorter than its P99 on an idle server, `idle_us`. Times
-    are in us, and None for the other kinds.
+    `slo_us`), ``saturated`` (the resource `name` cannot keep up) or ``idle``. With ``idle``, the
+    service `name` has no capacity: its SLO, `slo_us`, is shorter than its P99 on an idle server,
+    `idle_us`. Times are in us, and None for the other kinds.
     """
 
     kind: str

@@ -101,7 +101,7 @@ class ClosedForm:
         }
 
     def p99_us(self, service: str, load: float) -> float:
-        """Return the P99 of the response time of `service` in us; infinite if overloaded.
+        """Return the P99 of the response time of `service` in us; infinite if cores are overloaded.
 
         `load` is the ratio of the server's rates to those of the whole fleet. One of the request's
         visits to a core has the P99 wait, and the others the mean wait.
@@ -117,7 +117,7 @@ class ClosedForm:
         return (self.serial_ns[service] + others * mean_ns + longest_ns) * 1e-3
 
     def mean_us(self, service: str, load: float) -> float:
-        """Return the mean response time of `service` in us; infinite if overloaded.
+        """Return the mean response time of `service` in us; infinite if cores are overloaded.
 
         `load` is the ratio of the server's rates to those of the whole fleet.
         """

@@ -24,10 +24,11 @@ def sweep(
 ) -> list[tuple[str, str, float, float]]:
     """Return points of P99 over SLO by load, in closed form and simulated.
 
-    A point has the system, ``closed form`` or ``simulated``, the load (the server's rates over
-    those of the whole fleet), and the largest P99 of a service over its SLO. Points whose P99 is
-    more than three times the SLO are omitted. `slo_us` has the SLO of each service in us, and
-    `searches` the simulated points. Raises AccelflowError if a point cannot be computed.
+    A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the server's
+    rates over those of the whole fleet, and the ratio the largest P99 of a service over its SLO.
+    Points whose P99 is more than three times the SLO are omitted. `slo_us` has the SLO of each
+    service in us, and `searches` the simulated points. Raises AccelflowError if a point cannot be
+    computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

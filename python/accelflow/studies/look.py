@@ -36,7 +36,7 @@ class Limited(Protocol):
 class Look:
     """The decision whether a point meets its limits, from simulations with `seeds` seeds.
 
-    `worst_ratio` is the largest ratio of a measure to its limit, as a mean over the seeds, and
+    `worst_ratio` is the largest ratio of a measure to its limit, as a mean over the seeds.
     `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and
     the service. `holds` is true if the ratio is at most 1, and `clear` is true if the whole
     interval is on one side of 1. If a resource is saturated with more than half of the seeds,

@@ -59,10 +59,10 @@ class Design(Look):
 class Front:
     """The results of a search for the cheapest design.
 
-    `best` is the cheapest design that meets the limits, or None. `front` has the designs that no
-    other design beats in both cost and worst ratio of a measure to its limit, cheapest first,
-    without saturated designs. `tried` has all designs in the order of their trial. `ended` is False
-    if the time limit expired first.
+    `best` is the cheapest design that meets the limits, or None. `front` is the Pareto front,
+    cheapest first: no other design beats one of these in both cost and the worst ratio of a measure
+    to its limit. It has no saturated designs. `tried` has all designs in the order of their trial.
+    `ended` is False if the time limit expired first.
     """
 
     best: Design | None

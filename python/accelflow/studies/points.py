@@ -38,7 +38,7 @@ class Points:
     @staticmethod
     @contextmanager
     def of(study: Study, place: Path, run: Runner, limit: TimeLimit) -> Iterator[Points]:
-        """Open the folder `place` and yield an object for the block; in the end, write results.
+        """Open the folder `place`, yield its :class:`Points`, and write results after the block.
 
         `design.parquet` and `results.parquet` then have all points. Raises InputError for a folder
         with other content, and AccelflowError for a folder in use.

@@ -321,8 +321,8 @@ def _axes(tree: object, kind: str) -> tuple[Axis, ...]:
 def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the name and the values of each axis in the nested tables `tree`.
 
-    The names of nested tables are joined with dots, after `prefix`. A table with ``from`` is a
-    range, and so the value of an axis.
+    The names of nested tables are joined with dots, after `prefix`. A table with ``from`` or ``to``
+    is a range, and so the values of an axis.
     """
     for key, value in tree.items():
         if isinstance(value, Mapping) and not {"from", "to"} & set(value):

@@ -28,10 +28,10 @@ _MOST_WORKERS = 4_096
 class SweepResults:
     """The outcome of a run of a study.
 
-    `simulated` is the number of simulations in this run, `known` the number that the folder already
-    had, and `left` the number that the time limit left over. `skipped` has the simulations that are
-    not possible, with the reasons. `results` is the path of the file with all rows; None if there
-    are no rows.
+    `simulated` is the number of simulations in this run, and `known` the number that the folder
+    already had. `left` is the number of those that the time limit prevented. `skipped` has the
+    simulations that are not possible, with the reasons. `results` is the path of the file with all
+    rows; None if there are no rows.
     """
 
     simulated: int

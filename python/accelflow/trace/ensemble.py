@@ -109,8 +109,8 @@ class Ensemble:
     for a response fails. `notification` is how waiting threads learn of the end of a trace. With
     `pinned`, each worker is bound to a core.
 
-    A trace that starts with a payload of fewer than `least_bytes` bytes runs on the calling thread
-    before :meth:`enqueue` returns, since its offload would cost more than it saves
+    If the payload at the start has fewer than `least_bytes` bytes, the trace runs on the calling
+    thread before :meth:`enqueue` returns. Its offload would cost more than it saves
     (docs/ensemble.md, "Selective offload").
 
     Close the ensemble, or use it in a ``with`` statement. Raises TraceError for a setting out of

@@ -56,7 +56,10 @@ class Trace:
 
     @property
     def name(self) -> str | None:
-        """The name under which the trace was registered last; None if it never was."""
+        """The name under which the trace was last registered.
+
+        None before the first registration, and again after each :meth:`build`.
+        """
         return self._name
 
     @property

@@ -29,10 +29,10 @@ class Word:
 class View:
     """A trace with its words, and those of every trace that it can reach.
 
-    `own` has the words of the trace itself, `memory` all reachable words, including those in `own`,
-    and `predicates` the predicates that the words in `memory` test, by index. `parts` has the nodes
-    of each word in `own`, by the word's name. `source` is None for a trace from a file, which holds
-    words only; `pipeline` is then assembled from the parts.
+    `own` has the words of the trace itself, and `memory` all reachable words, including those in
+    `own`. `predicates` has the branch conditions that the words in `memory` test, by index. `parts`
+    has the nodes of each word in `own`, by the word's name. `source` is None for a trace from a
+    file, which holds words only; `pipeline` is then assembled from the parts.
     """
 
     name: str

@@ -23,7 +23,7 @@ class Piece:
     until_ns: float
     #: The part of the response time to which the piece counts, such as ``queueing``.
     part: str
-    #: Where the request is, or what it waits for.
+    #: The resource that works on the request, or for which the request waits.
     at: str
     waits: bool
     critical: bool
@@ -49,9 +49,9 @@ class WaterfallRow:
 def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
     """Return the rows of an object of schema ``accelflow.waterfall/1``, by ascending start.
 
-    A trace that continues after others is one row. Application logic has a row for each phase. The
-    pieces of an execution follow each other without a gap. After a gap, pieces with the same job
-    number belong to another execution.
+    An execution of a trace is one row, even if pieces of other rows come between its own.
+    Application logic has a row for each phase. The pieces of an execution follow each other in time
+    without a gap. After a gap, pieces with the same job number belong to another execution.
     """
     rows: list[WaterfallRow] = []
     open_rows: dict[tuple[int | None, str | None], WaterfallRow] = {}

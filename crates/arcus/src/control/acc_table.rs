@@ -4,10 +4,11 @@ use super::request::AdmissionRequest;
 use super::route::RouteEntry;
 use crate::{Platform, PlatformError};
 
-/// A row of ARCUS's AccTable: an accelerator's name, and the indices of all its instances.
+/// A row of ARCUS's AccTable: an accelerator's name, and the indices of all accelerators with this
+/// name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccEntry {
-    /// The accelerator's name in admission requests.
+    /// The name by which admission requests ask for the accelerator.
     pub name: String,
     /// The platform's accelerators of this name, as indices of [`Platform::accelerators`]; empty
     /// for the storage.

@@ -21,7 +21,7 @@ pub struct Candidate {
 /// Several flows, each on one of its routes, that share the platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combination {
-    /// The candidates in this combination, as indices of the list given to [`combinations`].
+    /// The candidates in this combination, as indices into the list given to [`combinations`].
     pub members: Vec<usize>,
     /// The traffic that all flows of the combination send together at their SLOs.
     pub traffic: Vec<Traffic>,

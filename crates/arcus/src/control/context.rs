@@ -38,7 +38,7 @@ impl Context {
         Context::of(flows.iter().map(pattern).collect())
     }
 
-    /// Creates the context of flows with these patterns, in any order.
+    /// Creates the context of flows with the given patterns. Their order does not matter.
     pub fn of(mut patterns: Vec<Pattern>) -> Context {
         patterns.sort();
         Context { patterns }
@@ -107,7 +107,7 @@ impl Context {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
     /// The total rate of the context's flows, in gigabits per second, if every flow always has
-    /// messages to send and they share the platform in the context's proportions.
+    /// messages to send and the flows share the platform in the context's proportions.
     pub gbit_per_s: f64,
 }
 

@@ -1,5 +1,5 @@
-//! The check of a rate that is promised in a percentage of periods, and the extra rate that keeps
-//! this promise.
+//! Promises of a rate in a percentage of periods, such as 99 %: the check of such a promise, and
+//! the extra rate that keeps it.
 
 use accelflow_units::{Bytes, Time};
 

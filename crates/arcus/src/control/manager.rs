@@ -1,4 +1,4 @@
-//! The control plane's [`Manager`]: it admits flows, plans their rates and routes, and has the
+//! The control plane's [`Manager`]: it admits flows, plans their rates and routes, and keeps the
 //! table of flows.
 
 use super::acc_table::{AccEntry, entries, routes};
@@ -122,8 +122,7 @@ impl Manager {
     /// capacity is chosen. On each route, messages are cut to the smallest segments that cost no
     /// accelerator more than 3 % of its rate. If no route is [`Tag::SloFriendly`] with cut
     /// messages, the routes are tried with whole messages, which cost the accelerators nothing.
-    /// After an admission, the alternative routes of all flows are tagged anew when they are
-    /// needed.
+    /// After an admission, [`Manager::alternatives`] tags the other routes of all flows anew.
     ///
     /// An opportunistic flow is not rejected for lack of capacity.
     ///
@@ -182,8 +181,8 @@ impl Manager {
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`],
-    /// [`PlatformError::OutOfRange`] for sizes and bursts that are not allowed, and the errors of
-    /// [`Platform::check`].
+    /// [`PlatformError::OutOfRange`] for sizes, bursts and values of the service class that are not
+    /// allowed, and the errors of [`Platform::check`].
     pub fn left(&mut self, request: &AdmissionRequest) -> Result<f64, PlatformError> {
         request.check_traffic()?;
         let (cut, whole) = self.shapings(request)?;
@@ -308,7 +307,7 @@ impl Manager {
 
     /// Returns the other routes that the request of a registered flow allows, each tagged together
     /// with the present promises to all flows. `number` is the flow's index in [`Manager::flows`].
-    /// The routes are tagged once, and again after a flow came, left or moved.
+    /// The tags are kept until a flow comes, leaves or moves.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -342,9 +341,9 @@ impl Manager {
         self.classified = vec![None; self.flows.len()];
     }
 
-    /// Finds another route for a registered flow (Algorithm 1, line 18): the SLO-Friendly one of
-    /// its [`alternatives`](Manager::alternatives) with the most remaining capacity. `number` is
-    /// the flow's index in [`Manager::flows`]. `None` if no alternative is SLO-Friendly.
+    /// Finds another route for a registered flow (Algorithm 1, line 18). Among the flow's
+    /// SLO-Friendly [`alternatives`](Manager::alternatives), chooses the one with the most remaining
+    /// capacity; `None` if there is none. `number` is the flow's index in [`Manager::flows`].
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -362,8 +361,8 @@ impl Manager {
         Ok(best.map(|best| best.route.clone()))
     }
 
-    /// Returns the input of a simulation under ARCUS: the registered flows, and the mechanism with
-    /// their registers. `arrivals` gives each flow's arrival process.
+    /// Returns the input of a simulation under ARCUS: the registered flows, and the mechanism
+    /// ARCUS with the registers of these flows. `arrivals` returns the arrival process of a flow.
     pub fn deploy(&self, arrivals: impl Fn(&FlowStatus) -> Arrivals) -> (Vec<Flow>, Mechanism) {
         let each = self.flows.iter().map(|flow| flow.deployed(arrivals(flow)));
         let (flows, shaping) = each.unzip();
@@ -371,7 +370,7 @@ impl Manager {
     }
 
     /// Returns each possible route of a flow, with the traffic that the flow would send there at
-    /// its SLO, its messages cut to segments. Empty for a request without a rate.
+    /// its SLO, in segments if messages are cut there. Empty for a request without a rate.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors
@@ -393,8 +392,8 @@ impl Manager {
         Ok(cut.into_iter().map(candidate).collect())
     }
 
-    /// Returns the pairs of a route and a size whose profiles a request needs. Each possible route
-    /// is paired with each size of the flow's messages and of the segments that they are cut to.
+    /// Returns the pairs of a route and a size that must be profiled for a request. Each possible
+    /// route is paired with each size of the flow's messages, and of the segments of cut messages.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors
@@ -510,10 +509,10 @@ impl Manager {
         rest::alone(&mut self.profiles, &self.flows[number])
     }
 
-    /// Predicts from the profiles the rate of each registered flow if all flows use their promises
-    /// in full. Rates are in gigabits per second, in the order of [`Manager::flows`]; those of
-    /// opportunistic flows are 0. A rate below the promise, which only over-subscription allows, is
-    /// a predicted violation.
+    /// Predicts from the profiles the rate of each registered flow if every flow sends at its
+    /// promised rate. Rates are in gigabits per second, in the order of [`Manager::flows`]; those of
+    /// opportunistic flows are 0. A rate below the promise is a predicted violation; only
+    /// over-subscription can cause one.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

@@ -1,4 +1,5 @@
-//! The division of the capacity under over-subscription.
+//! The division of the platform's capacity among flows that were promised more than the capacity
+//! in total (over-subscription).
 
 use super::profile::ProfileTable;
 use super::route::{Traffic, add};

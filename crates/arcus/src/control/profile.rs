@@ -11,8 +11,8 @@ use super::route::{RouteEntry, Traffic, add};
 use super::thresholds::CONTEXT_PATTERNS;
 use crate::{Platform, PlatformError};
 
-/// The tag of a mix of traffic: whether the platform can keep the promises to all its flows
-/// (section 4.3, 1 bit).
+/// The tag of a mix of traffic: whether the platform can keep the promises to all flows in the mix
+/// (section 4.3; one bit in the paper).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// All promised rates fit: the load is at most the limit up to which the control plane admits
@@ -50,8 +50,8 @@ pub struct Sweep {
     /// The pairs that are combined, each of a route and a size of the messages or segments on this
     /// route.
     pub patterns: Vec<(RouteEntry, Bytes)>,
-    /// The largest number of pairs of route and size that are combined in one context; above 4 it
-    /// counts as 4.
+    /// The largest number of pairs of route and size that are combined in one context. Numbers
+    /// above 4 count as 4.
     pub most: usize,
 }
 
@@ -86,8 +86,8 @@ impl ProfileTable {
     }
 
     /// Sets the message sizes that profiles distinguish. A message or segment between two of these
-    /// sizes counts as the one with the lower rate. Tenants with other sizes then need no
-    /// simulation of their own.
+    /// sizes is treated as if it had one of them: the one at which the platform's rate is lower.
+    /// So such messages need no simulation of their own.
     #[must_use]
     pub fn of_sizes(self, mut sizes: Vec<Bytes>) -> ProfileTable {
         sizes.sort_unstable();
@@ -123,9 +123,9 @@ impl ProfileTable {
     }
 
     /// Profiles contexts in advance on `threads` threads: the paper's offline profiling. The
-    /// contexts are all combinations of 1 to `sweep.most` pairs of route and size, but of at most
-    /// four, on a grid of shares of the traffic. [`ProfileTable::capacity_of`] then needs no
-    /// simulation for traffic that is such a combination.
+    /// contexts are all combinations of 1 to `sweep.most` pairs of route and size (at most four
+    /// pairs), each with several divisions of the traffic among the pairs. Afterwards
+    /// [`ProfileTable::capacity_of`] needs no simulation for traffic of such a combination.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for more than [`ProfileTable::MOST_CONTEXTS`] contexts, and
@@ -208,10 +208,10 @@ impl ProfileTable {
     /// Returns the total rate that the platform delivers if flows send in the proportions of
     /// `flows`, in gigabits per second.
     ///
-    /// The capacity is interpolated between contexts on a grid of shares (linearly in the time per
-    /// bit), so a finite table serves all shares. Where the bottleneck changes between two
-    /// contexts, the true capacity is higher. Traffic of more than four pairs of route and size is
-    /// simulated, not interpolated.
+    /// Contexts are profiled for some shares of the flows in the traffic. Between these shares, the
+    /// capacity is interpolated (linearly in the time per bit). Where the bottleneck changes
+    /// between two contexts, the true capacity is higher. Traffic of more than four pairs of route
+    /// and size is simulated, not interpolated.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] unless at least one of the flows has a rate above 0, and the

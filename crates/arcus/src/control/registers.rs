@@ -16,7 +16,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// The unit of the tokens of a shaper that keeps this rate: bytes or messages.
+    /// The unit of the tokens of a shaper that limits a flow to this rate: bytes or messages.
     pub const fn unit(self) -> Unit {
         match self {
             Rate::GbitPerS(_) => Unit::Bytes,

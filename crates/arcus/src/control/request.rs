@@ -81,8 +81,8 @@ pub struct Availability {
     pub period: Time,
 }
 
-/// The promise of a percentile of message latencies. Verdicts check it; admission and shaping do
-/// not take it into account.
+/// The promise that `percent` of a flow's messages have a latency of at most `most`.
+/// [`Verdict`](super::Verdict)s check this promise; admission and shaping ignore it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LatencySlo {
     /// The percentage of messages that keep the latency `most`, from 50 to below 100.
@@ -91,8 +91,8 @@ pub struct LatencySlo {
     pub most: Time,
 }
 
-/// A request to admit a flow: the messages that it sends, the routes that it may take, and its
-/// promises.
+/// A request to admit a flow: the messages that the flow sends, the routes that it may take, and
+/// the promises that it asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdmissionRequest {
     /// The flow's name, which must differ from the names of all registered flows.
@@ -128,9 +128,9 @@ pub struct AdmissionRequest {
     /// The flow's priority if over-subscription promises more than the capacity: flows of priority
     /// 0 keep their rates longest.
     pub priority: u8,
-    /// The number of messages that may pass at once after a pause, from 1 to 65,536. The token
-    /// bucket has space for so many messages of the largest size and a refill. With 1, a message
-    /// that is cut into segments passes segment by segment.
+    /// The number of messages that may pass at once after a pause, from 1 to 65,536. The flow's
+    /// token bucket has space for this number of messages of the largest size, and for a refill.
+    /// With 1, a message that is cut into segments passes segment by segment.
     pub burst: u32,
 }
 

@@ -52,7 +52,7 @@ pub struct Traffic {
     /// The size of each message or, if messages are cut, of each segment.
     pub size: Bytes,
     /// The rate of the traffic in gigabits per second. Where only proportions between flows count,
-    /// any common multiple of the rates serves.
+    /// all rates may be multiplied by the same factor.
     pub gbit_per_s: f64,
 }
 

@@ -13,7 +13,8 @@ use crate::{Action, Arrivals, Controller, Counters, PlatformError};
 /// A command to the [`Runtime`]: adds or removes a flow during a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Asks to admit a flow whose messages arrive by the given process.
+    /// Asks to admit a flow. The values are the flow's request and the arrival process of its
+    /// messages.
     Register(Box<AdmissionRequest>, Arrivals),
     /// Removes the flow with this name and frees its share of the capacity. Messages that the flow
     /// has already sent are still served.
@@ -65,8 +66,8 @@ struct RuntimeState {
     kept: Kept,
 }
 
-/// ARCUS's Algorithm 1 on one server, called once per control period: it measures the rates of
-/// flows, adjusts their registers and moves flows whose SLO is violated to other routes.
+/// ARCUS's Algorithm 1 on one server. Once per control period, it measures the rates of flows and
+/// adjusts the registers of their shapers. It moves flows whose SLO is violated to other routes.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     manager: Manager,
@@ -106,8 +107,8 @@ impl Runtime {
     }
 
     /// Adds a command, which is executed at the first end of a control period at or after `time`.
-    /// Commands that fall to the same end are executed in the order of their times, and those of
-    /// the same time in the order of addition.
+    /// Commands for the end of the same control period are executed in the order of their times;
+    /// commands with equal times, in the order of addition.
     #[must_use]
     pub fn at(mut self, time: Time, command: Command) -> Runtime {
         let place = self.commands.partition_point(|command| command.0 <= time);
@@ -115,9 +116,10 @@ impl Runtime {
         self
     }
 
-    /// Lets the runtime act on predictions (section 4.3, scenario 3). It treats a flow that has
-    /// messages waiting as violated if the flow's smoothed rate, extrapolated along its trend by
-    /// `periods` control periods, is below the SLO by more than 1 %. 0 turns predictions off.
+    /// Lets the runtime act on predicted violations (section 4.3, scenario 3). The prediction
+    /// extrapolates a flow's smoothed rate by `periods` control periods along its trend. If the
+    /// predicted rate is below the SLO by more than 1 % and the flow has messages waiting, the
+    /// runtime treats the SLO as violated. 0 turns predictions off.
     #[must_use]
     pub fn predicting(self, periods: u32) -> Runtime {
         Runtime {

@@ -111,8 +111,9 @@ impl FlowStatus {
         }
     }
 
-    /// Counts the periods in which this flow missed its promised rate. `number` is the flow's index
-    /// in `run`. `None` unless the rate is promised in a percentage of periods.
+    /// Counts the periods in which this flow was present, and those in which it missed its promised
+    /// rate. `number` is the flow's index in `run`. `None` unless the rate is promised in a
+    /// percentage of periods.
     pub fn periods(&self, run: &RunResult, number: usize) -> Option<Periods> {
         let (slo, availability) = (self.slo_gbit_per_s()?, self.request.availability?);
         let result = &run.flows[number];

@@ -1,4 +1,4 @@
-//! A store of values that are found by their number.
+//! A container that gives each value a number, by which the value is found again.
 
 /// A store of values by number. The number of a removed value is used again.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Table 1 and Fig. 3: what two tenants get without traffic shaping.
+//! Table 1 and Fig. 3: the rates that two tenants get without traffic shaping.
 
 use accelflow_units::{Bytes, Time};
 

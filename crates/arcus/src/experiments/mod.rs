@@ -125,10 +125,10 @@ pub fn run(name: &str, seed: u64) -> Option<Result<Report, PlatformError>> {
     Some((found.run)(seed).map(|report| named(found, seed, 1, report)))
 }
 
-/// Runs the experiment `name` with `replications` successive seeds, the first of which is `seed`,
-/// on `threads` threads. The report has means, and half the widths of their 95 % confidence
-/// intervals. `replications` defaults to [`PaperExperiment::replications`]. Numbers that are
-/// missing in some run are left out. Returns `None` for an unknown name.
+/// Runs the experiment `name` on `threads` threads, once for each of `replications` successive
+/// seeds from `seed`. The report has the means over these runs, and half the widths of the means'
+/// 95 % confidence intervals. `replications` defaults to [`PaperExperiment::replications`].
+/// Numbers that are missing in some run are left out. Returns `None` for an unknown name.
 pub fn replicate(
     name: &str,
     seed: u64,

@@ -21,7 +21,7 @@ pub struct PaperExperiment {
 
 /// One number that an experiment measured.
 ///
-/// The paper's number is not in this crate; `key` joins the two.
+/// The paper's number, if there is one, is stored outside this crate under the same `key`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The key of the number in this project's tables, such as

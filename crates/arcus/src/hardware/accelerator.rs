@@ -20,9 +20,9 @@ pub enum Curve {
         /// The rate that very large messages approach: the inverse of the time per byte.
         peak: Bandwidth,
     },
-    /// The time of the message's size rounded up to whole blocks. Below one block, the rate doubles
-    /// when the size doubles: the paper's exponential type (the size axis of its figure is
-    /// logarithmic).
+    /// The time for the message's size, rounded up to whole blocks, at the peak rate. Below one
+    /// block, the rate doubles when the size doubles: the paper's exponential type (the size axis of
+    /// the paper's figure is logarithmic).
     Blocks {
         /// The size of a block.
         block: Bytes,
@@ -168,7 +168,7 @@ pub enum Egress {
     /// The output is this multiple (R) of the input, rounded up to whole bytes: 1 for a cipher,
     /// below 1 for compression, above 1 for decompression.
     Ratio(f64),
-    /// The output of every message has this size, such as a digest.
+    /// The output of every message has this size, for example the size of a digest.
     Fixed(Bytes),
 }
 
@@ -197,11 +197,11 @@ pub struct Accelerator {
     /// from `egress`; `None` if it does not. For example, an accelerator that checks a payload
     /// returns only the verdict to a calling host.
     pub call_egress: Option<Egress>,
-    /// The latency of the accelerator's pipeline, which is added to the busy time of every message.
-    /// It does not lower the rate.
+    /// The latency of the accelerator's pipeline, which every message takes in addition to its busy
+    /// time. The latency does not lower the accelerator's rate.
     pub latency: Time,
-    /// The capacity of the accelerator's input buffer; above 0. Bytes that wait to be processed
-    /// occupy it.
+    /// The capacity of the accelerator's input buffer, which holds the bytes that wait to be
+    /// processed; above 0.
     pub input: Bytes,
 }
 

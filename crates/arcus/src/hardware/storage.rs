@@ -89,7 +89,7 @@ impl StorageConfig {
 /// An operation that occupies a unit (flash die) of an SSD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A read, with the caller's identifier of it.
+    /// A read. The value is the caller's identifier of the read.
     Read(u32),
     /// The programming of a buffered write into flash, after the acknowledgement of the write.
     Program,
@@ -185,9 +185,9 @@ impl Storage {
         })
     }
 
-    /// Ends an operation of the SSD with index `device` and frees its unit. After the programming
-    /// of a write, the SSD's buffer has space for a write that waited: returns the tag and
-    /// acknowledgement time of this write, if there is one.
+    /// Ends an operation of the SSD with index `device` and frees the operation's unit. If the
+    /// operation was the programming of a write, a waiting write takes its place in the SSD's
+    /// buffer. Returns the tag and acknowledgement time of this write; `None` if no write waited.
     pub fn end(&mut self, device: usize, operation: Operation, now: Time) -> Option<(u32, Time)> {
         let ssd = &mut self.devices[device];
         ssd.busy -= 1;

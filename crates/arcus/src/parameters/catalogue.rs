@@ -13,8 +13,8 @@ pub const CORES_OF_A_FLOW: f64 = 0.05;
 pub const PANIC_BUFFER: usize = 256;
 
 /// Creates the IPSec accelerator of Table 1, which reaches 32 Gbit/s with messages of 1500 B. Its
-/// times for 64 B and 256 B follow from the paper's pattern 1: with messages served in order, the
-/// accelerator then delivers 32 % and 18 % of its maximum.
+/// times for 64 B and 256 B follow from the paper's pattern 1, which mixes these sizes: there the
+/// accelerator delivers 18 % to 32 % of its maximum, depending on the load.
 pub fn ipsec() -> Accelerator {
     let points = [(64, 113), (256, 137), (1_500, 375)];
     let points = points.map(|(size, ns)| (Bytes(size), Time::from_ns(ns)));
@@ -22,8 +22,8 @@ pub fn ipsec() -> Accelerator {
 }
 
 /// Creates the synthetic accelerator of Table 1, called `name`: 50 Gbit/s at any message size. On
-/// an inline path it forwards each message. To a host that calls it, it returns a result of 64
-/// bytes.
+/// an inline path, the accelerator forwards each message. On
+/// [`Path::FunctionCall`](crate::Path::FunctionCall), it returns a result of 64 bytes to the host.
 pub fn synthetic(name: &str) -> Accelerator {
     let curve = Curve::Saturating {
         setup: Time::ZERO,

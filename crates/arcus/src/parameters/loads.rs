@@ -39,8 +39,8 @@ pub const ROCKSDB_OFFLOADED: (f64, f64) = (231.2, 2.15);
 /// The number of cores that ARCUS's own software uses beside RocksDB (section 5.4).
 pub const ROCKSDB_RUNTIME_CORES: f64 = 0.175;
 
-/// The core time that RocksDB with accelerators needs for a megabyte, in core-seconds, without the
-/// time of ARCUS's own software.
+/// The core time that RocksDB with accelerators (Table 4) needs for each megabyte of throughput, in
+/// core-seconds per megabyte, without the time of ARCUS's own software.
 pub fn rocksdb_core_s_per_mb() -> f64 {
     let (throughput, cores) = ROCKSDB_OFFLOADED;
     (cores - ROCKSDB_RUNTIME_CORES) / throughput

@@ -23,7 +23,8 @@ const LEAST_PERIOD_US: f64 = 100.0;
 const BURST_FACTOR: f64 = 10.0;
 const WINDOW_US: u64 = 1_000_000;
 
-/// A flow of a plan: its admission request, its arrivals, and when it comes and goes.
+/// A flow of a plan: its admission request, its arrival process, and the times at which it asks for
+/// admission and leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFlow {
     /// The flow's request for admission.

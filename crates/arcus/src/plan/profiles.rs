@@ -28,7 +28,7 @@ pub struct ProfileFile {
     /// The profiled platform, as its plan describes it.
     pub platform: ProfiledPlatform,
     /// The sizes of messages and segments that the profiles distinguish, in bytes. A size between
-    /// two of them counts as the one with the lower rate.
+    /// two of these is treated like the one of the two at which the platform's rate is lower.
     pub sizes: Vec<u64>,
     /// The contexts (mixes of flows), each with the platform's capacity.
     pub entries: Vec<Entry>,

@@ -9,8 +9,8 @@ use crate::control::{Command, CommandOutcome, FlowStatus, Manager, ProfileTable,
 use crate::{Arrivals, Mechanism, PlatformError, simulate_with};
 
 /// Admits the flows of a plan and simulates the admitted flows twice, with ARCUS and without
-/// shaping. Flows with a later starting time ask for admission during the simulation. `profiles`
-/// has capacities that are known already.
+/// shaping. Flows with a later starting time ask for admission during the simulation. Capacities
+/// in `profiles` are not simulated again.
 ///
 /// # Errors
 /// [`PlanError`] for invalid flows, such as two of the same name. Flows that do not fit are no

@@ -28,9 +28,10 @@ pub struct SweepOptions {
     pub threads: usize,
 }
 
-/// Profiles the platform of a plan in advance. It simulates the capacities that the plan's flows
-/// and tenants like those in `options` may need. It tags each combination of the plan's flows by
-/// whether all SLOs fit. `version` is the version of accelflow, which the returned file states.
+/// Profiles the platform of a plan in advance. Simulates the capacities that are needed to admit
+/// the plan's flows, and tenants with the sizes and paths in `options`. Tags each combination of
+/// the plan's flows by whether all SLOs fit. `version` is the version of accelflow, which the
+/// returned file states.
 ///
 /// # Errors
 /// [`PlanError`] for more contexts or combinations than allowed, and for invalid flows.

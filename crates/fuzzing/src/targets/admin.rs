@@ -1,5 +1,5 @@
-//! Fuzz target of the operators' port: it answers any bytes with at most one HTTP response, and
-//! sends metrics and recordings only if they are requested.
+//! Fuzz target of the operators' port: the port answers any bytes with at most one HTTP response,
+//! and sends metrics and recordings only for a GET request.
 
 use std::net::SocketAddr;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
 });
 
 /// Sends `input` to the operators' HTTP port (metrics, recordings). Panics unless the port sends at
-/// most one whole HTTP response, with metrics or a recording only if they were requested.
+/// most one whole HTTP response, which has the status 200 only for a GET request.
 ///
 /// If the first byte is odd, the other bytes become the query of a request for `/recording`;
 /// otherwise the other bytes are sent unchanged.

@@ -1,5 +1,5 @@
-//! Fuzz target of the HTTP client: it reads any bytes as a whole response or returns an error, and
-//! does not wait for a server that sends no more.
+//! Fuzz target of the HTTP client: the client reads any bytes as a whole response or returns an
+//! error, and does not wait for a server that sends no more.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ static CLIENT: LazyLock<HttpClient> = LazyLock::new(|| {
 });
 
 /// Lets a server answer an HTTP client's request with `input`. Panics unless the client reads a
-/// complete response from these bytes or returns an error with a text.
+/// complete response from these bytes or returns an error with a message.
 ///
 /// An odd first byte makes the request a HEAD instead of a GET; the other bytes are the answer.
 pub fn check(input: &[u8]) {

@@ -1,5 +1,5 @@
-//! Fuzz target of the Thrift client: it reads any bytes as a reply or returns an error. Half of the
-//! inputs are replies to the client's request in which only the body is arbitrary.
+//! Fuzz target of the Thrift client: the client reads any bytes as a reply or returns an error. Half
+//! of the inputs are valid replies to the client's request, except for an arbitrary body.
 
 use std::sync::{Arc, LazyLock};
 
@@ -34,7 +34,7 @@ const FUNCTIONS: [(&str, &[u8]); 4] = [
 ];
 
 /// Lets a server answer a Thrift client's call with `input`. Panics unless the client returns an
-/// empty value, a JSON value or an error with a text.
+/// empty value, a JSON value or an error with a message.
 ///
 /// The bits of the first byte choose the protocol, the function, and whether the other bytes are
 /// the whole answer or only the body of a valid reply or exception.

@@ -1,12 +1,15 @@
 //! Fuzz target of branch conditions: any text is read as a condition, or refused with a position
-//! inside the text. A condition that is printed and read again is the same. Its compiled form has
-//! the same value as the tree.
+//! inside the text. A condition that is printed and read again is the same. The compiled condition
+//! has the same value as the condition's tree of operators.
 
 use accelflow_trace::{Condition, Field, PredicateTable};
 
 /// Parses a text as the condition of a branch, and evaluates the condition on four values of
-/// payload fields. Panics unless the text is refused with a position inside the text, or the
-/// printed condition parses to the same condition and its compiled form has the same value.
+/// payload fields. Panics unless
+///
+/// * a refusal states a position inside the text;
+/// * a condition is the same after printing and parsing;
+/// * the compiled condition has the same value as the condition's tree of operators.
 pub fn check(input: (&str, [i64; 4])) {
     let (text, values) = input;
     let condition = match Condition::parse(text) {

@@ -1,16 +1,16 @@
-//! Fuzz target of the decompressor: any bytes decompress within the size limits or are refused,
-//! also after other bytes were refused. The same holds for damaged compressed bytes; intact ones
-//! give the original data.
+//! Fuzz target of the decompressor: arbitrary or damaged bytes decompress within the size limits or
+//! are refused. Intact compressed bytes give the original data, also after other bytes were refused.
 
 use accelflow_accel::compress::{Cmp, Dcmp};
 use accelflow_accel::{Codec, Limits};
 
-/// The input of [`check`]: whether the format is Snappy (else zstd), data to compress, changes of
-/// the compressed bytes as pairs of position and new byte, and arbitrary bytes to decompress.
+/// The input of [`check`], in this order: whether the format is Snappy (else zstd); data to
+/// compress; changes of the compressed data, each as (position, new byte); arbitrary bytes to
+/// decompress.
 pub type Input<'a> = (bool, &'a [u8], Vec<(u16, u8)>, &'a [u8]);
 
 /// Decompresses arbitrary bytes, damaged bytes and intact bytes. Panics unless intact bytes give
-/// the original data, and all others give data within the size limits or an error with a text.
+/// the original data, and all others give data within the size limits or an error with a message.
 pub fn check(input: Input<'_>) {
     let (snappy, data, changes, raw) = input;
     let codec = if snappy { Codec::Snappy } else { Codec::Zstd };

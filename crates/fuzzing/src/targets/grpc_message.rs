@@ -16,8 +16,10 @@ static SCHEMA: LazyLock<Arc<Schema>> =
 
 const METHODS: [&str; 4] = ["Echo", "Clear", "Watch", "None"];
 
-/// Reads `input` as the message of a gRPC call. Panics unless the message is refused without a
-/// change of the job that carries it, or can be written and read back with the same value.
+/// Reads `input` as the message of a gRPC call. Panics unless
+///
+/// * a refusal leaves the message's job (the envelope that accelerators pass on) unchanged;
+/// * a message that was read has the same value after writing and reading.
 ///
 /// The bits of the first byte choose the method, gzip compression and the form of the path.
 pub fn check(input: &[u8]) {

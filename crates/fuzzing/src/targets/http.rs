@@ -1,13 +1,14 @@
-//! Fuzz target of the HTTP reader: it reads or refuses any bytes, and a refusal leaves the job
-//! unchanged. The body of a message that it reads survives being sent again.
+//! Fuzz target of the HTTP reader: the reader reads or refuses any bytes, and a refusal leaves the
+//! job unchanged. The body of a message that was read survives being sent again.
 
 use accelflow_accel::http::HttpCall;
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Ser};
 
 /// Reads bytes as an HTTP message: a response if the flag is true, else a request. Panics unless
-/// the message is refused without a change of the job that carries it, or its body can be sent
-/// again and read back unchanged.
+///
+/// * a refusal leaves the message's job (the envelope that accelerators pass on) unchanged;
+/// * the body of a message that was read can be sent again and read back unchanged.
 pub fn check(input: (bool, &[u8])) {
     let (response, message) = input;
     let request = HttpCall::post("media.example", "/upload");

@@ -1,15 +1,16 @@
-//! Fuzz target of the length of HTTP responses: it is found or refused for any bytes. Further bytes
-//! do not change a length that was found, and exactly that many bytes are a response.
+//! Fuzz target of the function that determines the length of an HTTP response. For any bytes, the
+//! function finds a length or returns an error. Further bytes do not change a length that was found,
+//! and exactly that many bytes are a response.
 
 use accelflow_accel::http::{HttpCall, response_length};
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits};
 
-/// Determines the length of the HTTP response at the start of `input`. Panics unless the length is
-/// refused with a text, or does not change when more bytes follow and covers exactly one response.
+/// Determines the length of the HTTP response in `input`. Panics unless this fails with an error
+/// message, or the length covers exactly one response and is the same after more bytes arrive.
 ///
 /// The bits of the first byte state whether the request was a HEAD, whether the connection has
-/// ended, and what share of the other bytes comes first.
+/// ended, and what share of the other bytes arrives first.
 pub fn check(input: &[u8]) {
     let Some((first, bytes)) = input.split_first() else {
         return;

@@ -4,8 +4,8 @@
 use crate::spans::check_import;
 use accelflow_import::Kind;
 
-/// Imports `data` as a file of Jaeger spans. Panics unless the data are refused with a text, or
-/// become a workload of services whose paths begin and end with a trace.
+/// Imports `data` as a file of Jaeger spans. Panics unless the data are refused with an error
+/// message, or become a workload of services whose paths begin and end with a trace.
 pub fn check(data: &[u8]) {
     check_import(Kind::Jaeger, data.to_vec());
 }

@@ -6,11 +6,11 @@ use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
 
 /// Writes JSON as a Thrift struct of SocialNetwork's interface. Panics unless the JSON is refused
-/// with a text, or the struct can be read and written back to the same bytes.
+/// with an error message, or the struct can be read and written back to the same bytes.
 ///
-/// The input is (index of the function, whether the struct is its result instead of its arguments,
-/// whether the protocol is compact instead of binary, JSON text). An index beyond the functions
-/// wraps around.
+/// The input is (index of a function; whether the struct holds the function's result instead of its
+/// arguments; whether the protocol is compact instead of binary; JSON text). An index beyond the
+/// last function wraps around.
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, json) = input;
     let schema = Schema::social_network();

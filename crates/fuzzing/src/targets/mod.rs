@@ -1,5 +1,5 @@
-//! The fuzz targets, with one module each. The first lines of a module state the property that its
-//! `check` checks.
+//! The fuzz targets, with one module each. The first lines of a module state the property that the
+//! module's function `check` checks.
 
 pub mod admin;
 pub mod client_http;

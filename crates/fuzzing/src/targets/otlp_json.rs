@@ -6,8 +6,8 @@ use crate::spans::check_import;
 use accelflow_import::Kind;
 
 /// Imports `data` as OTLP spans in JSON, after the prefix `{"resourceSpans":`. Panics unless the
-/// data are refused with a text, or become a workload of services whose paths begin and end with a
-/// trace.
+/// data are refused with an error message, or become a workload of services whose paths begin and
+/// end with a trace.
 pub fn check(data: &[u8]) {
     check_import(Kind::Otlp, [b"{\"resourceSpans\":", data].concat());
 }

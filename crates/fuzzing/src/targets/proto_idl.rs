@@ -1,6 +1,6 @@
 //! Fuzz target of the parser of `.proto` interfaces: any text is read as an interface or refused
-//! with a message. Every method of an interface is found by its path, and an empty request to the
-//! method is read back as it was written.
+//! with an error message. Every method of an interface is found by its path, and reads an empty
+//! request as it was written.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use accelflow_accel::protobuf::Schema;
 use accelflow_accel::{Call, Ensemble, Job};
 use accelflow_trace::{Accel, Format};
 
-/// Parses `text` as a `.proto` interface. Panics unless the text is refused with a message, or
-/// every method is found by its path and an empty request to it is read back as it was written.
+/// Parses `text` as a `.proto` interface. Panics unless the text is refused with an error message,
+/// or every method is found by its path, and reads an empty request as it was written.
 pub fn check(text: &str) {
     let schema = match Schema::parse(text) {
         Ok(schema) => Arc::new(schema),

@@ -1,6 +1,6 @@
-//! Fuzz target of protocol-buffers messages: any bytes are read as a message of the interface or
-//! refused. The JSON of a message that is read gives the same message. The same holds for any JSON
-//! that is a message.
+//! Fuzz target of protocol-buffers messages: any bytes are converted to JSON as a message of a test
+//! interface, or refused. The JSON stays the same when it is converted to a message and back. The
+//! same holds for any JSON that is a message.
 
 use std::sync::LazyLock;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| Schema::parse(PROTO).expect("a constant"));
 
-/// Converts a protocol-buffers message to JSON and back. Panics unless the message is refused with
-/// a text, or the JSON stays the same.
+/// Converts a protocol-buffers message to JSON, back to a message, and to JSON again. Panics unless
+/// the message is refused with an error message, or the JSON stays the same.
 ///
 /// An even first byte means that the other bytes are a message, an odd one that they are the JSON
 /// of a message.

@@ -1,14 +1,14 @@
 //! Fuzz target of recordings: any text is read as a recording or refused. A recording that is
-//! written and read again is the same. It becomes a cost profile of its services, or is refused
-//! with a text.
+//! written and read again is the same. A recording becomes a cost profile of its services, or is
+//! refused with an error message.
 
 use accelflow_trace::templates;
 use accelflow_workload::profile::{Profile, Recording, RecordingOptions};
 use accelflow_workload::suites::social_network;
 
 /// Parses `text` as a recording (operations, sizes and costs measured on real messages). Panics
-/// unless the text is refused with a message, or the recording is the same after writing and
-/// reading, and becomes a cost profile or an error with a text.
+/// unless the text is refused with an error message, or the recording is the same after writing and
+/// reading. The recording must then become a cost profile, or be refused with an error message.
 pub fn check(text: &str) {
     let recording = match Recording::from_json(text) {
         Ok(recording) => recording,

@@ -6,7 +6,8 @@ use accelflow_accel::rpc::{MessageType, read_message, write_message};
 use accelflow_accel::thrift::Schema;
 
 /// Reads bytes as a Thrift RPC message, after a valid frame length if the flag is true. Panics
-/// unless the bytes are refused with a text, or the message is equal after writing and reading.
+/// unless the bytes are refused with an error message, or the Thrift message is equal after writing
+/// and reading.
 pub fn check(input: (bool, &[u8])) {
     let (frame, bytes) = input;
     let mut message = Vec::new();

@@ -1,5 +1,5 @@
-//! Fuzz target of the gRPC server: it answers any frames after a valid preface with whole frames,
-//! and ends the connection. An input is raw bytes, or frames in which only the lengths are valid.
+//! Fuzz target of the gRPC server: the server answers any bytes with whole HTTP/2 frames, and ends
+//! the connection. An input is raw bytes, or frames in which only the lengths are valid.
 
 use std::sync::LazyLock;
 

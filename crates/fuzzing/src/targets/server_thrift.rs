@@ -1,5 +1,5 @@
-//! Fuzz target of the Thrift server: it answers any bytes with whole replies, and ends the
-//! connection. Half of the inputs are messages in which only the frames are valid.
+//! Fuzz target of the Thrift server: the server answers any bytes with whole replies, and ends the
+//! connection. Half of the inputs are messages of which only the frame lengths are valid.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Fuzz target of the TLS server: it answers any bytes with whole TLS records, and ends the
+//! Fuzz target of the TLS server: the server answers any bytes with whole TLS records, and ends the
 //! connection.
 
 use std::sync::LazyLock;

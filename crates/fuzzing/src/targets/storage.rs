@@ -1,15 +1,17 @@
-//! Fuzz target of storage messages: any frame is read as a message of a store or refused, by Dser,
-//! which then leaves the job unchanged, and by the store's own reader.
+//! Fuzz target of storage messages, the requests of a service to its cache or database. Dser (the
+//! deserialization accelerator) and the store's own reader read the same data from a message. If
+//! Dser refuses a message, the message's job is unchanged.
 
 use accelflow_accel::storage::{Operation, StorageCall, read_request};
 use accelflow_accel::thrift::Schema;
 use accelflow_accel::{Accelerator, Call, Dser, Job, Limits, Ser};
 use accelflow_trace::Accel;
 
-/// Reads bytes as the message of a cache or database operation. The input is (index of the
-/// operation, modulo 4; bytes of the message). Panics unless Dser (the deserialization accelerator)
-/// refuses the message and leaves its job unchanged, or reads the data that the store's own reader
-/// finds.
+/// Reads bytes as the message of a cache or database operation. Panics unless Dser (the
+/// deserialization accelerator) refuses the message and leaves its job unchanged, or reads the same
+/// data as the store's own reader.
+///
+/// The input is (index of the operation, modulo 4; bytes of the message).
 pub fn check(input: (u8, &[u8])) {
     let (operation, body) = input;
     let mut message = (body.len() as u32).to_be_bytes().to_vec();

@@ -1,6 +1,6 @@
 //! Fuzz target of the TCP receiver: any packets are read as a message, or are refused and leave the
-//! connection unchanged. Packets with valid headers, in any order, give the message if and only if
-//! they cover it without gaps.
+//! connection unchanged. Packets with valid headers may arrive in any order. The packets give the
+//! message if and only if they cover the message without gaps.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -9,12 +9,12 @@ use accelflow_accel::tcp::{TcpSession, receive, send};
 
 const BASE: u32 = u32::MAX - 300;
 
-/// The input of [`check`]. `Ok`: segments that get valid headers, each as (distance of its sequence
-/// number from the expected one, push flag, payload). `Err`: raw packets.
+/// The input of [`check`]. `Ok` holds TCP segments, to which [`check`] adds valid headers. Each is
+/// (its sequence number minus the expected one, push flag, payload). `Err` holds raw packets.
 pub type Input<'a> = Result<Vec<(i16, bool, &'a [u8])>, &'a [u8]>;
 
-/// Receives a message from TCP packets. Panics unless the packets are refused without a change of
-/// the connection, or give a message that is the same when its sender's own packets carry it.
+/// Receives a message from TCP packets. Panics unless the packets are refused and the connection is
+/// unchanged, or the received message is the same after sending it again.
 pub fn check(input: Input<'_>) {
     let server = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9090);
     let client = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 40000);

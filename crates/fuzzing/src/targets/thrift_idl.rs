@@ -1,12 +1,12 @@
 //! Fuzz target of the parser of Thrift interfaces: any text is read as an interface, or refused
-//! with a position inside the text. Each function of an interface can be called, and default values
-//! are written as they are read.
+//! with a position inside the text. Each function of an interface is found by its name. Its default
+//! values are the same after writing and reading.
 
 use accelflow_accel::Limits;
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
 
 /// Parses `text` as a Thrift interface. Panics unless the text is refused with a line and column
-/// inside it, or each function's empty arguments and result are read back as they were written.
+/// inside the text, or each function's empty arguments and result survive writing and reading.
 pub fn check(text: &str) {
     let schema = match Schema::parse(text) {
         Ok(schema) => schema,

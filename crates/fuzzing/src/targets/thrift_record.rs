@@ -1,6 +1,6 @@
-//! Fuzz target of typed Thrift records: any bytes are delivered as a record if and only if they are
-//! delivered as JSON. The record then has the values of the JSON, and its parts are written to the
-//! same bytes. The same holds for any JSON.
+//! Fuzz target of typed Thrift records, which are checked messages in wire form. A handler receives
+//! any bytes as a record if and only if it receives them as JSON. Record and JSON then have the same
+//! values, and are written to the same bytes. The same holds for any JSON.
 
 use std::sync::{Arc, LazyLock};
 

@@ -10,11 +10,12 @@ use serde_json::Value;
 const PROTOCOLS: [Protocol; 2] = [Protocol::Binary, Protocol::Compact];
 
 /// Converts a Thrift struct of SocialNetwork's interface to JSON. Panics unless the struct is
-/// refused with a text, or its JSON gives the same struct in the binary and the compact protocol.
+/// refused with an error message, or its JSON gives the same struct in the binary and the compact
+/// protocol.
 ///
-/// The input is (index of the function, whether the struct is its result instead of its arguments,
-/// whether the protocol is compact instead of binary, bytes of the struct). An index beyond the
-/// functions wraps around.
+/// The input is (index of a function; whether the struct holds the function's result instead of its
+/// arguments; whether the protocol is compact instead of binary; bytes of the struct). An index
+/// beyond the last function wraps around.
 pub fn check(input: (u8, bool, bool, &[u8])) {
     let (function, reply, compact, bytes) = input;
     let schema = Schema::social_network();

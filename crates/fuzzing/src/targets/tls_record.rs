@@ -1,16 +1,16 @@
-//! Fuzz target of TLS records: any bytes that were not encrypted as a record are refused. An intact
-//! record can be decrypted, but not with one byte changed. A refusal leaves the record number
-//! unchanged.
+//! Fuzz target of TLS records: bytes that were not encrypted as a record are refused, and so is a
+//! record with one changed byte. An intact record is decrypted. A refusal leaves the receiver's
+//! record number unchanged.
 
 use accelflow_accel::Limits;
 use accelflow_accel::tls::{CipherSuite, RecordKeys, open, open_first, record_length, seal};
 
-/// Encrypts and decrypts TLS records. Panics unless arbitrary records and a record with one changed
-/// byte are refused, an intact record gives its plaintext, and a refusal leaves the record number
-/// unchanged.
+/// Encrypts and decrypts TLS records. Panics unless arbitrary bytes and a record with one changed
+/// byte are refused, and an intact record gives its plaintext. A refusal must leave the receiver's
+/// record number unchanged.
 ///
 /// The input is (whether keys have 256 instead of 128 bits, plaintext, position of the changed
-/// byte, bits of this byte to change, arbitrary records).
+/// byte, bits of this byte to change, arbitrary bytes instead of records).
 pub fn check(input: (bool, &[u8], u16, u8, &[u8])) {
     let (long_keys, plaintext, place, change, records) = input;
     let suite = if long_keys {

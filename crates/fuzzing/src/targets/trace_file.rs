@@ -11,8 +11,11 @@ const CHECKSUM: usize = 4;
 const VISITS: usize = 10_000;
 
 /// Reads `bytes` as a file of compiled traces. Does nothing if the file is refused. Otherwise
-/// panics unless the file is written back byte for byte, links to the same trace memory, and none
-/// of its traces runs for ever.
+/// panics unless
+///
+/// * the file is written back byte for byte;
+/// * the file's traces link to the same trace memory;
+/// * none of these traces runs for ever.
 pub fn check(bytes: &[u8]) {
     let Ok(image) = Image::from_bytes(bytes) else {
         return;
@@ -45,9 +48,10 @@ fn follow(image: &Image, name: &str, outcome: i64) {
     }
 }
 
-/// Corrects the length and checksum in `data`, whose first `size` bytes are a changed trace file,
-/// so that the reader does not refuse the file at once. Data too short for a header become the file
-/// of the paper's templates, if it fits. Returns the number of bytes in use.
+/// Repairs a mutated trace file, so that the reader does not refuse the file at once: corrects the
+/// length and the checksum. The file is the first `size` bytes of `data`. A file that is too short
+/// for a header becomes the trace file of the paper's templates, if `data` has room. Returns the
+/// new size of the file in bytes.
 pub fn repair(data: &mut [u8], mut size: usize) -> usize {
     if size < HEADER + CHECKSUM {
         let seed = templates()

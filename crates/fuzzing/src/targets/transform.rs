@@ -1,14 +1,16 @@
-//! Fuzz target of transformations: any bytes have the format that a transformation reads, or are
-//! refused. After a first transformation, a further one back and forth changes nothing.
+//! Fuzz target of transformations of a payload's format. A payload that does not have the source
+//! format is refused. After the first transformation, a further one back and forth changes nothing.
 
 use accelflow_accel::Limits;
 use accelflow_accel::transform::convert;
 use accelflow_trace::{Format, Transform};
 use serde::de::IgnoredAny;
 
-/// Converts a payload from one format to another. The input is (index of the source format, index
-/// of the target format, payload), with indices modulo 3 into [`Format::ALL`]. Panics unless the
-/// payload is refused with a text, or a further conversion back and forth changes nothing.
+/// Converts a payload from one format to another. Panics unless the payload is refused with an error
+/// message, or a further conversion back and forth changes nothing.
+///
+/// The input is (index of the source format, index of the target format, payload), with indices
+/// modulo 3 into [`Format::ALL`].
 pub fn check(input: (u8, u8, &[u8])) {
     let (src, dst, bytes) = input;
     let [src, dst] = [src, dst].map(|index| Format::ALL[usize::from(index) % 3]);

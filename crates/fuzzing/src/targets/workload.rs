@@ -1,10 +1,11 @@
 //! Fuzz target of workload files: any text is read as a workload or refused. A workload that is
-//! written and read again is the same. Its traces run, or are refused with a text.
+//! written and read again is the same. Its traces link, or are refused with an error message.
 
 use accelflow_workload::file::{read, write};
 
 /// Parses `text` as a workload file. Panics unless the text is refused with a message that begins
-/// with the file's name, or the workload is the same after writing and reading.
+/// with the file's name, or the workload is the same after writing and reading. Its traces must then
+/// link, or be refused with an error message.
 pub fn check(text: &str) {
     let document = match read(text, "fuzz.toml") {
         Ok(document) => document,

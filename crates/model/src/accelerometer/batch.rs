@@ -131,13 +131,13 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Fills `speedup` with C / C_S and `latency_reduction` with C / C_L of each point. `first` is
-    /// the index that error messages give to the first point, for callers that pass a long sweep in
-    /// pieces.
+    /// Fills `speedup` with the speedup C / C_S of each point, and `latency_reduction` with the
+    /// latency reduction C / C_L. Error messages number the points from `first`, for callers that
+    /// pass a long sweep in pieces.
     ///
     /// # Errors
-    /// [`Refusal`] for a value out of range, with its column and its index; and for columns or
-    /// output slices of different lengths.
+    /// [`Refusal`] for a value out of range, which states the column and the point's index. Also for
+    /// columns or output slices of different lengths.
     pub fn evaluate(
         &self,
         design: Design,
@@ -207,30 +207,31 @@ impl Sweep {
     }
 }
 
-/// The inputs of break-even sizes at many points. A column has one value for all points, or one for
-/// each.
+/// The inputs from which break-even sizes are calculated at many points. A column has one value for
+/// all points, or one for each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakEven {
-    /// C_b: the cycles of the host per byte (to the power of beta); `cycles_per_byte` in files.
+    /// C_b: the host needs C_b g^beta cycles for an offload of g bytes; `cycles_per_byte` in files.
     pub cycles_per_byte: Column,
     /// beta: the exponent of the size in the host's cycles, 1 for linear work;
     /// `complexity_exponent` in files.
     pub complexity: Column,
-    /// The part of L that grows with the size, in cycles per byte; `transfer_cycles_per_byte` in files.
+    /// The cycles that each byte adds to L, the transfer of one offload; `transfer_cycles_per_byte`
+    /// in files.
     pub transfer_per_byte: Column,
     /// The costs of one offload: o0, the part of L that is independent of the size, Q, o1 and A.
     pub costs: Costs,
 }
 
 impl BreakEven {
-    /// Fills `from_bytes` and `to_bytes` with the range of sizes for which an offload saves cycles
-    /// ([`Lucrative`](super::Lucrative)). `coefficients` states how often each cost counts. Both
-    /// bounds are infinite if no size saves cycles. `first` is the index that error messages give
-    /// to the first point.
+    /// Fills `from_bytes` and `to_bytes`, for each point, with the range of sizes for which an
+    /// offload saves cycles ([`Lucrative`](super::Lucrative)). Both bounds are infinite if no size
+    /// does. `coefficients` states how often each cost counts. Error messages number the points from
+    /// `first`, for callers that pass a long sweep in pieces.
     ///
     /// # Errors
-    /// [`Refusal`] for a value out of range, with its column and its index; and for columns or
-    /// output slices of different lengths.
+    /// [`Refusal`] for a value out of range, which states the column and the point's index. Also for
+    /// columns or output slices of different lengths.
     pub fn evaluate(
         &self,
         coefficients: Coefficients,

@@ -20,7 +20,7 @@ pub enum Threading {
 }
 
 impl Threading {
-    /// The five threading designs.
+    /// All five threading designs.
     pub const ALL: [Threading; 5] = [
         Threading::Sync,
         Threading::SyncOs,
@@ -40,8 +40,8 @@ impl Threading {
         }
     }
 
-    /// The numbers of the Accelerometer paper's equations for speedup and for latency reduction, as
-    /// text such as `(3)`.
+    /// The numbers, such as `(3)`, of the Accelerometer paper's equations for this design: first for
+    /// the speedup, then for the latency reduction.
     pub fn equations(self, placement: Placement) -> (&'static str, &'static str) {
         match (self, placement) {
             (Threading::Sync, _) => ("(1)", "(1)"),
@@ -79,13 +79,13 @@ impl Placement {
     }
 }
 
-/// How often each cost of an offload counts in C_S or C_L: the host's cycles, or those of a
-/// request, after offloading.
+/// How often each cost of an offload counts in the cycles after offloading: the host's cycles (C_S),
+/// or those of a request (C_L).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
     /// The factor of the accelerator's own cycles, alpha C / A: 0 or 1.
     pub accelerator: f64,
-    /// The factor of transfer and wait in the queue, L + Q: 0 or 1.
+    /// The factor of L + Q, an offload's transfer and its wait in the queue: 0 or 1.
     pub interface: f64,
     /// The number of thread switches per offload; each costs o1 cycles.
     pub switches: f64,
@@ -103,8 +103,8 @@ pub struct Design {
 impl Design {
     /// Creates a design. `driver_waits` states whether the host waits for the accelerator's
     /// acknowledgement of an offload before it continues. The wait adds L + Q to the host's cycles.
-    /// With `None` the host waits, except for a remote accelerator without [`Threading::Sync`]
-    /// (below equation 2 of the paper).
+    /// `None` means that the host waits, except for a remote accelerator without
+    /// [`Threading::Sync`] (below equation 2 of the paper).
     ///
     /// # Errors
     /// [`Refusal`] for three contradictions: a host that does not wait in [`Threading::Sync`],
@@ -159,7 +159,7 @@ impl Design {
         self.threading
     }
 
-    /// Where the accelerator is.
+    /// Where the accelerator is: on the chip, off the chip, or on another machine.
     pub fn placement(self) -> Placement {
         self.placement
     }
@@ -174,9 +174,8 @@ impl Design {
     /// (1), (3), (5), (6) and (8).
     ///
     /// If the host does not wait for an acknowledgement, L + Q does not count in C_S. L + Q still
-    /// counts in C_L if the request needs the response. If no response is needed, a remote
-    /// accelerator's time is outside the service. It then counts in the latency of the application,
-    /// not in C_L.
+    /// counts in C_L if the request needs the response. If no response is needed, the time of a
+    /// remote accelerator counts in the latency of the application, but not in C_L, the service's.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

@@ -15,7 +15,7 @@ const LARGEST: f64 = (1_u64 << 63) as f64;
 /// `transfer` is usually 0. The paper uses a mean L ("L is independent of g", section 3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Offload {
-    /// C_b: the cycles of the host per byte to the power of `complexity`; above 0.
+    /// C_b: the host needs C_b g^`complexity` cycles for g bytes; above 0.
     pub cycles_per_byte: f64,
     /// beta: the exponent of the size in the host's cycles, above 0; 1 for work that is linear in
     /// the size.
@@ -72,9 +72,9 @@ impl Lucrative {
 }
 
 impl Offload {
-    /// The cycles of the host that an offload of `bytes` bytes saves: those for the work minus the
-    /// offload's costs. `c` states how often each cost counts. Negative if the offload costs more
-    /// than it saves.
+    /// The host cycles that an offload of `bytes` bytes saves: the host's cycles for the work, minus
+    /// the costs of the offload. `c` states how often each cost counts. Negative if the costs are
+    /// higher.
     pub fn gain(&self, c: Coefficients, bytes: f64) -> MeanCycles {
         let (saved, fixed, per_byte) = self.terms(c);
         MeanCycles(saved * libm::pow(bytes, self.complexity) - per_byte * bytes - fixed)
@@ -82,9 +82,9 @@ impl Offload {
 
     /// The range of sizes with a positive [`Offload::gain`]. `c` states how often each cost counts.
     ///
-    /// If the transfer is independent of the size or the kernel is linear, the range has a closed
-    /// form. Otherwise the gain has at most one turning point, which brackets the roots, and
-    /// bisection finds them to the last bit. Sizes above 2^63 B are ignored.
+    /// The range has a closed form if the kernel is linear, or if the transfer does not depend on
+    /// the size. Otherwise bisection finds its bounds to the last bit. Sizes above 2^63 B are
+    /// ignored.
     pub fn lucrative(&self, c: Coefficients) -> Lucrative {
         let (saved, fixed, per_byte) = self.terms(c);
         let beta = self.complexity;

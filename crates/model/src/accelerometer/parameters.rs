@@ -62,7 +62,7 @@ pub const SETUP_CYCLES: Parameter = cost(
     "cycles",
     "o0 in the paper's Table 5. Files state the costs that an offload has.",
 );
-/// The part of L, the cycles to move an offload, that does not depend on its size.
+/// The part of L, the cycles to move an offload, that does not depend on the offload's size.
 pub const TRANSFER_CYCLES: Parameter = cost(
     "transfer_cycles",
     "cycles",
@@ -98,7 +98,7 @@ pub const COMPLEXITY_EXPONENT: Parameter = Parameter {
     why: "",
 };
 
-/// Which offloads of a kernel go to the accelerator: all, or those whose size pays.
+/// Which offloads of a kernel go to the accelerator: all, or those of a size that saves cycles.
 pub const SELECTION: Parameter = choice(
     "selection",
     &[
@@ -142,7 +142,7 @@ pub const QUEUE_APPROXIMATION: Parameter = Parameter {
     )
 };
 
-/// Which sizes occur between two points of a distribution of offload sizes: all, or none.
+/// Which offload sizes occur between two points of a distribution of sizes: all of them, or none.
 pub const SIZES_INTERPOLATION: Parameter = choice(
     "sizes.interpolation",
     &[
@@ -194,8 +194,8 @@ pub const KERNELS_PER_REQUEST: Parameter = whole(
 /// How the service's own work before a kernel call varies about its mean in a simulation.
 pub const OWN_WORK: Parameter = spread("simulation.own_work");
 
-/// How the work of a kernel call varies about its mean in a simulation, if neither the sizes of
-/// offloads nor the variation of service times is given.
+/// How the work of a kernel call varies about its mean in a simulation. Used only if neither the
+/// sizes of offloads nor the variation of the accelerator's service times is given.
 pub const KERNEL_WORK: Parameter = spread("simulation.kernel_work");
 
 /// The arrival rate of a simulation, as a share of a host's maximum throughput without offloading.
@@ -209,7 +209,7 @@ pub const LOAD_RATIO: Parameter = Parameter {
     why: "A load at which requests wait, but not for long.",
 };
 
-/// The number of measured requests of a simulation.
+/// The number of requests that a simulation measures after its warm-up.
 pub const REQUESTS: Parameter = whole(
     "simulation.requests",
     "requests",

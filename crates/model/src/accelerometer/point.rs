@@ -23,15 +23,15 @@ pub struct Point {
 }
 
 impl Point {
-    /// The cycles after offloading over those before: C_S / C or C_L / C. `c`, the coefficients of
-    /// C_S or C_L, states how often each cost counts.
+    /// The ratio of the cycles after offloading to those before: C_S / C or C_L / C. `c` states how
+    /// often each cost counts in C_S or C_L.
     #[inline]
     pub fn remaining(&self, c: Coefficients) -> f64 {
         (1.0 - self.kernel_share) + self.added(c)
     }
 
-    /// The cycles that offloads add, over the host's cycles before offloading. `c` states how often
-    /// each cost counts. The host's remaining own cycles are not included.
+    /// The cycles that offloads cost, as a share of the host's cycles before offloading. `c` states
+    /// how often each cost counts. The cycles of work that stays on the host are not included.
     #[inline]
     pub fn added(&self, c: Coefficients) -> f64 {
         let each = self.setup + c.interface * self.interface + c.switches * self.thread_switch;

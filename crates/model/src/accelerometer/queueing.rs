@@ -7,7 +7,7 @@ use super::quantity::{MeanCycles, OffloadsPerCycle};
 pub struct Station {
     /// The number of identical processing elements, at least 1.
     pub servers: u32,
-    /// The offloads that arrive per cycle of the host, from all hosts that share the accelerator.
+    /// The arrival rate: offloads per cycle of one host, from all hosts that share the accelerator.
     pub arrivals: OffloadsPerCycle,
     /// The mean time that one offload occupies a processing element, in cycles of the host.
     pub service: MeanCycles,
@@ -18,19 +18,20 @@ pub struct Station {
 /// An approximation of the mean wait in an M/G/k queue, which has no closed form for k > 1. For one
 /// server, both approximations are exact (Pollaczek and Khinchine).
 ///
-/// The stated errors are the largest against simulation of 2 to 8 servers at utilisations from 0.5
-/// to 0.9. The service times are constant, Erlang of order 2 (c2 = 0.5) or hyperexponential (c2 =
-/// 4), where c2 is the squared coefficient of variation.
+/// The stated errors are the largest ones against simulations of 2 to 8 servers at utilisations from
+/// 0.5 to 0.9. c2 is the squared coefficient of variation of the service times. These were constant,
+/// Erlang of order 2 (c2 = 0.5) or hyperexponential (c2 = 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximation {
     /// The approximation of Allen and Cunneen (Lee and Longton for Poisson arrivals): (1 + c2) / 2
     /// times the wait of M/M/k. Here c2 is the squared coefficient of variation of the service
-    /// times. The result is 23 % too low for constant times, 11 % too low for Erlang, and 58 % too
-    /// high for hyperexponential.
+    /// times. The result is up to 23 % too low for constant times, 11 % too low for Erlang, and
+    /// 58 % too high for hyperexponential.
     AllenCunneen,
     /// The approximation of Kimura (1986): a harmonic interpolation between the exact wait of M/M/k
-    /// and that of M/D/k by Cosmetatos (1976), with Whitt's limit of the correction at low load
-    /// (1993). The error is at most 5 % for constant, Erlang and hyperexponential service times.
+    /// and the wait of M/D/k, which Cosmetatos (1976) approximates. Whitt (1993) limits the latter's
+    /// correction at low load. The error is at most 5 % for constant, Erlang and hyperexponential
+    /// service times.
     Kimura,
 }
 
@@ -65,8 +66,8 @@ impl Station {
     }
 }
 
-/// The probability that an arrival at an M/M/k queue waits (Erlang's C). k is `servers`, and
-/// `offered`, the load in erlangs, is below k.
+/// The probability that an arrival at an M/M/k queue has to wait (Erlang's C). `servers` is k.
+/// `offered` is the load in erlangs, and must be below k.
 pub fn erlang_c(servers: u32, offered: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| {
         let carried = offered * b;

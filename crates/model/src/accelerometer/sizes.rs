@@ -106,8 +106,8 @@ impl SizeCdf {
         self.moment(power, EVERY)
     }
 
-    /// The sum of size^`power` over the offloads in `range`, divided by the number of all offloads;
-    /// sizes in bytes.
+    /// The sum of size^`power` over the offloads whose size is in `range`, divided by the number of
+    /// all offloads; sizes in bytes.
     pub fn moment(&self, power: f64, range: Lucrative) -> f64 {
         let atom = |size: f64, weight: f64| {
             if weight > 0.0 && range.contains(size) {

@@ -27,7 +27,7 @@ pub enum Distribution {
         /// The largest value of the input.
         max: f64,
     },
-    /// A normal distribution: a measurement with an error.
+    /// A normal distribution, as for an input that was measured with an error.
     Normal {
         /// The mean of the input.
         mean: f64,
@@ -138,9 +138,9 @@ pub enum Field {
     ThreadSwitch,
     /// A: how many times as fast as the host the accelerator is.
     Acceleration,
-    /// C_b: the cycles of the host per byte (to the power of beta).
+    /// C_b: the host needs C_b g^beta cycles for an offload of g bytes.
     CyclesPerByte,
-    /// beta: the exponent of the size in the host's cycles.
+    /// beta: the exponent of the size g in C_b g^beta, the host's cycles for an offload.
     Complexity,
 }
 
@@ -228,7 +228,7 @@ impl Field {
 pub struct Uncertain {
     /// The index of the kernel in [`Scenario::kernels`]; ignored for [`Field::HostCycles`].
     pub kernel: usize,
-    /// The uncertain input.
+    /// Which input of the kernel (or host) is uncertain.
     pub field: Field,
     /// The probability distribution of the input's value.
     pub distribution: Distribution,
@@ -247,10 +247,10 @@ impl Uncertain {
 /// The results of many evaluations of a [`Scenario`] with randomly drawn inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples {
-    /// The speedups C / C_S of all accepted draws, in increasing order.
+    /// The speedups C / C_S of all draws that the model accepted, in increasing order.
     pub speedup: Vec<f64>,
-    /// The latency reductions C / C_L of all accepted draws, in increasing order; empty if they are
-    /// unknown.
+    /// The latency reductions C / C_L of all draws that the model accepted, in increasing order;
+    /// empty if the scenario does not determine them.
     pub latency_reduction: Vec<f64>,
     /// The number of draws that the model refused, for example because an accelerator is
     /// overloaded. They do not count in the results.
@@ -263,7 +263,7 @@ pub struct Samples {
 /// arguments give bit-identical results; each input has its own stream of random numbers.
 ///
 /// If alpha, C, n, C_b and sizes are all given, alpha C = n C_b E(g^beta) must hold for every draw.
-/// So alpha is adjusted to the drawn inputs, or C_b if alpha is drawn.
+/// So alpha is adjusted to the drawn inputs; if alpha itself is drawn, C_b is adjusted.
 ///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from the
@@ -401,11 +401,11 @@ pub fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
 pub struct Swing {
     /// The index of the kernel in [`Scenario::kernels`].
     pub kernel: usize,
-    /// The input that changes.
+    /// The input whose value changes.
     pub field: Field,
-    /// The input's low value, and the speedup with that value; `None` if the model refuses the value.
+    /// The input's low value, and the speedup with it: `None` if the model refuses the value.
     pub low: (f64, Option<f64>),
-    /// The input's high value, and the speedup with that value; `None` if the model refuses the value.
+    /// The input's high value, and the speedup with it: `None` if the model refuses the value.
     pub high: (f64, Option<f64>),
 }
 
@@ -426,8 +426,8 @@ impl Swing {
 ///
 /// Inputs that are infinite or derived from others are left out, and so are inputs of 0 that are
 /// not in `uncertain`. If alpha, C, n, C_b and sizes are all given, alpha is derived from the
-/// others, or C_b if alpha is uncertain. C and beta vary only if they are in `uncertain`. C has an
-/// effect only as n / C, and beta determines the unit of C_b.
+/// others; if alpha is in `uncertain`, C_b is derived instead. C and beta vary only if they are in
+/// `uncertain`: C has an effect only as n / C, and beta determines the unit of C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

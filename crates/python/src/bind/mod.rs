@@ -1,4 +1,5 @@
-//! One file for each engine: arguments in, results out.
+//! The functions and classes of `accelflow._native`, with a folder for each engine. They convert
+//! Python arguments for the engine, and its results for Python.
 
 pub(crate) mod arcus;
 pub(crate) mod models;

@@ -1,4 +1,4 @@
-//! The parameters of all engines, and refusals.
+//! The parameters of all engines as JSON, and checks of single values.
 
 use accelflow_parameters::{Kind, Parameter, Refusal, any_of};
 use accelflow_units::Time;

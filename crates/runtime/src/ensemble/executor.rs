@@ -27,8 +27,8 @@ pub struct PooledExecutor {
 }
 
 impl PooledExecutor {
-    /// Creates an executor for the traces of `image`. `core` has the software accelerators that the
-    /// calling thread uses if the ensemble refuses a run.
+    /// Creates an executor that runs the traces of `image` in the ensemble `pools`. `core` has the
+    /// software accelerators that the calling thread uses if the ensemble refuses a run.
     pub fn new(pools: Arc<Pools>, image: Arc<Image>, core: Ensemble) -> PooledExecutor {
         PooledExecutor {
             core: Executor::new(image.clone(), core),
@@ -39,8 +39,8 @@ impl PooledExecutor {
         }
     }
 
-    /// Creates an executor like [`PooledExecutor::new`]. Its software accelerators come from the
-    /// function `make` with which `pools` was started ([`Pools::start`]).
+    /// Creates an executor like [`PooledExecutor::new`]. The calling thread's software accelerators
+    /// come from the function `make` with which `pools` was started ([`Pools::start`]).
     ///
     /// # Errors
     /// The errors of `make`.
@@ -49,13 +49,14 @@ impl PooledExecutor {
         Ok(PooledExecutor::new(pools, image, core))
     }
 
-    /// Sets how much of a run its [`Outcome`] contains. Default [`Detail::Steps`].
+    /// Sets how much the [`Outcome`] of a run records. Default [`Detail::Steps`].
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
         self.core.set_detail(detail);
     }
 
-    /// How many runs have ended so far, by the way they ended, including runs on the calling thread.
+    /// The numbers of runs that have ended so far, by the way they ended. Runs on the calling thread
+    /// are included.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -63,8 +64,8 @@ impl PooledExecutor {
     /// Runs the trace `name` on `payload` until the trace, its tails and all its forks have ended.
     /// `message` describes the payload; `message.bytes` is ignored.
     ///
-    /// If `peer` blocks ([`Peer::waits`]), the calling thread makes the calls of `peer` while it
-    /// waits. Otherwise it waits as
+    /// If `peer` blocks ([`Peer::waits`]), the calling thread makes all calls of `peer` while it
+    /// waits for the run. Otherwise the thread waits as
     /// [`PoolSettings::notification`](super::PoolSettings::notification) states.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ impl TraceHandle {
         TraceHandle { shared }
     }
 
-    /// Whether the run has ended.
+    /// Whether the run has ended, with success or failure.
     pub fn is_done(&self) -> bool {
         self.shared.done.load(Ordering::Acquire)
     }
@@ -126,8 +126,8 @@ impl TraceHandle {
         self.take().unwrap_or_else(taken)
     }
 
-    /// Waits until the run has ended, but not beyond the time `until`; `None` for no limit.
-    /// `notification` states how to wait. Returns whether the run has ended.
+    /// Waits until the run has ended, but not beyond the time `until`; an `until` of `None` sets no
+    /// limit. `notification` states how the thread waits. Returns whether the run has ended.
     pub fn wait_by(&self, notification: Notification, until: Option<Instant>) -> bool {
         let late = || until.is_some_and(|until| until <= Instant::now());
         match notification {
@@ -147,13 +147,13 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next result that a part of the run delivers while other parts continue, and
-    /// returns it. For example, the data of a read can arrive while the write to the cache still
-    /// runs. Returns `None` once the run has ended or the time `until` has come; an `until` of
+    /// Waits for the next result that one execution of the run delivers while others continue, and
+    /// returns the result. For example, the data of a read can arrive while a fork still writes to
+    /// the cache. Returns `None` once the run has ended or the time `until` has come; an `until` of
     /// `None` sets no limit.
     ///
-    /// A returned result is not in the [`Outcome`]. Results arrive early only if the request has
-    /// [`early`](super::TraceRequest::early) set.
+    /// A result that this function has returned is not in the [`Outcome`]. Results arrive before the
+    /// end only if the request has [`early`](super::TraceRequest::early) set.
     pub fn next_arrival(&self, until: Option<Instant>) -> Option<Arrival> {
         self.sleep(until, |slot| !slot.early.is_empty());
         self.shared.lock().early.pop_front()
@@ -165,9 +165,9 @@ impl TraceHandle {
         self.shared.lock().finished.take()
     }
 
-    /// Calls `callback` when the run ends, or at once if the run has ended. The callback runs on
-    /// the thread that ends the run, usually that of the last accelerator, so it should be short. A
-    /// panic in the callback is caught. A second callback replaces the first.
+    /// Calls `callback` when the run ends, or at once if the run has ended. The callback should be
+    /// short, since it runs on the thread that ends the run, usually a worker of the last
+    /// accelerator. A panic in the callback is caught. A second callback replaces the first.
     pub fn on_done(&self, callback: impl FnOnce() + Send + 'static) {
         let mut slot = self.shared.lock();
         if !self.is_done() {

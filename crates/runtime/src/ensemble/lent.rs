@@ -29,8 +29,8 @@ enum Ask {
 struct Lent(Sender<Ask>);
 
 impl Pools {
-    /// Runs a trace of `image` with `peer` instead of the request's own peer, and waits for the end
-    /// of the run. The calling thread makes all calls of `peer`, so these calls may block.
+    /// Runs the requested trace of `image` with `peer` instead of the request's own peer, and waits
+    /// for the end of the run. The calling thread makes all calls of `peer`, so they may block.
     ///
     /// # Errors
     /// The errors of [`Pools::enqueue`]. The returned request no longer has its own peer.

@@ -47,9 +47,9 @@ impl fmt::Debug for Pools {
 }
 
 impl Pools {
-    /// Starts the workers of an ensemble. `make` returns the bodies of all accelerators: their
-    /// software or devices. It is called several times, since each worker has its own body, and
-    /// again to replace a body that panicked.
+    /// Starts the worker threads of an ensemble. `make` returns the bodies of all accelerators: the
+    /// software or the devices that do their work. `make` is called for each worker, since each has
+    /// its own body, and again to replace a body that has panicked.
     ///
     /// # Errors
     /// [`PoolError`] for a setting out of range, and if `make` fails or a thread cannot be started.
@@ -60,9 +60,9 @@ impl Pools {
         Pools::launch(settings, Box::new(make), None)
     }
 
-    /// Starts an ensemble like [`Pools::start`]. `observe` is called after each accelerator call.
-    /// Its arguments are the accelerator, the name of a custom accelerator or `None`, and the time
-    /// from the call's arrival in the queue to its end.
+    /// Starts an ensemble like [`Pools::start`], and calls `observe` after each accelerator call. The
+    /// arguments of `observe` are the accelerator, its name if it is a custom one (else `None`), and
+    /// the time from the call's arrival in the queue to the call's end.
     ///
     /// # Errors
     /// The errors of [`Pools::start`].
@@ -145,9 +145,9 @@ impl Pools {
         Ok(())
     }
 
-    /// Makes the threads that act as cores create new bodies before their next steps. Call this
-    /// function when the `make` of [`Pools::start`] returns other bodies than before. Workers of
-    /// accelerators keep their bodies.
+    /// Makes the threads that act as cores replace their accelerators' bodies before their next
+    /// steps. Call this function when the `make` of [`Pools::start`] returns other bodies than
+    /// before. The workers of accelerators keep their bodies.
     pub fn renew_cores(&self) {
         self.dispatcher.hub.renewals.fetch_add(1, Ordering::Release);
     }
@@ -181,7 +181,7 @@ impl Pools {
         self.dispatcher.hub.too_small.load(Ordering::Relaxed)
     }
 
-    /// The number of runs of traces that are in progress.
+    /// The number of runs of traces that are in progress in the ensemble.
     pub fn running(&self) -> usize {
         self.dispatcher.hub.runs.running()
     }

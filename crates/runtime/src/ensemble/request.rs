@@ -16,9 +16,9 @@ use crate::terms::Terms;
 pub struct TraceRequest {
     /// The name of the trace to run.
     pub name: String,
-    /// The input of the trace's first accelerator.
+    /// The bytes that the trace's first accelerator reads.
     pub payload: Vec<u8>,
-    /// Whether the payload is already decrypted, so that TCP and Decr do nothing.
+    /// Whether the payload is already decrypted, so that TCP and Decr pass it on unchanged.
     pub opened: bool,
     /// The data format of the payload, if the payload is application data.
     pub format: Format,
@@ -28,7 +28,8 @@ pub struct TraceRequest {
     /// The type of the payload, if the payload is a record (a checked message in wire form) instead
     /// of JSON text.
     pub record: Option<Record>,
-    /// The key by which LdB chooses a core if its policy is affinity: equal keys prefer the same core.
+    /// The key by which LdB (load balancing) chooses a core if its policy is affinity. Equal keys
+    /// prefer the same core.
     pub affinity: u64,
     /// The tenant, priority and deadline of the run.
     pub terms: Terms,
@@ -38,10 +39,10 @@ pub struct TraceRequest {
     /// The other ends of connections: lends connections for messages that the trace sends, and
     /// supplies the responses.
     pub peer: Box<dyn Peer + Send>,
-    /// How much of the run its outcome contains.
+    /// How much the run's [`Outcome`](crate::Outcome) records.
     pub detail: Detail,
-    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results of
-    /// forks before the whole run ends.
+    /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results before
+    /// the whole run has ended, such as that of the trace while its forks still run. Default false.
     pub early: bool,
 }
 
@@ -79,8 +80,8 @@ impl TraceRequest {
         }
     }
 
-    /// Runs the trace on the calling thread with `executor`, for requests that the ensemble has
-    /// refused. Sets the detail of `executor` to that of the request.
+    /// Runs the requested trace on the calling thread with `executor`, for requests that the
+    /// ensemble has refused. Also sets the [`Detail`] of `executor` to that of the request.
     pub fn run_inline<B: Bodies>(self, executor: &mut Executor<B>) -> Finished {
         let message = self.message();
         let TraceRequest {
@@ -119,13 +120,13 @@ pub enum Busy {
     /// accelerator.
     #[error("all input queues of the accelerator {0} are full")]
     Queue(Accel),
-    /// As many runs are in progress as the ensemble allows.
+    /// The ensemble already has as many runs in progress as its settings allow.
     #[error("runs in progress = {most}: the limit (most_runs) is reached")]
     Runs {
         /// The largest number of runs that may be in progress.
         most: usize,
     },
-    /// The payload is too small to be worth offloading.
+    /// The payload has fewer bytes than the ensemble's settings require for an offload.
     #[error("payload = {bytes} bytes: must be at least {least} bytes to be offloaded")]
     Small {
         /// The size of the payload, in bytes.
@@ -133,10 +134,10 @@ pub enum Busy {
         /// The smallest payload that is offloaded, in bytes.
         least: usize,
     },
-    /// The tenant has reached its limit of running traces.
+    /// The tenant already runs as many traces as it may run at a time.
     #[error(transparent)]
     Tenant(#[from] TenantBusy),
-    /// The ensemble is shutting down.
+    /// The ensemble is shutting down and begins no new runs.
     #[error("the ensemble is shutting down")]
     Ended,
 }

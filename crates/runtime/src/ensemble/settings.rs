@@ -24,8 +24,8 @@ pub struct PoolSettings {
     /// The number of workers per instance for individual accelerators, in the order of
     /// [`Accel::ALL`]. 0, the default, stands for the value of `workers`.
     pub workers_of: [usize; Accel::COUNT],
-    /// The number of threads that act as cores, which do the steps for which the accelerators have
-    /// no room. Default 1, an assumption of this project.
+    /// The number of threads that act as cores. They do the steps for which the accelerators have
+    /// no room, and all steps of custom accelerators. Default 1, an assumption of this project.
     pub core_workers: usize,
     /// The number of entries of each input queue, and of each output queue. Default 64, as in the
     /// paper (Table III).
@@ -38,10 +38,11 @@ pub struct PoolSettings {
     /// itself. The best value is the break-even size of Accelerometer's equations (2), (4) and (7);
     /// `docs/accelerometer.md` explains how to find it. Default 0: every run is offloaded.
     pub least_bytes: usize,
-    /// The order in which the entries of a queue are served. Default first in, first out, as in the
-    /// paper.
+    /// The order in which the entries of an input queue are served. Default: first in, first out, as
+    /// in the paper.
     pub policy: DispatchPolicy,
-    /// The largest number of runs of traces in progress. Default 4,096, an assumption of this project.
+    /// The largest number of runs of traces that may be in progress at a time. Default 4,096, an
+    /// assumption of this project.
     pub most_runs: usize,
     /// The largest number of concurrent runs per tenant, the paper's N (section IV.D). 0, the
     /// default, means no limit.
@@ -89,7 +90,7 @@ pub struct PoolCounters {
     pub done: u64,
     /// The number of steps that waited in the overflow area before they entered the input queue.
     pub overflowed: u64,
-    /// The number of times that a step found an instance full and tried the next one.
+    /// The number of times that a step found an instance full and tried the next instance.
     pub retried: u64,
     /// The number of steps that a core did because the queues and overflow areas of all instances
     /// were full.
@@ -97,7 +98,7 @@ pub struct PoolCounters {
     /// The number of steps in which the accelerator's body panicked. The worker then continues with
     /// a new body.
     pub panics: u64,
-    /// The number of steps that swapped places in a queue with an earlier step to meet a deadline.
+    /// The number of steps that changed places with an earlier entry of the queue to meet a deadline.
     pub exchanged: u64,
     /// The number of steps that had a deadline.
     pub with_deadline: u64,

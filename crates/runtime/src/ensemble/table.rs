@@ -16,8 +16,8 @@ const MOST: f64 = i32::MAX as f64;
 /// The longest time limit, in seconds: over 30 years.
 const LONGEST_S: f64 = 1e9;
 
-/// Every parameter of an ensemble, with range, default and source, except `notification` and the
-/// workers of individual accelerators.
+/// The parameters of an ensemble, each with range, default and source. `notification` and
+/// `workers_of` are not in the table.
 pub const POOL_PARAMETERS: Table<PoolSettings> = Table::new(&[ROWS]);
 
 impl Default for PoolSettings {

@@ -7,7 +7,7 @@ use super::error::MeasureError;
 use super::offloads::{NothingEnsemble, switch_ns};
 use crate::affinity::{on_core, usable_cores};
 
-/// Options of [`measure`]: the number of rounds, and the number of calls in a round.
+/// Options of [`measure`] and [`measure_chains`]: the number of rounds, and of calls in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasureOptions {
     /// The number of rounds, at least 1. Each round measures everything once.
@@ -26,14 +26,15 @@ impl Default for MeasureOptions {
     }
 }
 
-/// The times of one software accelerator for messages of one size: a list with the time of each round.
+/// The times of one software accelerator for messages of one size, in each round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SizeTimes {
     /// The size of the accelerator's input, in bytes.
     pub input_bytes: usize,
-    /// The time of a call on the host's core, in nanoseconds, for each round.
+    /// The median time of a call on the host's core, in nanoseconds, for each round.
     pub host_ns: Vec<f64>,
-    /// The time of a call on the core of the ensemble's workers, in nanoseconds, for each round.
+    /// The median time of a call on the core of the ensemble's workers, in nanoseconds, for each
+    /// round.
     pub worker_ns: Vec<f64>,
 }
 
@@ -106,8 +107,8 @@ pub struct ChainCosts {
     /// Accelerometer's parameter o0 in nanoseconds, for each round: the host's processor time to
     /// begin the offload and to take the result.
     pub setup_ns: Vec<f64>,
-    /// Accelerometer's parameter L in nanoseconds, for each round: the rest of the offload's time.
-    /// In this time the worker of each accelerator is woken.
+    /// Accelerometer's parameter L in nanoseconds, for each round: the time of the offload minus o0.
+    /// In this time the worker of each accelerator in the chain is woken.
     pub transfer_ns: Vec<f64>,
 }
 

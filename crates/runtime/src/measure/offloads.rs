@@ -55,7 +55,8 @@ pub struct OffloadCost {
     /// Accelerometer's parameter o0, in nanoseconds: the host's processor time to begin the offload
     /// and to take the result.
     pub setup_ns: f64,
-    /// Accelerometer's parameter L, in nanoseconds: the rest of the time until the result is there.
+    /// Accelerometer's parameter L, in nanoseconds: the time from the start of the offload until its
+    /// result is there, minus o0.
     pub transfer_ns: f64,
 }
 
@@ -83,8 +84,8 @@ impl NothingEnsemble {
         })
     }
 
-    /// Measures `calls` offloads by this thread of the chain with the index `chain`, and returns
-    /// the medians. The index is that in the argument of [`NothingEnsemble::start`].
+    /// Offloads a chain of accelerators `calls` times from this thread, and returns the median
+    /// costs. `chain` is the chain's index in the argument of [`NothingEnsemble::start`].
     ///
     /// # Errors
     /// [`MeasureError`] for an index without a chain, and for a run that the ensemble refuses or
@@ -177,9 +178,9 @@ fn round_trip_ns(
     Ok(median(&mut samples))
 }
 
-/// Returns Accelerometer's parameter o1 in nanoseconds: the time of a switch between two threads.
-/// This thread and a thread that it starts wake each other, and the result is the median of
-/// `switches` switches. Both share a core if this thread is bound to one.
+/// Returns Accelerometer's parameter o1 in nanoseconds: the time of a switch between two threads,
+/// as the median of `switches` switches. This thread and a new thread wake each other. Both share a
+/// core if this thread is bound to one.
 pub fn switch_ns(switches: usize) -> f64 {
     let turn = (Mutex::new(false), Condvar::new());
     let play = |mine: bool| {

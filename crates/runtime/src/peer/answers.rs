@@ -9,9 +9,10 @@ use accelflow_workload::services::Chain;
 pub struct Answers {
     /// The seed from which the contents of messages are generated ([`accelflow_accel::messages`]).
     pub seed: u64,
-    /// The index of the contents among those that follow from `seed`.
+    /// The index of the contents in the sequence that `seed` generates.
     pub index: u64,
-    /// The JSON document that reads return for every key. If empty, they return `{}`.
+    /// The JSON document that all reads of cache and database return, and the body of all HTTP
+    /// responses. Empty stands for `{}`.
     pub document: Vec<u8>,
     /// The cache's answer to every read.
     pub cache: CacheAnswer,
@@ -23,14 +24,14 @@ pub struct Answers {
     pub rpc: RpcAnswer,
     /// The HTTP servers' answer to every request.
     pub http: HttpAnswer,
-    /// The compression codec of data that are compressed.
+    /// The codec of all responses that are compressed.
     pub codec: Codec,
 }
 
 /// The cache's answer to a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAnswer {
-    /// Whether the cache has the key.
+    /// Whether the cache has data for the key (a cache hit).
     pub hit: bool,
     /// Whether the cached data are compressed.
     pub compressed: bool,
@@ -71,7 +72,7 @@ impl Default for DatabaseAnswer {
 /// The services' answer to a remote procedure call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RpcAnswer {
-    /// Whether the reply is compressed.
+    /// Whether the body of the reply is compressed.
     pub compressed: bool,
     /// The message of the `ServiceException` that the services throw; `None` if calls succeed.
     pub exception: Option<String>,
@@ -97,8 +98,8 @@ impl Default for HttpAnswer {
 }
 
 impl Answers {
-    /// Creates answers with the facts that `chain`, a chain of the paper's templates, states. Facts
-    /// that it does not state have their defaults.
+    /// Creates answers with the facts that `chain`, a chain of the paper's templates, states. Other
+    /// facts have the defaults of [`Answers`].
     pub fn for_chain(chain: &Chain) -> Answers {
         let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
         let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());

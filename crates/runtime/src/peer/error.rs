@@ -6,8 +6,8 @@ use accelflow_accel::AccelError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// The run has no peer for messages of this kind. Holds the party to which they would
-    /// go, and the reason if it is known.
+    /// The run has no peer for messages of this kind. Holds the party that would receive them, and
+    /// the reason if it is known.
     #[error("no connection to {0}")]
     NoPeer(String),
     /// The only connection to the peer is in use. Holds the name of the peer.

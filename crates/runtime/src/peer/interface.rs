@@ -8,14 +8,14 @@ use super::error::PeerError;
 use super::parties::Party;
 use super::reply::Reply;
 
-/// The other ends of a run's connections: lends connections to runs of traces, and supplies the
-/// responses that arrive over them.
+/// The other ends of a run's connections. A peer lends connections to runs of traces, and supplies
+/// the responses that arrive over them.
 ///
-/// [`Peer::lend`] returns this end's session of a connection for messages of one kind. A run uses
-/// the session until [`Peer::take_back`]. A `call` must select the same connection before and after
-/// its message is sent.
+/// [`Peer::lend`] returns a [`Session`], the service's end of a connection for messages of one kind.
+/// A run uses the session until [`Peer::take_back`]. A `call` must select the same connection before
+/// and after its message is sent.
 pub trait Peer {
-    /// Lends this end of a connection over which messages of kind `call` are sent.
+    /// Lends the service's end of the connection over which messages of kind `call` are sent.
     ///
     /// # Errors
     /// [`PeerError`] if there is no such connection.
@@ -32,9 +32,9 @@ pub trait Peer {
     /// [`PeerError`] if no response arrives.
     fn exchange(&mut self, call: &Call, packets: &[u8]) -> Result<Vec<u8>, PeerError>;
 
-    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. If true and the
-    /// thread that began the run waits for the run, the ensemble calls [`Peer::exchange`] on that
-    /// thread instead of an accelerator's thread. Default true.
+    /// Whether [`Peer::exchange`] waits for another party and so blocks its thread. If true, a
+    /// thread that waits for the run calls [`Peer::exchange`] instead of an accelerator's thread.
+    /// Default true.
     fn waits(&self) -> bool {
         true
     }

@@ -20,7 +20,7 @@ use crate::connection::connection;
 /// decodes requests, and encodes, encrypts and frames its [`Answers`].
 #[derive(Debug)]
 pub struct LoopbackPeer {
-    /// The responses that the peer gives. They may be changed between runs.
+    /// The responses that the peer gives. The caller may change them between runs.
     pub answers: Answers,
     ensemble: Ensemble,
     limits: Limits,
@@ -37,7 +37,7 @@ struct Connection {
 }
 
 impl LoopbackPeer {
-    /// Creates a peer with default settings that gives `answers`.
+    /// Creates a peer that responds with `answers`. All other settings are the defaults.
     ///
     /// # Errors
     /// The errors of [`Ensemble::with_cores`], which do not occur in practice.

@@ -9,15 +9,15 @@ use accelflow_accel::storage::Operation;
 /// A party at the other end of a connection, by name. A service has one connection to each party.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
-    /// The database cache.
+    /// The cache in front of the database.
     Cache,
-    /// The database.
+    /// The service's database.
     Database,
     /// The Thrift or gRPC service of this name.
     Service(Arc<str>),
     /// The HTTP server of this name.
     Host(Arc<str>),
-    /// An unknown party, since the message has no kind.
+    /// An unknown party, since the message is of no kind ([`Call::None`]).
     Unknown,
 }
 

@@ -19,7 +19,7 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Creates a reply that calls `resume` with the packets of the response, or with the error.
+    /// Creates a handle that calls `resume` with the packets of the response, or with the error.
     pub fn new(resume: impl FnOnce(Result<Vec<u8>, PeerError>) + Send + 'static) -> Reply {
         Reply(Some(Box::new(resume)))
     }

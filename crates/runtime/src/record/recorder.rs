@@ -18,7 +18,8 @@ use crate::executor::Executor;
 use crate::outcome::Step;
 use crate::service::{PhaseRun, ServiceRun, ServiceRunError, ServiceRunner};
 
-/// The number of uncounted runs of each service in each round. They warm up caches and allocators.
+/// The number of runs of each service in each round before measurement begins. They warm up caches
+/// and allocators.
 pub const WARM_UP_RUNS: u32 = 3;
 
 /// Options of [`record`], a recording of services.
@@ -39,8 +40,8 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// Creates options with the defaults: 10 rounds, 32 samples and 8 repetitions, which make 2,560
-    /// calls of every step. Such a recording takes some seconds.
+    /// Creates options with default numbers: 10 rounds, 32 samples and 8 repetitions, so that every
+    /// step is called 2,560 times. Such a recording takes some seconds.
     pub fn new(machine: &str, date: &str) -> RecordOptions {
         RecordOptions {
             seed: 1,
@@ -58,9 +59,9 @@ impl RecordOptions {
 pub struct Progress<'a> {
     /// The name of the service whose runs have just been measured.
     pub service: &'a str,
-    /// The number of counted runs so far, over all services and rounds.
+    /// The number of measured runs so far, over all services and rounds; without warm-up runs.
     pub done: u64,
-    /// The number of counted runs of the whole recording.
+    /// The number of measured runs in the whole recording.
     pub total: u64,
 }
 
@@ -70,16 +71,16 @@ pub enum RecordError {
     /// An option is 0 but must be at least 1. Holds the option's name.
     #[error("{0} = 0: must be at least 1")]
     Zero(&'static str),
-    /// The callback `progress` of [`record`] ended the recording.
+    /// The callback `progress` of [`record`] asked to end the recording.
     #[error("interrupted")]
     Interrupted,
-    /// The loopback sockets failed.
+    /// The loopback sockets that measure TCP failed.
     #[error("the loopback socket failed: {0}")]
     Socket(#[from] io::Error),
     /// The software accelerators could not be created.
     #[error(transparent)]
     Accel(#[from] AccelError),
-    /// A service could not be run on its messages.
+    /// A service could not run on its messages.
     #[error(transparent)]
     Service(#[from] ServiceRunError),
     /// Two runs of a service visited different accelerators.
@@ -96,8 +97,8 @@ pub enum RecordError {
 }
 
 /// Runs `services` with the traces of `image`, and records the measured cost of every step.
-/// `progress` is called after each message sample. It ends the recording by returning
-/// [`ControlFlow::Break`].
+/// `progress` is called after each message sample, and may return [`ControlFlow::Break`] to end the
+/// recording.
 ///
 /// # Errors
 /// [`RecordError`] for an option of 0, if `progress` ends the recording, if a service fails or its

@@ -15,7 +15,7 @@ pub struct Band {
     pub percentiles: (f64, f64),
     /// The number of requests in the band.
     pub requests: u64,
-    /// The mean response time of the requests in `followed`.
+    /// The mean response time of the requests that `followed` lists.
     pub response: Time,
     /// The requests of the band that were followed through the server, the fastest first: at most
     /// 1,000, spread evenly over the band. Each is an index within the service, counted from 0 in
@@ -23,16 +23,17 @@ pub struct Band {
     pub followed: Vec<u64>,
 }
 
-/// The mean time of work or of waiting at one resource: of requests around the median, and of slow
-/// requests.
+/// The mean time of work, or of waiting, at one resource on the critical path: for requests around
+/// the median, and for slow requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BandTime {
     /// The resource that works on the requests or that they wait for. All cores count as one
     /// resource, and so do all instances of an accelerator.
     pub at: Resource,
-    /// The part of the response time to which the time at the resource belongs.
+    /// The part of the response time that the time at the resource counts as, such as queueing.
     pub part: Part,
-    /// Whether requests wait for the resource in this time; otherwise the resource works on them.
+    /// Whether this is time in which requests wait for the resource; otherwise the resource works
+    /// on them.
     pub waits: bool,
     /// The mean time at the resource of a request around the median.
     pub median: Time,

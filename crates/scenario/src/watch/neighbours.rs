@@ -13,14 +13,15 @@ use super::busy::{Busy, Hardware};
 use super::resource::Resource;
 use super::waterfall::Waterfall;
 
-/// The share of a service in a resource's busy time while the compared requests waited for the
-/// resource.
+/// The share of a service in a resource's busy time while other requests waited for the resource.
+/// Two groups of waiting requests are compared: slow ones, and those around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
-    /// The resource for which the compared requests waited.
+    /// The resource for which the compared requests waited. For a queue, the busy time is that of
+    /// what serves the queue: the processing elements or the output dispatcher.
     pub at: Resource,
-    /// The index of the service that occupied the resource, in the order of the results; `None` for
-    /// work that belongs to no service.
+    /// The index of the service that occupied the resource, counted from 0 in the order in which
+    /// results list services; `None` for work that belongs to no service.
     pub service: Option<usize>,
     /// The fraction of the resource's busy time that the service took, from 0 to 1: during the
     /// waits of requests around the median, and during the waits of slow requests. `None` if the
@@ -31,10 +32,11 @@ pub struct Blame {
     pub overall: f64,
 }
 
-/// The arrival rate of a service in the window of time just before each compared request arrived.
+/// The arrival rate of a service in the windows of time just before the arrivals of two groups of
+/// requests: slow ones, and those around the median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// The index of the service, in the order of the results.
+    /// The index of the service, counted from 0 in the order in which results list services.
     pub service: usize,
     /// The service's mean arrival rate in the windows before requests around the median, and in the
     /// windows before slow requests, in requests per second.

@@ -32,7 +32,7 @@ pub struct TimelineOptions {
     /// The indices of the shown requests, counted from 0 within each service in the order of
     /// arrival; all requests if empty.
     pub requests: Vec<u64>,
-    /// The number of slowest requests shown of each service; `None` means all requests.
+    /// The number of requests shown of each service, the slowest ones; `None` means all requests.
     pub slowest: Option<u64>,
 }
 
@@ -54,9 +54,9 @@ impl Checked {
     /// format. Each server of each system has a group of rows; all groups share one axis of
     /// simulated time.
     ///
-    /// The timeline shows the requests that pass the filters of `options`. It shows the hardware's
-    /// activity during the time window or, with a filter by service, index or slowness, while the
-    /// shown requests were in progress.
+    /// The timeline shows the requests that pass the filters of `options`, and the activity of the
+    /// hardware during the time window. With a filter by service, index or slowness, it shows the
+    /// hardware only while the shown requests were in progress.
     ///
     /// # Errors
     /// [`ScenarioError`] for options that are not allowed, for no requests or more than

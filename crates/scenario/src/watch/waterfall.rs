@@ -10,11 +10,13 @@ use super::resource::Resource;
 /// A waterfall: the response time of one request, divided into pieces of work and waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waterfall {
-    /// The index of the request's service, in the order of the results.
+    /// The index of the request's service, counted from 0 in the order in which results list
+    /// services.
     pub service: usize,
-    /// The index of the request, counted from 0 within its service.
+    /// The index of the request, counted from 0 among the requests to its service in the order of
+    /// arrival.
     pub request: u64,
-    /// The index of the server that served the request.
+    /// The index of the server that served the request, counted from 0.
     pub server: usize,
     /// The time of the request's arrival, from the start of the simulation.
     pub arrived: Time,
@@ -34,7 +36,7 @@ pub struct Segment {
     pub from: Time,
     /// The time at which the piece ends, from the start of the simulation.
     pub until: Time,
-    /// The part of the response time to which the piece belongs.
+    /// The part of the response time that the piece counts as, such as queueing.
     pub part: Part,
     /// Whether the request waits for the resource `at` during the piece; otherwise the resource
     /// works on the request.

@@ -29,7 +29,7 @@ pub struct Why {
     pub system: String,
     /// The name of the service.
     pub service: String,
-    /// The percentile of response times around which the slow requests are.
+    /// The percentile of response times that was explained. The slow requests are those around it.
     pub percentile: f64,
     /// The two groups of compared requests: around the median, and around `percentile` (the slow
     /// requests).

@@ -112,13 +112,13 @@ impl ControlPlane {
     }
 
     /// Returns the share of the free capacity that tenants without promises may use: 1, or less
-    /// after a missed promise. Free is what is not reserved for the present needs of tenants with
-    /// promises.
+    /// after a missed promise. The free capacity is the part that tenants with promises do not need
+    /// at present.
     pub fn eased(&self) -> f64 {
         self.eased
     }
 
-    /// Returns the sum of all promises, in seconds of accelerator time per second.
+    /// Returns the accelerator time that is promised to all tenants together, in seconds per second.
     pub fn promised(&self) -> f64 {
         self.tenants.iter().map(TenantStatus::promised).sum()
     }
@@ -189,10 +189,10 @@ impl ControlPlane {
         had
     }
 
-    /// Checks the promises against `counters`, what each tenant did in a period, and adjusts the
-    /// rates of the tenants' shapers ([`TenantStatus::shaped`]; ARCUS, Algorithm 1, lines 3 to 6).
-    /// `elapsed` is the actual length of the period, which may be longer than
-    /// [`ControlSettings::period`].
+    /// Checks the promises at the end of a period, and adjusts the rates of the tenants' shapers
+    /// ([`TenantStatus::shaped`]; ARCUS, Algorithm 1, lines 3 to 6). `counters` has each tenant's
+    /// counts of the period, by tenant index. `elapsed` is the actual length of the period, which
+    /// may be longer than [`ControlSettings::period`].
     pub fn tick(&mut self, elapsed: Time, counters: &[Counters]) {
         let period = seconds(elapsed).max(1e-9);
         for (tenant, counted) in self.tenants.iter_mut().zip(counters) {

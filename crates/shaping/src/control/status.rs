@@ -57,7 +57,7 @@ pub struct TenantStatus {
     pub slo: Option<Slo>,
     /// The rate that the tenant's traffic shaper allows, in seconds of accelerator time per second.
     pub shaped: f64,
-    /// The tenant's recent use, a moving mean in seconds of accelerator time per second.
+    /// The accelerator time that the tenant recently used: a moving mean, in seconds per second.
     pub measured: f64,
     /// Number of periods since the promise was made.
     pub periods: u64,

@@ -5,7 +5,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("condition error at character {}: {message}\n    {text}\n    {}^", .at + 1, " ".repeat(*.at))]
 pub struct ConditionError {
-    /// The condition's text. Of a text that is too long, the first 40 characters.
+    /// The condition's text; only its first 40 characters if it is too long.
     pub text: String,
     /// The index of the invalid character in `text`, counted from 0; 0 if the whole condition is
     /// refused.

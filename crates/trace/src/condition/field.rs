@@ -6,7 +6,7 @@ use super::operand::Operand;
 /// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// The index in the table of field names that belongs to the evaluated condition.
+    /// The value's index in the table of field names with which the condition is evaluated.
     pub index: usize,
     /// The name of the value: the name of a field such as `hit`, or an operand's text such as
     /// `out[4:6]`.
@@ -14,7 +14,8 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Returns the operand that `name` describes: bytes, a bit, a comparison of texts, or else a field.
+    /// Returns the operand that `name` describes: bytes, a bit or a comparison of texts; otherwise a
+    /// field of this name.
     pub fn operand(self) -> Operand<'a> {
         Operand::parse(self.name).unwrap_or(Operand::Field(self.name))
     }
@@ -22,7 +23,7 @@ impl<'a> Field<'a> {
 
 /// The values in a payload (facts) that branch conditions test, by name.
 pub trait Facts {
-    /// Returns the value of `field`; `None` if the payload does not have it.
+    /// Returns the value of `field`; `None` if the payload has no such value.
     fn get(&self, field: Field<'_>) -> Option<i64>;
 }
 

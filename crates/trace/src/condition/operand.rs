@@ -9,19 +9,19 @@ pub const MAX_INTEGER_BYTES: u16 = 8;
 /// The largest length in bytes of a text that a condition can compare.
 pub const MAX_TEXT_BYTES: usize = 64;
 
-/// A value that a condition reads from an accelerator's output. Displayed, such as `hit` or
-/// `out[4:6]`, it is the name of the value (the fact).
+/// A value that a condition reads from an accelerator's output. Its `Display` text, such as `hit` or
+/// `out[4:6]`, is the name of the value (the fact).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand<'a> {
     /// An integer field that the accelerator has extracted from the message, such as `hit`.
     Field(&'a str),
-    /// Up to eight bytes of the payload, read as a big-endian integer as by [`Span::integer`], such
-    /// as `out[4:6]`.
+    /// Up to eight bytes of the payload, such as `out[4:6]`, read as a big-endian integer
+    /// ([`Span::integer`]).
     Bytes(Span),
     /// One bit, 0 or 1, of a field or of bytes, such as `flags[3]` or `out[4][7]`. Bit 0 is the
     /// least significant.
     Bit {
-        /// The field or bytes that have the bit.
+        /// The field or bytes of which the bit is read.
         of: Source<'a>,
         /// The index of the bit, counted from the least significant, 0.
         bit: u8,
@@ -29,7 +29,7 @@ pub enum Operand<'a> {
     /// Whether a text in the payload equals a given text: 1 if so, else 0. Examples: `method ==
     /// 'Login'`, `out[0:4] == 'RIFF'`.
     Text {
-        /// The field or bytes that have the text.
+        /// The field or bytes whose text is compared.
         of: Source<'a>,
         /// The given text, with which the text in the payload is compared.
         is: &'a str,
@@ -41,7 +41,7 @@ pub enum Operand<'a> {
 pub enum Source<'a> {
     /// The field of this name, which the accelerator has extracted from the message.
     Field(&'a str),
-    /// The bytes of the payload in this range.
+    /// The bytes of the payload in this range of offsets.
     Bytes(Span),
 }
 
@@ -72,8 +72,8 @@ impl Span {
     }
 
     /// Reads the bytes of `payload` in this range as a big-endian integer. Eight bytes are a signed
-    /// integer in two's complement, fewer bytes an unsigned one. Of more than eight, only the last
-    /// eight count. `None` if the payload is too short.
+    /// integer in two's complement, fewer bytes an unsigned one. Of more than eight bytes, only the
+    /// last eight count. `None` if the payload is too short.
     pub fn integer(self, payload: &[u8]) -> Option<i64> {
         let bytes = self.of(payload)?;
         Some(bytes.iter().fold(0, |value: i64, byte| {
@@ -84,7 +84,7 @@ impl Span {
 
 impl<'a> Operand<'a> {
     /// Parses the name of a payload value (a fact), such as `hit` or `out[4:6]`, as an operand of a
-    /// condition. `None` for a text that no displayed [`Operand`] has.
+    /// condition. `None` for a text that is not the `Display` text of an [`Operand`].
     pub fn parse(name: &'a str) -> Option<Operand<'a>> {
         if is_field(name) {
             return Some(Operand::Field(name));
@@ -112,9 +112,11 @@ impl<'a> Operand<'a> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// Creates the operand that compares the text in `of` with the text `is`. `None` if `is` is
-    /// longer than [`MAX_TEXT_BYTES`], if its length differs from that of the bytes `of`, or if it
-    /// contains control characters or both kinds of quotes.
+    /// Creates the operand that compares the text in `of` with the text `is`. `None` if `is`
+    ///
+    /// * is longer than [`MAX_TEXT_BYTES`];
+    /// * has another length than `of`, if `of` is a range of bytes;
+    /// * contains control characters, or both `'` and `"`.
     pub fn text(of: Source<'a>, is: &'a str) -> Option<Operand<'a>> {
         let fits = match of {
             Source::Field(_) => is.len() <= MAX_TEXT_BYTES,
@@ -134,8 +136,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the width in bits of the field or bytes as an integer. 0 for more than
-    /// [`MAX_INTEGER_BYTES`] bytes.
+    /// Returns the number of bits of the integer that a condition reads from here: 64 for a field, 8
+    /// for each byte of a range. 0 for more than [`MAX_INTEGER_BYTES`] bytes.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,

@@ -38,7 +38,8 @@ impl Condition {
     /// operations are those of [`Condition::parse`].
     ///
     /// # Errors
-    /// [`ConditionError`] with the whole tree as text, and the index of the first invalid character.
+    /// [`ConditionError`] with the whole condition as text, and the index of the first invalid
+    /// character in this text.
     pub fn from_expr(expr: Expr) -> Result<Condition, ConditionError> {
         parser::parse(&Condition(expr).to_string()).map(Condition)
     }
@@ -67,8 +68,8 @@ impl Condition {
         names
     }
 
-    /// Returns whether the condition holds for the payload values `facts`. The tree is evaluated
-    /// directly; tests compare compiled predicates with the result.
+    /// Returns whether the condition holds for the payload values `facts`. Evaluates the tree of
+    /// operators, not a compiled [`Predicate`](super::Predicate); tests compare the two.
     ///
     /// # Errors
     ///

@@ -1,4 +1,5 @@
-//! Branch conditions in hardware form: postfix programs over a table of field names.
+//! Branch conditions in hardware form: postfix programs whose operations refer to payload values by
+//! their index in a table of field names.
 
 use super::field::{Facts, Field};
 use super::tree::{Binary, Expr};
@@ -9,7 +10,7 @@ use crate::limits::{MAX_FIELDS, MAX_OPS, MAX_PREDICATES, MAX_STACK};
 pub enum Op {
     /// Push the payload value with this index in the table of field names.
     Field(u8),
-    /// Push this integer.
+    /// Push this integer constant.
     Const(i64),
     /// Replace the top value by its logical negation, 0 or 1.
     Not,
@@ -30,8 +31,8 @@ pub enum PredicateError {
     /// The condition has more than [`MAX_OPS`] operations. Holds the number of operations.
     #[error("operations of the condition = {0}: must be at most {MAX_OPS}")]
     TooManyOps(usize),
-    /// The condition needs more than [`MAX_STACK`] values on the stack at once. Holds the first
-    /// excessive number.
+    /// The condition needs more than [`MAX_STACK`] values on the stack at once. Holds the number of
+    /// values when the limit is first exceeded.
     #[error("stack depth of the condition = {0}: must be at most {MAX_STACK}")]
     TooDeep(usize),
     /// The traces of one memory have more than [`MAX_PREDICATES`] distinct conditions.
@@ -60,8 +61,8 @@ impl Predicate {
         Predicate::from_ops(ops, fields.len())
     }
 
-    /// Creates a predicate from its operations. `fields` is the number of payload values in the
-    /// table to which the operations may refer.
+    /// Creates a predicate from its operations. `fields` is the length of the table of field names:
+    /// operations may refer to payload values with the indices 0 to `fields` - 1.
     ///
     /// # Errors
     /// [`PredicateError`] for too many operations or too many values on the stack. Also for
@@ -108,7 +109,7 @@ impl Predicate {
     }
 
     /// Returns whether the predicate holds for the payload values `facts`. `fields` is the table of
-    /// field names: the name of each value by index.
+    /// field names: the name of each payload value, by index.
     ///
     /// # Errors
     ///

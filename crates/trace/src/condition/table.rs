@@ -13,7 +13,7 @@ pub struct PredicateTable {
 }
 
 impl PredicateTable {
-    /// Creates a table from the names of payload values and the predicates in a trace file.
+    /// Creates the table of a trace file from the names of payload values and the predicates.
     ///
     /// # Errors
     /// [`PredicateError`] for more than [`MAX_FIELDS`] names or [`MAX_PREDICATES`] predicates.
@@ -59,9 +59,8 @@ impl PredicateTable {
         self.predicates.get(usize::from(nibble))
     }
 
-    /// Returns the condition of the predicate with the index `nibble`, as a tree of operators.
-    /// `None` if there is no such predicate, or if the predicate is not the compiled form of a
-    /// condition.
+    /// Returns the condition from which the predicate with the index `nibble` was compiled. `None`
+    /// if there is no such predicate, or if it is not the compiled form of any condition.
     pub fn condition(&self, nibble: u8) -> Option<Condition> {
         let expr = self.get(nibble)?.to_expr(&self.fields)?;
         Condition::from_expr(expr).ok()
@@ -72,7 +71,7 @@ impl PredicateTable {
         &self.fields
     }
 
-    /// Returns the predicates by index. Trace words refer to a predicate by its index.
+    /// Returns the predicates, in the order of the indices by which trace words refer to them.
     pub fn predicates(&self) -> &[Predicate] {
         &self.predicates
     }

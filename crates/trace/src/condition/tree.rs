@@ -109,7 +109,8 @@ impl Binary {
 /// A branch condition as a tree of operators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Expr {
-    /// The value of a payload field, or of another [`Operand`](super::Operand), by its name.
+    /// The value of a payload field or of another [`Operand`](super::Operand). Holds the operand's
+    /// `Display` text, such as `hit` or `out[4:6]`.
     Field(String),
     /// An integer literal.
     Const(i64),

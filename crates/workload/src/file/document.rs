@@ -7,7 +7,8 @@ use super::error::FileError;
 use super::places::{Places, Position};
 use super::tree::Workload;
 
-/// A workload read from a file, with the line and column of each value in the file.
+/// A workload read from a file. If the file is TOML, the document knows the line and column of each
+/// value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// The workload that the file describes.
@@ -41,7 +42,7 @@ impl Document {
     /// quantiles that are not in order, services that call one another in a cycle.
     ///
     /// # Errors
-    /// [`FileError`] for the first value that is not allowed, with its position.
+    /// [`FileError`] for the first value that is not allowed, with its position in a TOML file.
     pub fn check(&self) -> Result<(), FileError> {
         check::workload(&self.workload).map_err(|refusal| self.locate(refusal))
     }
@@ -53,7 +54,8 @@ impl Document {
         self.places.of(path)
     }
 
-    /// Creates a file error from `refusal`, with the position of the refused value.
+    /// Creates a file error from `refusal`, with the position of the refused value in the file if
+    /// the position is known ([`Document::place`]).
     pub fn locate(&self, refusal: Refusal) -> FileError {
         FileError {
             file: self.name.clone(),

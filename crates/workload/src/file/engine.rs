@@ -72,8 +72,9 @@ impl Workload {
         defaults.has_waits()
     }
 
-    /// Returns the times that remote sides take to answer, for the whole workload: those in the
-    /// file's `defaults`, and those of `others` for traces without a time in `defaults`.
+    /// Returns the times that remote sides take to answer, as far as they hold for the whole
+    /// workload: those in the file's `defaults`, and those of `others` for traces without a time in
+    /// `defaults`.
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
@@ -86,8 +87,9 @@ impl Workload {
     }
 
     /// Returns the distribution of the time that a remote side takes to answer to the trace
-    /// `trace`, as the chain at `place` states it, or else the service called `service`; `None` if
-    /// neither does. `place` is (index of the phase, index of the chain in the phase).
+    /// `trace`. It is the one that the chain at `place` states, or else the service called
+    /// `service`; `None` if neither states one. `place` is (index of the phase, index of the chain
+    /// in the phase).
     pub fn own_wait(
         &self,
         service: &str,
@@ -160,8 +162,8 @@ impl Workload {
     }
 
     /// Returns the times of application logic that the workload file states for the service called
-    /// `name`: the (mean) time of each CPU phase in order, `None` for a phase without a time; then
-    /// the total time of the phases without a time, `None` if not stated.
+    /// `name`. First, the (mean) time of each CPU phase in order; `None` for a phase without a
+    /// time. Second, the total time of the phases without a time; `None` if not stated.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -184,11 +186,11 @@ impl Workload {
         }
     }
 
-    /// Returns the costs of `paths`, services of this workload, derived from the paper's shares of
-    /// time instead of the workload file's costs. Only the costs of custom accelerators come from
-    /// the file. The paper's shares are taken as means over the services `reference`; `tcp_cost_ns`
-    /// is the cost of a TCP operation on a core, in ns. `waits` are the times that remote sides
-    /// take to answer.
+    /// Returns a cost profile of the services `paths` of this workload, derived from the paper's
+    /// shares of time. Of the costs in the workload file, only those of custom accelerators are
+    /// used. The paper's shares are taken as means over the services `reference`; `tcp_cost_ns` is
+    /// the cost of a TCP operation on a core, in ns. `waits` are the times that remote sides take
+    /// to answer.
     ///
     /// # Errors
     /// [`Refusal`] for a custom accelerator whose cost is not stated, and for costs that do not fit
@@ -229,10 +231,11 @@ impl Workload {
         workload
     }
 
-    /// Returns the costs of `paths`, services of this workload, as the workload file states them.
-    /// Where the file uses the paper's shares of time, these are taken as means over the services
-    /// `reference`, and `tcp_cost_ns` is the cost of a TCP operation on a core, in ns, unless the
-    /// service states its own. `waits` are the times that remote sides take to answer.
+    /// Returns the cost profile of the services `paths` of this workload, as the workload file
+    /// states their costs. Where the file uses the paper's shares of time, the shares are taken as
+    /// means over the services `reference`. `tcp_cost_ns` is then the cost of a TCP operation on a
+    /// core, in ns, unless the service states its own. `waits` are the times that remote sides take
+    /// to answer.
     ///
     /// # Errors
     /// [`Refusal`] for costs that do not fit a service.

@@ -33,7 +33,7 @@ impl Workload {
     }
 
     /// Returns the mean arrival rate of `service`, in requests per second. The service's own values
-    /// come before the `defaults`, and a stated rate comes before the rate of an arrival process.
+    /// take precedence over the `defaults`, and a stated rate over the rate of an arrival process.
     /// Without any of these, the rate is 0 for a service that other services call, and otherwise
     /// `None`.
     pub fn rate_of(&self, service: &Service) -> Option<f64> {
@@ -81,9 +81,9 @@ impl Workload {
     }
 
     /// Returns the arrival rate of each service divided by the mean rate of the services, in the
-    /// order of the workload file, according to the set of rates called `name`; `None` for an
-    /// unknown name. `scaled` is true if the scenario gives the mean rate; with [`OWN`], a
-    /// service's `rate_share` then comes before its `rate_rps`.
+    /// order of the workload file. The rates are those of the set called `name`; `None` for an
+    /// unknown name. `scaled` is true if the scenario gives the mean rate. With [`OWN`], a
+    /// service's `rate_share` then takes precedence over its `rate_rps`.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -62,7 +62,7 @@ pub enum SchemaName {
     V1,
 }
 
-/// A rate, in requests per second.
+/// An arrival rate, in requests per second, from 0.001 to 1e9.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Rate(#[schemars(range(min = 0.001, max = 1e9))] pub f64);
@@ -124,11 +124,11 @@ pub enum Traces {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Defaults {
-    /// The mean rate of each service, in requests per second.
+    /// The mean arrival rate of requests to each service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The name of the set of rates, in the workload's `rates`, that is used with the paper's costs
-    /// if the scenario sets no rate.
+    /// The name of the set of arrival rates, in the workload's `rates`, that is used with the
+    /// paper's costs if the scenario sets no rates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,
     /// The service-level objective (SLO): the longest allowed time from a request to its response,
@@ -166,7 +166,8 @@ impl Defaults {
     }
 }
 
-/// A service of the workload: its path of phases, and its rate, sizes, costs and limits.
+/// A service of the workload: its path of phases, arrivals, message sizes, costs and service-level
+/// objective (SLO).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -179,18 +180,18 @@ pub struct Service {
     /// The ID of the tenant to which the service belongs; by default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<u16>,
-    /// The priority of the service, higher first; by default 0.
+    /// The priority of the service; higher is more urgent. By default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
     /// The name of the server on which the service runs. Services with the same name share a
     /// server; by default all services share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The mean rate of the service, in requests per second.
+    /// The mean arrival rate of requests to the service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The service's rate as a multiple of the mean rate of all services. Used if the scenario sets
-    /// the workload's rate. Default: `rate_rps` divided by its mean over all services.
+    /// The service's arrival rate as a multiple of the mean rate of all services. It is used if the
+    /// scenario sets the mean rate. Default: `rate_rps` divided by its mean over all services.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub rate_share: Option<f64>,
@@ -204,8 +205,8 @@ pub struct Service {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
-    /// The total time of application logic of one invocation, in us. The CPU phases without a time
-    /// of their own share this total equally.
+    /// The total time of the CPU phases without a time of their own in one invocation, in us. Each
+    /// of these phases takes an equal part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub app_us: Option<f64>,

@@ -19,7 +19,7 @@ pub enum Arrivals {
         #[schemars(range(min = 100.0, max = 1e12))]
         dwell_us: f64,
     },
-    /// Bursty arrivals, with a named set of rates.
+    /// Bursty arrivals, whose rates are a named set.
     Preset {
         /// The name of the set of rates.
         preset: ArrivalsPreset,
@@ -184,16 +184,16 @@ pub enum Costs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OperationCost {
-    /// The cost per message, in ns.
+    /// The constant part of the cost, for each message, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub ns: f64,
-    /// The cost per byte of the message before compression, in ns.
+    /// The part of the cost for each byte of the message before compression, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub ns_per_byte: f64,
-    /// The relative standard error of the measured cost: one standard error of the mean, divided by
-    /// the mean.
+    /// The relative standard error of the cost, if the cost was measured: one standard error of the
+    /// mean, divided by the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
@@ -203,16 +203,16 @@ pub struct OperationCost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KindCost {
-    /// The cost per message on a core, in ns.
+    /// The constant part of the cost on a core, for each message, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e12))]
     pub ns: f64,
-    /// The cost on a core per byte of the message before compression, in ns.
+    /// The part of the cost on a core for each byte of the message before compression, in ns.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub ns_per_byte: f64,
-    /// The relative standard error of the measured cost: one standard error of the mean, divided by
-    /// the mean.
+    /// The relative standard error of the cost, if the cost was measured: one standard error of the
+    /// mean, divided by the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 100.0))]
     pub relative_error: Option<f64>,
@@ -236,7 +236,7 @@ pub enum Wait {
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
     /// The name of a CSV file with the columns time_us and count, relative to the workload file.
     HistogramFile(String),
-    /// Pairs of a time in us, ascending, and the count of how often this time was measured.
+    /// Pairs of a time in us, ascending, and the number of times that it was measured.
     HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 

@@ -15,9 +15,9 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Creates a cost that is `mean` for a payload of mean size. The share `size_share` of this
-    /// cost is proportional to the payload's size (limited to 0 to 1; NaN counts as 0), and the
-    /// rest is constant.
+    /// Creates a cost that is `mean` for a payload of mean size. `size_share` is the share of
+    /// `mean` that is proportional to the payload's size; the rest is constant. `size_share` is
+    /// limited to 0 to 1, and NaN counts as 0.
     pub fn new(mean: Time, size_share: f64) -> Cost {
         let size_share = if size_share.is_nan() {
             0.0

@@ -38,8 +38,9 @@ pub enum RecordedTimes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of each operation's cost that is proportional to the payload's size, by
-    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`]. It is used for accelerators whose share
-    /// the recording does not determine: by calls grouped by size (version 5), to within 0.1.
+    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`]. It is used for accelerators whose
+    /// share does not follow from the recording. The share follows from calls grouped by size
+    /// (version 5), if its standard error is at most 0.1.
     pub size_shares: [f64; Accel::COUNT],
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
@@ -64,8 +65,8 @@ impl Profile {
     ///
     /// Services of the recording that `services` does not have are ignored.
     ///
-    /// CPU phases that were not measured share a time such that application logic would be 20.7 %
-    /// of the service's time, as in the paper.
+    /// CPU phases that were not measured take equal times, with which all CPU phases together would
+    /// take 20.7 % of the service's time, as in the paper.
     ///
     /// # Errors
     /// [`RecordingError`] for an unknown format or version, if the recording lacks one of

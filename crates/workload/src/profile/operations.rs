@@ -15,9 +15,9 @@ use crate::sizes::{MessagePlace, PayloadSizes};
 /// per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedCost {
-    /// The cost per message, in ns.
+    /// The constant part of the cost, for each message, in ns.
     pub ns: f64,
-    /// The cost per byte of the message before compression, in ns.
+    /// The part of the cost for each byte of the message before compression, in ns.
     pub ns_per_byte: f64,
     /// The relative standard error of the cost, if it was measured: one standard error of the mean,
     /// divided by the mean.
@@ -107,7 +107,7 @@ impl Profile {
     }
 
     /// Combines the cost profiles `parts` into one profile of all their services, in order. `waits`
-    /// are the times that remote sides take to answer.
+    /// are the times that remote sides take to answer, in place of those in `parts`.
     pub fn together(parts: Vec<Profile>, waits: RemoteWaits) -> Profile {
         let typical: Vec<_> = parts.iter().map(|part| part.typical).collect();
         let mut services = Vec::new();
@@ -129,9 +129,10 @@ impl Profile {
         whole
     }
 
-    /// Replaces the times of application logic of each service. For the name of a service, `times`
-    /// returns a time or `None` for each CPU phase in order, and a total time that the phases with
-    /// `None` share equally. If the total is `None`, these phases are unchanged.
+    /// Replaces the times of application logic of each service. `times` maps the name of a service
+    /// to two values. The first has a time or `None` for each CPU phase in order. The second is the
+    /// total time of the phases with `None`, which take equal parts; if it is `None`, these phases
+    /// are unchanged.
     #[must_use]
     pub fn with_cpu_times(
         mut self,

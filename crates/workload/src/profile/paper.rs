@@ -68,8 +68,8 @@ impl ShareKind {
     }
 }
 
-/// The mean share of each kind of work in the time of an invocation of a SocialNetwork service,
-/// from 0 to 1, in the order of [`ShareKind::ALL`].
+/// The mean share of each kind of work in the time of one invocation of a SocialNetwork service.
+/// Shares are from 0 to 1, in the order of [`ShareKind::ALL`].
 ///
 /// Provenance: paper, section III, Q1. The printed shares add up to 99.9 %.
 pub const PAPER_SHARES: [f64; 7] = [0.256, 0.146, 0.032, 0.224, 0.095, 0.039, 0.207];
@@ -81,9 +81,9 @@ pub enum Averaging {
     /// of Fig. 1's normalised bars, "on average, an invocation spends".
     Services,
     /// The share in the sum of all services' times, so that long services count more. Compared with
-    /// the mean over services, an operation of compression or decompression costs less (17.4 rather
-    /// than 25.4 us with TCP at 20 us), and a CPU phase takes longer (48.5 rather than 41.7 us);
-    /// the others hardly differ.
+    /// the mean over services, compression and decompression cost less (17.4 rather than 25.4 us
+    /// with TCP at 20 us). A CPU phase takes longer (48.5 rather than 41.7 us). The other costs
+    /// hardly differ.
     Time,
 }
 
@@ -129,7 +129,8 @@ pub enum PaperProfileError {
     /// The cost of a TCP operation is zero or more than a second. Holds the cost.
     #[error("tcp_cost = {} ns: must be more than 0 and at most 1e9", .0.as_ns_f64())]
     TcpCost(Time),
-    /// The share of a cost that is proportional to the payload's size is not from 0 to 1.
+    /// The share of an operation's cost that is proportional to the payload's size is not from 0 to
+    /// 1.
     #[error("size_shares[{accel}] = {value}: must be from 0 to 1")]
     SizeShare {
         /// The accelerator whose cost has this share.
@@ -161,8 +162,8 @@ impl Profile {
     /// every CPU phase takes the same time.
     ///
     /// # Errors
-    /// [`PaperProfileError`] for services that `image` cannot run or that lack a kind of
-    /// operation, and for options out of their range.
+    /// [`PaperProfileError`] for services that `image` cannot run or that all lack a kind of
+    /// operation, for options out of their range, and for a custom accelerator without a cost.
     pub fn paper(
         services: &[Service],
         image: &Image,
@@ -174,14 +175,15 @@ impl Profile {
     /// Creates the cost profile of `services` with the costs that [`Profile::paper`] derives for
     /// the services `reference`.
     ///
-    /// This is for suites without shares of time in the paper. Its statement "services from other
-    /// suites are similar" (section III, Q1) is read as: equal operations cost the same, so the
-    /// shares of a service follow from its operations. Operations that are only on less common
+    /// This is for suites whose shares of time the paper does not print. The paper's "services from
+    /// other suites are similar" (section III, Q1) is read as: equal operations cost the same, so
+    /// the shares of a service follow from its operations. Operations that are only on less common
     /// paths have the same costs.
     ///
     /// # Errors
-    /// [`PaperProfileError`] for services or reference services that `image` cannot run, for
-    /// `reference` that lacks a kind of operation, and for options out of their range.
+    /// [`PaperProfileError`] for services or reference services that `image` cannot run, for a kind
+    /// of operation that all of `reference` lack, for options out of their range, and for a custom
+    /// accelerator without a cost.
     pub fn paper_like(
         services: &[Service],
         reference: &[Service],
@@ -224,8 +226,8 @@ impl Profile {
     }
 }
 
-/// Returns the mean share of each kind of work in the time of a profile's services, from 0 to 1, in
-/// the order of [`ShareKind::ALL`].
+/// Returns the mean share of each kind of work in the core time of the services of `profile`.
+/// Shares are from 0 to 1, in the order of [`ShareKind::ALL`].
 pub fn shares(profile: &Profile, averaging: Averaging) -> [f64; 7] {
     let times = profile.services().iter().map(|service| {
         let mut of = [0.0; 7];

@@ -87,8 +87,8 @@ pub struct RecordedOutside {
     /// and application logic, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub core_quantiles_ns: RecordedQuantiles,
-    /// The distribution of the response time that the client measures minus the server's time, in
-    /// ns.
+    /// The distribution of the part of the response time that only the client measures: the
+    /// client's response time minus the server's, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_quantiles_ns: RecordedQuantiles,
     /// The number of requests that were measured.
@@ -101,9 +101,9 @@ pub struct RecordedOutside {
 pub struct RecordedRequest {
     /// The number of requests in the group.
     pub count: u64,
-    /// The payload values that branches test in these requests: for each phase of the service's
-    /// path, a list with, for each chain, a map by trace and then by field. Phases of application
-    /// logic have no chains.
+    /// The payload values that branches test in these requests. The first index is the phase of the
+    /// service's path, the second the chain in the phase; then follow the name of the trace and the
+    /// name of the field. Phases of application logic have no chains.
     pub facts: Vec<Vec<BTreeMap<String, BTreeMap<String, i64>>>>,
 }
 
@@ -152,8 +152,8 @@ pub struct RecordedStep {
     pub trace: String,
     /// The name of the accelerator: the paper's, such as `Decr`, or that of a custom accelerator.
     pub accelerator: String,
-    /// The direction of the message. Only for TCP, it must be the direction of the call in the
-    /// trace.
+    /// The direction of the message that the call processes. It is checked for TCP only, whose
+    /// calls must receive or send as in the trace.
     pub direction: Direction,
     /// The median size of the accelerator's input, in bytes.
     pub input_bytes: u64,
@@ -181,9 +181,9 @@ pub struct RecordedStep {
 pub struct RecordedSize {
     /// The mean size of the inputs, in whole bytes.
     pub input_bytes: u64,
-    /// The number of calls.
+    /// The number of calls in this group.
     pub calls: u64,
-    /// The median core time of the calls, in ns.
+    /// The median core time of the calls in this group, in ns.
     pub cost_ns: f64,
 }
 
@@ -366,7 +366,8 @@ pub enum RecordingError {
         /// The largest allowed number of points.
         most: usize,
     },
-    /// An accelerator call has more than [`MAX_SIZES`](super::MAX_SIZES) groups of sizes.
+    /// An accelerator call has more than [`MAX_SIZES`](super::MAX_SIZES) size groups: groups of
+    /// calls whose inputs have about the same size.
     #[error("{spot}: by_size: groups = {count}: must be at most 64")]
     TooManySizes {
         /// The place of the call.
@@ -374,7 +375,7 @@ pub enum RecordingError {
         /// The number of groups.
         count: usize,
     },
-    /// A group of calls of one size has a value out of range.
+    /// A size group of an accelerator call has a value out of range.
     #[error(
         "{spot}: by_size[{index}] = {{input_bytes = {}, calls = {}, cost_ns = {}}}: must have \
          input_bytes larger than the group before, up to 1e12, calls of at least 1, and cost_ns \
@@ -389,7 +390,7 @@ pub enum RecordingError {
         /// The group as recorded.
         group: RecordedSize,
     },
-    /// The groups of an accelerator call do not have as many calls as were measured.
+    /// The size groups of an accelerator call do not have as many calls in all as were measured.
     #[error("{spot}: by_size: sum of calls = {calls}: must be {samples}, the number of samples")]
     SizeCalls {
         /// The place of the call.
@@ -484,8 +485,9 @@ impl Recording {
         }
     }
 
-    /// Returns one sentence for each kind of data that this recording lacks for
-    /// [`super::RecordedTimes::Distribution`]. Recordings before version 4 lack all four kinds.
+    /// Returns one sentence for each of four kinds of data that
+    /// [`super::RecordedTimes::Distribution`] needs and that a service of this recording lacks. The
+    /// sentence names these services. Recordings before version 4 lack all four kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [

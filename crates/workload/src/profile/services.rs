@@ -11,7 +11,7 @@ use crate::services::{Operation, RecordedRequests, Service};
 /// One accelerator call of a service, with its cost and payload sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationProfile {
-    /// The accelerator call.
+    /// The accelerator call to which the cost and the payload sizes belong.
     pub operation: Operation,
     /// The cost of the accelerator's operation on a core.
     pub cost: Cost,
@@ -27,7 +27,8 @@ pub struct OperationProfile {
 pub enum PhaseProfile {
     /// Application logic. Holds its time on a core.
     Cpu(Time),
-    /// The accelerator calls of each parallel chain, in the order of [`Service::walk`].
+    /// Chains that run in parallel. Holds the accelerator calls of each chain with their costs, in
+    /// the order of [`Service::walk`].
     Traces(Vec<Vec<OperationProfile>>),
 }
 
@@ -36,10 +37,11 @@ pub enum PhaseProfile {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutsideTimes {
     /// The distribution of the server's processor time for a request outside of accelerator calls
-    /// and application logic, if software executes the traces; `None` if not measured or not used.
+    /// and application logic. It applies if cores execute the traces in software. `None` if not
+    /// measured or not used.
     pub core: Option<WaitDistribution>,
-    /// The distribution of the response time that the client measures minus the server's time;
-    /// `None` if not measured or not used.
+    /// The distribution of the part of the response time that only the client measures: the
+    /// client's response time minus the server's. `None` if not measured or not used.
     pub client: Option<WaitDistribution>,
 }
 
@@ -142,8 +144,8 @@ impl ServiceProfile {
     }
 }
 
-/// A cost profile: the costs on a core of the operations and the application logic of a set of
-/// services, and the times that remote sides take to answer.
+/// A cost profile of a set of services: the times that their operations and application logic take
+/// on a core, and the times that remote sides take to answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     pub(super) services: Vec<ServiceProfile>,
@@ -203,7 +205,8 @@ impl Profile {
         &self.waits
     }
 
-    /// Returns all numbers that this profile uses, each with its origin.
+    /// Returns all numbers that this profile uses, such as operation costs, each with its unit and
+    /// origin.
     pub fn parameters(&self) -> &[ProfileParameter] {
         &self.parameters
     }

@@ -150,8 +150,8 @@ fn share_up_to(points: &[(f64, Time)], limit: Time) -> f64 {
 }
 
 impl RemoteWaits {
-    /// Creates a constant time of 5 us for all remote sides, as for a remote side in the same rack
-    /// with little work.
+    /// Creates times that are 5 us for every answer of a remote side, as for a remote side in the
+    /// same rack with little work.
     ///
     /// Provenance: assumed. The paper prints no times of remote sides. Its shares of tax and logic
     /// add up to the whole execution, so they leave this time out.
@@ -209,7 +209,7 @@ impl RemoteWaits {
         self
     }
 
-    /// Creates the constant time `time` for all remote sides. Its origin in
+    /// Creates times that are `time` for every answer of a remote side. Their origin in
     /// [`Profile::parameters`](super::Profile::parameters) is "given by the user".
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
@@ -232,15 +232,16 @@ impl RemoteWaits {
         self
     }
 
-    /// Sets the distribution of the times for all traces without a distribution of their own.
+    /// Sets the distribution of the times that remote sides take to answer to all traces without a
+    /// distribution of their own.
     #[must_use]
     pub fn with_other(mut self, distribution: WaitDistribution) -> RemoteWaits {
         self.other = distribution;
         self
     }
 
-    /// Sets the origin of the times to "as the workload's file states it"
-    /// ([`Profile::parameters`](super::Profile::parameters)).
+    /// Sets the origin of these times in [`Profile::parameters`](super::Profile::parameters) to "as
+    /// the workload's file states it".
     #[must_use]
     pub fn stated(mut self) -> RemoteWaits {
         self.provenance = Provenance::Assumed;

@@ -9,8 +9,8 @@ use super::place::Place;
 use super::recorded::RecordedTables;
 use super::service::Chain;
 
-/// A table of the payload values (facts) that the branches of one chain of traces test, by address
-/// of the trace and index of the payload field.
+/// A table of the payload values (facts) that the branches of one chain of traces test. Its keys
+/// are the address of a trace and the index of a payload field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainFacts {
     entry: AtmAddress,
@@ -64,8 +64,8 @@ impl ChainFacts {
     }
 
     /// Makes the payload fields with a probability in `odds` random: their values are drawn for
-    /// each request. `place` is (index of the phase, index of the chain in the phase); chains at
-    /// different places have independent draws.
+    /// each request. `place` is (index of the phase, index of the chain in the phase). The values
+    /// of chains at different places are drawn independently.
     #[must_use]
     pub fn with_odds(mut self, odds: &FactOdds, place: (u16, u16), image: &Image) -> ChainFacts {
         self.odds = OddsTable::resolve(|trace| self.of(trace), odds, place, image);
@@ -98,8 +98,8 @@ impl ChainFacts {
     }
 
     /// Returns the payload values of request `request` in the trace that begins at address `trace`.
-    /// Random values depend only on the arguments, so they are the same in every simulated system.
-    /// If no value is random, the result equals [`ChainFacts::of`].
+    /// Random values depend only on this table and the arguments, so they are the same in every
+    /// simulated system. If no value is random, the result equals [`ChainFacts::of`].
     #[inline]
     pub fn of_request(&self, trace: AtmAddress, seed: u64, request: u64) -> DrawnFacts<'_> {
         let common = match self.recorded.of(seed, request) {

@@ -20,10 +20,10 @@ pub struct MissingFact {
 }
 
 impl Chain {
-    /// Returns the payload values that branches test but this chain does not state, in order of
-    /// occurrence. `is_open(trace, field)` is true for random values, which may be 0 or 1 and are
-    /// never missing. The list is empty for a chain that stops for another reason than a missing
-    /// value.
+    /// Returns the payload values that branches test but this chain does not state, in the order in
+    /// which the chain's traces reach the branches. `is_open(trace, field)` is true for random
+    /// values, which may be 0 or 1 and are never missing. The list is empty for a chain that stops
+    /// for another reason than a missing value.
     pub fn missing_facts(
         &self,
         image: &Image,

@@ -9,11 +9,11 @@ use super::payload_facts::PayloadFacts;
 /// common path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Odds {
-    /// The probability that the field is 1, from 0 to 1, for a field that is 1 (or any value but 0)
-    /// on the most common path.
+    /// The probability, from 0 to 1, of the value 1 in a request, for a field that is 1 (or any
+    /// value but 0) on the most common path.
     pub where_one: f64,
-    /// The probability that the field is 1, from 0 to 1, for a field that is 0 on the most common
-    /// path.
+    /// The probability, from 0 to 1, of the value 1 in a request, for a field that is 0 on the most
+    /// common path.
     pub where_zero: f64,
 }
 
@@ -67,7 +67,7 @@ impl Odds {
 }
 
 impl FactOdds {
-    /// Creates an empty set of probabilities: every request takes the most common path.
+    /// Creates an empty set of probabilities, with which every request takes the most common path.
     pub fn none() -> FactOdds {
         FactOdds::default()
     }

@@ -73,9 +73,9 @@ impl Chain {
 pub(super) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
-    /// Checks that the chain's traces can run to their end with the payload values that it states,
-    /// and with both values, 0 and 1, of fields for which `is_open(trace, field)` is true. `place`
-    /// is the chain's place, for error messages.
+    /// Checks that the chain's traces can run to their end with the payload values that the chain
+    /// states. A field for which `is_open(trace, field)` is true may be 0 or 1; both are checked.
+    /// `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
@@ -168,7 +168,8 @@ pub(super) fn execute(
     Ok(branches)
 }
 
-/// Returns the accelerator sequences of `service`, in the order of its path.
+/// Returns the accelerator sequences of `service`, in the order of the service's path. Parallel
+/// chains of one phase that begin with the same trace, apart from suffixes, count as one sequence.
 ///
 /// # Errors
 /// The errors of [`Chain::outcomes`].

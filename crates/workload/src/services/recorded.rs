@@ -45,9 +45,9 @@ impl RecordedRequests {
             .map(|(count, service)| (*count, service))
     }
 
-    /// Returns the groups of equal requests: the number of requests in each group, and the chain
-    /// with index `chain` of the phase with index `phase` with the payload values of these
-    /// requests. Empty for an unknown phase or chain.
+    /// Returns the groups of equal requests, for the chain with index `chain` of the phase with
+    /// index `phase`. Each group has its number of requests, and the chain with the payload values
+    /// of these requests. Empty for an unknown phase or chain.
     pub fn chains(&self, phase: usize, chain: usize) -> impl Iterator<Item = (u64, &Chain)> {
         self.variants().filter_map(move |(count, service)| {
             let chains = service.path().get(phase)?.chains();

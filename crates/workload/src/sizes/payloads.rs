@@ -21,7 +21,8 @@ pub const FLEET_CUT: Bytes = Bytes::from_kib(64);
 /// A named set of distributions of message sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SizePreset {
-    /// The sizes of DeathStarBench's SocialNetwork, a distribution for each message.
+    /// The sizes of the messages of DeathStarBench's SocialNetwork, with a distribution for each
+    /// message.
     SocialNetwork,
     /// The sizes of calls to the compressor Snappy in Google's fleet, up to [`FLEET_CUT`].
     Fleet,
@@ -100,7 +101,7 @@ impl MessagePlace {
 }
 
 impl PayloadSizes {
-    /// Creates message sizes that have the same distribution for all messages.
+    /// Creates message sizes with one distribution for all messages.
     pub fn same(distribution: SizeDistribution) -> PayloadSizes {
         PayloadSizes {
             named: Vec::new(),

@@ -41,14 +41,14 @@ def compare(
 ) -> dict[str, Any]:
     """Simulate SocialNetwork on one server, under several systems and loads.
 
-    The systems and loads are those of :mod:`accelflow.companions.together.systems`.
-    Under the load ``even`` each service has the paper's mean rate. Under ``flood`` one tenant sends
-    twelve times as much. A row of ``rows`` has a system's means over `replications` seeds from
-    `seed` on, with half the width of their 95 % intervals, beside the closed form. ``effects`` has
-    the ratio of the other seven services' P99 without an addition to that with it. The additions
-    are AccelFlow, and Cerebros and ARCUS, each without and with the other. If `live` is a result of
-    :func:`accelflow.companions.together.live.measure`, ``live`` compares this live server with its
-    simulation and with the closed form. Raises InputError for counts that are not allowed.
+    The systems and loads are those of :mod:`accelflow.companions.together.systems`. Under the load
+    ``even`` each service has the paper's mean rate. Under ``flood`` one tenant sends twelve times
+    as much. Each of ``rows`` has a system's means over `replications` seeds from `seed` on, with
+    half the width of their 95 % intervals. The closed form is beside them. ``effects`` has, for
+    each addition, the other seven services' P99 without the addition over that with it. The
+    additions are AccelFlow, and Cerebros and ARCUS, each without and with the other. If `live` is a
+    result of :func:`accelflow.companions.together.live.measure`, ``live`` compares this live server
+    with its simulation and with the closed form. Raises InputError for counts that are not allowed.
     """
     whole_number("requests", requests, 100, 10_000_000)
     whole_number("replications", replications, 1, 1_000)

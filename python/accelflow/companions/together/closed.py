@@ -25,8 +25,8 @@ def closed(
     Mean and P99 are averages over the services of the tenants that do not flood. Core time is that
     of one request of the mix, and capacity that of all services. With ARCUS, the tenant that floods
     is served at most `promised_rps` requests per second. `recording` is the text of a recording, or
-    None for the plan's costs. Mean and P99 are None for a load at which a resource is always busy,
-    and all figures are None for a system without a closed form.
+    None for the plan's costs. Mean and P99 are None for a load at which a resource is always busy.
+    All figures are None for a system without a closed form.
     """
     rates = dict(plan.rates_rps)
     if system.held and promised_rps is not None:

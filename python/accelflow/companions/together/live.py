@@ -36,9 +36,9 @@ __all__ = ["ROUNDS", "SCHEMA", "SECONDS", "measure", "read", "write"]
 #: The name and version of the object that :func:`measure` returns.
 SCHEMA: Final = "accelflow.together.live/2"
 
-#: The number of rounds of each measurement.
+#: The default number of rounds of each measurement.
 ROUNDS: Final = 12
-#: The length of a measurement in one round, in seconds.
+#: The default length of a measurement in one round, in seconds.
 SECONDS: Final = 3.0
 #: The share of the core that the even load takes without accelerators, and the share that the
 #: tenant takes under flood.
@@ -239,10 +239,10 @@ def measure(
 
     `program` is the executable of ``examples/socialnetwork``. The systems and loads are those of
     :mod:`accelflow.companions.together.systems`. The server executes traces on the threads of
-    connections or on workers in place of accelerators, with parts of Cerebros's processor, and with
-    ARCUS's promises of accelerator time. The server has a core of its own if the machine has two.
-    Each of the `rounds` measures every system under every load for `seconds` seconds. `say` is
-    called with the name of each stage.
+    connections, or on workers in place of accelerators. Some systems add parts of Cerebros's
+    processor, or ARCUS's promises of accelerator time. The server has a core of its own if the
+    machine has two. Each of the `rounds` measures every system under every load for `seconds`
+    seconds. `say` is called with the name of each stage.
 
     Raises InputError for a program that cannot be started or is another one, and for `rounds` or
     `seconds` that are not allowed. Raises AccelflowError for a program that ends or fails, and for

@@ -65,7 +65,7 @@ def _gain(load: str, added: str, ratio: _Value | None) -> str:
 def interference(effects: Sequence[_Value]) -> Iterator[str]:
     """Yield a sentence for each effect of Cerebros beside ARCUS, or of ARCUS beside Cerebros.
 
-    It says whether the gain is as large as without the other.
+    The sentence says whether the gain is as large as without the other.
     """
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")

@@ -53,9 +53,10 @@ class Setup:
     """The simulated server and its load, which all systems share.
 
     `rates_rps` has the rate of each service at the even load, in requests per second. Under flood,
-    the tenant's rate is `flood` times as high. ARCUS promises the tenant the accelerator time of
-    `promised` times its rate at the even load. `recording` is the text of a recording, or None.
-    `scenario` has other fields of :class:`accelflow.simulation.Scenario`.
+    one tenant (the service :data:`FLOODING`) sends `flood` times as much. ARCUS promises this
+    tenant enough accelerator time for `promised` times its rate at the even load. `recording` is
+    the text of a recording, or None. `scenario` has other fields of
+    :class:`accelflow.simulation.Scenario`.
     """
 
     rates_rps: Mapping[str, float]
@@ -73,11 +74,11 @@ class Setup:
 
     @property
     def promised_rps(self) -> float:
-        """The rate that ARCUS promises to the tenant, in requests per second."""
+        """The rate that ARCUS promises to the tenant that floods, in requests per second."""
         return self.promised * self.rates_rps[FLOODING]
 
     def plan(self, load: str, system: System) -> Plan:
-        """Return the server under `load` as input of the closed form, for one system."""
+        """Return the input of the closed form: a plan of the server with `load` and `system`."""
         config = {**self.scenario.get("config", {}), **system.config}
         return Plan(
             workload=self.workload,
@@ -87,7 +88,7 @@ class Setup:
         )
 
     def promise_s_per_s(self, system: System, seed: int) -> float:
-        """Return the accelerator time that ARCUS promises the tenant, in seconds per second.
+        """Return the accelerator time per second that ARCUS promises the tenant that floods.
 
         This is the time that requests at the promised rate take on an idle server; a simulation
         with `seed` finds it.
@@ -157,7 +158,11 @@ def runs(setup: Setup, *, seed: int, replications: int, requests: int, threads: 
 def one_run(  # noqa: PLR0913 (what a run is of)
     setup: Setup, load: str, name: str, *, seed: int, requests: int, threads: int
 ) -> dict[str, Any]:
-    """Simulate the load `load` under the system called `name`; return :data:`MEASURES` and more."""
+    """Simulate the load `load` under the system called `name`; return the results by name.
+
+    The names are :data:`MEASURES`, ``flooding_rps`` (the throughput of the tenant that floods),
+    ``busiest`` (the busiest resource) and ``saturated`` (the resources that could not keep up).
+    """
     return _run(_scenario(setup, load, name, seed, requests), threads)
 
 

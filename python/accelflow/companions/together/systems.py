@@ -46,7 +46,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "with ARCUS": System(held=True),
     "with both": System(rpc=True, held=True),
 }
-#: The loads by name; True if the tenant sends too much.
+#: The loads by name; True if one tenant (:data:`FLOODING`) sends too much.
 LOADS: Final[Mapping[str, bool]] = {"even": False, "flood": True}
 #: The service of the tenant that sends too much under the load ``flood``.
 FLOODING: Final = "UniqId"
@@ -64,13 +64,18 @@ _Run = Mapping[str, Any]
 
 
 def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
-    """Return the mean of `values` and half its 95 % interval, for JSON; None if a value is None."""
+    """Return the mean of `values`, half its 95 % interval, and the values, as an object for JSON.
+
+    None if a value is None.
+    """
     found = estimate(list(values))
     return None if found is None else Estimate.to_json(found)
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """Return the result `key` of each run in `before` over that of the same run in `after`.
+    """Return the result `key` of each run in `before` over that of the run in `after`.
+
+    Runs at the same index belong together, since they have the same seed.
 
     A ratio is None if one of its values is None or 0.
     """

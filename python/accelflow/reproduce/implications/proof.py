@@ -27,7 +27,7 @@ CONTRADICTION, READING, IMPLIED = "contradiction", "reading", "implied"
 #: One definition of the utilisations in section VII.B.4, which most proofs rule out.
 ELEMENTS = "utilisation is the share of the elements' time"
 
-#: The assumption that proofs about the peak rest on.
+#: The assumption of proofs about the server at its peak load.
 AVERAGES = (
     "The averages of sections III and VI (shares of the time, speedups) describe the requests at "
     "the peak."

@@ -3,7 +3,7 @@
 use crate::accelerometer::granularity::Lucrative;
 use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 
-/// The causes that keep a kernel from its ideal speedup, as times that stay on the host or that
+/// The causes that keep a kernel from its ideal speedup: times that stay on the host, and times that
 /// offloads add. Each is a share of the host's time before offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
@@ -25,37 +25,37 @@ pub struct Losses {
 /// The cause that limits a kernel's speedup most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The rest of the service, which is not offloaded (Amdahl's law). The speedup reaches at least
-    /// nine tenths of the ideal gain.
+    /// The work of the service outside this kernel (Amdahl's law). Offloading the kernel alone
+    /// reaches at least nine tenths of the ideal gain.
     RestOfService,
     /// The part of the kernel that stays on the host since its offloads are not selected.
     NotOffloaded,
-    /// The accelerator's own speed.
+    /// The accelerator's own speed, for which the host waits.
     Accelerator,
-    /// The time to prepare offloads, o0.
+    /// The host's time to prepare offloads, o0.
     Setup,
     /// The time to move data to the accelerator, L.
     Transfer,
     /// The wait in the accelerator's queue, Q.
     Queue,
-    /// The time of thread switches, o1.
+    /// The host's time for thread switches, o1.
     ThreadSwitches,
 }
 
-/// The results of offloading one kernel.
+/// The modelled results of offloading one kernel of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelResult {
-    /// The share of the host's cycles that goes to the accelerator: alpha of the selected offloads.
+    /// The share of the host's cycles that goes to the accelerator: alpha, scaled down if only some
+    /// of the offloads are selected.
     pub offloaded_share: f64,
-    /// The share of the host's cycles that goes to the accelerator, with alpha scaled by the cycles
-    /// of the selected offloads instead of their number; `None` unless sizes are known.
+    /// Like `offloaded_share`, but alpha is always scaled by the cycles of the selected offloads, not
+    /// by their number. `None` unless the sizes of offloads are known.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n: the offloads per second that go to the accelerator.
     pub offloads: OffloadsPerSecond,
     /// The share of the kernel's possible offloads that go to the accelerator, from 0 to 1.
     pub lucrative_share: f64,
-    /// C_b: the cycles of the host per byte (to the power of beta), as given or derived; `None` if
-    /// unknown.
+    /// C_b, as given or derived: the host needs C_b g^beta cycles for g bytes. `None` if unknown.
     pub cycles_per_byte: Option<f64>,
     /// L: the mean cycles to move one offload to the accelerator.
     pub transfer: MeanCycles,
@@ -74,19 +74,19 @@ pub struct KernelResult {
     /// The latency reduction C / C_L with this kernel offloaded alone; `None` if it depends on an
     /// unknown acceleration A.
     pub latency_reduction: Option<f64>,
-    /// The time that this kernel's offloads spend outside the service, as a share of C. `None`
-    /// unless the accelerator is remote, the host needs no response, and the acceleration A is
-    /// known.
+    /// The time that this kernel's offloads spend outside the service, in transfer, queue and
+    /// accelerator, as a share of C. `None` unless the accelerator is remote, the host needs no
+    /// response, and the acceleration A is known.
     pub outside_service: Option<f64>,
     /// The speedup 1 / (1 - alpha) with an infinitely fast accelerator whose offloads cost nothing.
     pub ideal_speedup: f64,
-    /// The causes that keep the kernel from `ideal_speedup`.
+    /// The causes that keep the kernel from its `ideal_speedup`, each as a share of the host's time.
     pub losses: Losses,
     /// The cause that limits the kernel's speedup most.
     pub limit: Limit,
 }
 
-/// The results of offloading all kernels of a service.
+/// The modelled results of offloading all kernels of a service together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScenarioResult {
     /// The speedup C / C_S: the factor by which the host's throughput grows.

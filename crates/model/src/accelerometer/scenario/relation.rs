@@ -6,10 +6,10 @@ use accelflow_parameters::Refusal;
 use super::service::{Kernel, Selection};
 use crate::accelerometer::quantity::{CyclesPerSecond, OffloadsPerSecond};
 
-/// The largest factor by which two shares of a kernel in the host's cycles may differ: the given
-/// share (alpha), and the share that follows from given offloads, sizes and cycles per byte.
+/// The largest factor by which two values of alpha, a kernel's share of the host's cycles, may
+/// differ: the given one, and the one that follows from offloads, sizes and cycles per byte.
 ///
-/// The two shares are measured separately. For the paper's Feed1, the sizes in the text and 5.62
+/// The two come from separate measurements. For the paper's Feed1, the sizes in the text and 5.62
 /// cycles per byte give 12.5 % of the host, but the profile has 15 %: a factor of 1.2.
 pub const RELATION_TOLERANCE: f64 = 1.25;
 

@@ -8,9 +8,9 @@ use crate::accelerometer::sizes::SizeCdf;
 /// A service on one host, and its kernels, which are offloaded to accelerators.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// C: the cycles of the host per second, all its cores together.
+    /// C: the cycles per second of all the host's cores together.
     pub host: CyclesPerSecond,
-    /// The kernels, each with its accelerator. Each kernel's share refers to the same host.
+    /// The kernels, each with its accelerator. All kernels' shares are of the same host's cycles.
     pub kernels: Vec<Kernel>,
 }
 
@@ -24,7 +24,7 @@ pub struct Kernel {
     /// alpha: the kernel's share of the host's cycles before offloading, from 0 to 1.
     pub share: f64,
     /// n: the offloads per second that go to the accelerator. With [`Selection::Lucrative`]: all
-    /// offloads per second, from which those that pay are selected.
+    /// possible offloads per second, of which those that save cycles are selected.
     pub offloads: OffloadsPerSecond,
     /// o0: the cycles to prepare one offload.
     pub setup: MeanCycles,
@@ -37,8 +37,8 @@ pub struct Kernel {
     pub acceleration: Option<f64>,
     /// Q: the cycles that one offload waits in the accelerator's queue.
     pub queue: Queueing,
-    /// The host's own cycles for the work of one offload. If neither the cycles per byte nor the
-    /// sizes are given, the break-even size is unknown.
+    /// The host's own cycles for the work of one offload. The break-even size is unknown if neither
+    /// the cycles per byte nor the distribution of sizes is given.
     pub host_cost: HostCost,
     /// The distribution of the sizes of offloads; `None` if unknown.
     pub sizes: Option<SizeCdf>,
@@ -61,7 +61,7 @@ impl Scenario {
 /// L: the cycles to move one offload to the accelerator: a fixed part, and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// The cycles that one offload of any size takes: those of a pipelined interface, or a mean.
+    /// The cycles that one offload of any size takes: on a pipelined interface, or on average.
     pub fixed: MeanCycles,
     /// The cycles that each byte of an offload adds, on an interface that is not pipelined.
     pub per_byte: MeanCycles,
@@ -70,7 +70,7 @@ pub struct Transfer {
 /// C_b g^beta: the cycles that the host itself needs for the work of one offload of g bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostCost {
-    /// C_b: the cycles per byte to the power of `complexity`. If `None`, C_b is derived from the
+    /// C_b: the host needs C_b g^`complexity` cycles for g bytes. If `None`, C_b is derived from the
     /// kernel's share of cycles, its offloads and their sizes.
     pub cycles_per_byte: Option<f64>,
     /// beta: the exponent of the offload's size; 1 for work that is linear in the size.
@@ -80,7 +80,7 @@ pub struct HostCost {
 /// The source of Q, the cycles that an offload waits in the accelerator's queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queueing {
-    /// The given mean wait.
+    /// Q is given: the mean wait of an offload, in cycles.
     Mean(MeanCycles),
     /// The given waits of a sample of offloads, in cycles; Q is their mean.
     List(Vec<f64>),
@@ -90,14 +90,14 @@ pub enum Queueing {
         servers: u32,
         /// The number of hosts with the same load that share the accelerator.
         hosts: f64,
-        /// The mean time that an offload occupies a processing element. If `None`, the host's time
-        /// for the offload's work over A, including the work of kernels that ride on this one
-        /// ([`Kernel::rides_on`]).
+        /// The mean time that an offload occupies a processing element. If `None`, this is the
+        /// host's time for the offload's work divided by A. It includes the work of kernels that
+        /// ride on this one ([`Kernel::rides_on`]).
         service: Option<MeanCycles>,
-        /// The squared coefficient of variation of the time `service`. If `None`, that of the
-        /// host's time for the offloaded sizes, or 1 without sizes.
+        /// The squared coefficient of variation of the time `service`. If `None`, it follows from
+        /// the sizes of the offloads; without sizes, it is 1.
         service_scv: Option<f64>,
-        /// The approximation for more than one processing element.
+        /// The approximation of the mean wait for more than one processing element.
         approximation: Approximation,
         /// The accelerator's name; kernels that state the same name share one queue. `None` for a
         /// queue of this kernel alone.
@@ -108,10 +108,11 @@ pub enum Queueing {
 /// Which offloads of a kernel go to the accelerator. The others stay on the host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selection {
-    /// All offloads.
+    /// All offloads of the kernel go to the accelerator.
     All,
-    /// The kernel's `offloads` per second, out of this total per second. alpha is multiplied by the
-    /// ratio of the two rates (Accelerometer, Fig. 20).
+    /// The kernel's [`offloads`](Kernel::offloads) per second, out of this total per second. alpha
+    /// belongs to the total, and is multiplied by the ratio of the two rates (Accelerometer,
+    /// Fig. 20).
     OutOf(OffloadsPerSecond),
     /// The offloads of those sizes that raise the host's throughput.
     Lucrative(Scaling),
@@ -122,7 +123,6 @@ pub enum Selection {
 pub enum Scaling {
     /// In proportion to the number of selected offloads, as in Accelerometer's Fig. 20.
     Offloads,
-    /// In proportion to the host's cycles for the selected offloads: the sum of C_b g^beta over
-    /// them.
+    /// In proportion to the host's cycles for the selected offloads: the sum of their C_b g^beta.
     Cycles,
 }

@@ -31,7 +31,7 @@ use super::scenario::Scenario;
 /// * with [`Selection::Lucrative`](super::Selection::Lucrative), every error of
 ///   [`Scenario::evaluate`], also an overloaded accelerator;
 /// * no or too many requests, hosts, threads or kernel calls, and a load out of range;
-/// * queues with different or fractional numbers of hosts, or a `service_scv` other than 0 and 1;
+/// * queues that state different or fractional numbers of hosts, or a `service_scv` other than 0 or 1;
 /// * a kernel with [`Kernel::rides_on`](super::Kernel::rides_on);
 /// * a run that is longer than the simulated clock can count.
 pub fn simulate(scenario: &Scenario, run: &Run) -> Result<Measured, Refusal> {

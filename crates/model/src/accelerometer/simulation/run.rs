@@ -1,6 +1,6 @@
 //! The settings and the measurements of a simulation of offloads.
 
-/// How the times of a simulation vary about their mean.
+/// The distribution of a simulated time about its mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// All times equal the mean.
@@ -29,15 +29,15 @@ pub struct Run {
     /// The number of threads of a host; each works on one request at a time. Ignored if all kernels
     /// have the design Sync, which has one thread.
     pub threads: u32,
-    /// The number of kernel calls in a request.
+    /// The number of kernel calls in each simulated request.
     pub kernels_per_request: u32,
-    /// Whether requests whose response has arrived have precedence over new requests. Otherwise a
-    /// core takes requests in the order in which they became ready.
+    /// Whether requests whose response has arrived run before new requests. Otherwise a core runs
+    /// requests in the order in which they became ready.
     pub responses_first: bool,
     /// How the service's own work before each kernel call varies about its mean.
     pub own_work: Spread,
-    /// How the work of a kernel call varies about its mean, if neither the sizes of offloads nor
-    /// the `service_scv` of the queue is given.
+    /// How the work of a kernel call varies about its mean. Used only if neither the sizes of
+    /// offloads nor the `service_scv` of the queue is given.
     pub kernel_work: Spread,
     /// How requests arrive at the hosts.
     pub offered: Offered,
@@ -46,7 +46,7 @@ pub struct Run {
     /// The number of measured requests. A tenth of this number of requests warms up first. For
     /// saturated hosts, twice the number of requests in progress is added to the warm-up.
     pub requests: u32,
-    /// The seed of the random times, sizes and kernel choices.
+    /// The seed of the random numbers from which times, sizes and kernels are drawn.
     pub seed: u64,
 }
 
@@ -61,11 +61,11 @@ pub struct Measured {
     pub p99_latency_cycles: f64,
     /// The mean time that an offload waits in the accelerator's queue, in cycles.
     pub mean_queue_cycles: f64,
-    /// The share of time in which each processing element of the accelerator works, on average; 0
-    /// without offloading. `None` if no queue states the number of elements. With several
-    /// accelerators, the value of the busiest one.
+    /// The share of time in which a processing element of the accelerator works, on average; 0
+    /// without offloading. With several accelerators, the share of the busiest one. `None` if no
+    /// kernel states the number of its accelerator's processing elements.
     pub utilisation: Option<f64>,
-    /// The share of time in which a core is busy. Waits for the accelerator count if the thread
-    /// keeps the core.
+    /// The share of time in which a core is busy, from 0 to 1. A wait for the accelerator counts as
+    /// busy if the waiting thread keeps the core.
     pub core_busy: f64,
 }

@@ -1,4 +1,4 @@
-//! The paper's experiments, for `accelflow.arcus`.
+//! The experiments of the ARCUS paper, for `accelflow.arcus`.
 
 use accelflow_arcus::experiments::{self, EXPERIMENTS};
 use accelflow_parameters::Refusal;

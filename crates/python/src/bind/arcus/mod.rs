@@ -1,4 +1,5 @@
-//! ARCUS, for `accelflow.arcus`: the traffic shaper and the host around it.
+//! Python bindings of ARCUS, for `accelflow.arcus`: the traffic shaper, and the simulated host whose
+//! accelerators tenants share.
 
 pub(crate) mod experiments;
 pub(crate) mod plan;

@@ -1,4 +1,5 @@
-//! ARCUS's plans and tables of profiles, for `accelflow.arcus`: JSON in and out.
+//! ARCUS's plans of a host's flows, and tables of measured profiles, for `accelflow.arcus`. Arguments
+//! and results are JSON texts.
 
 use accelflow_arcus::Path;
 use accelflow_arcus::control::ProfileTable;

@@ -1,4 +1,5 @@
-//! Accelerometer: services from JSON, and sweeps over buffers.
+//! The Accelerometer model, for Python: evaluates services that JSON texts describe, and fills
+//! buffers with the results of sweeps.
 
 mod request;
 mod simulate;

@@ -1,4 +1,4 @@
-//! Closed-form and companion models.
+//! Python bindings of the closed-form models, and of the models of the companion papers.
 
 pub(crate) mod accelerometer;
 pub(crate) mod bodies;

@@ -1,4 +1,4 @@
-//! RELIEF's suite of coarse-grained applications: AccelFlow's Fig. 15.
+//! The simulation of RELIEF's suite of coarse-grained applications, for AccelFlow's Fig. 15.
 
 use accelflow_parameters::Refusal;
 use accelflow_relief_suite::comparison::compare;

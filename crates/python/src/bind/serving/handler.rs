@@ -1,4 +1,4 @@
-//! Handlers in Python.
+//! Request handlers of a server that are functions in Python.
 
 use accelflow_serve::{HandlerError, Request, Returned, ValueHandler};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Servers and clients, for `accelflow.Server` and the clients.
+//! Python bindings of the server and its clients, for `accelflow.Server` and `accelflow.client`.
 
 pub(crate) mod answer;
 pub(crate) mod client;

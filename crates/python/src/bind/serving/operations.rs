@@ -1,4 +1,4 @@
-//! `accelflow.operations` for the server.
+//! Conversion of the settings in `accelflow.operations` to settings of the server.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Promises of coroutines' values (`accelflow_serve::Promise`), for `accelflow.server`.
+//! Promises (`accelflow_serve::Promise`) of the values that a handler's coroutine will return, for
+//! `accelflow.server`.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! `accelflow.tenants` for the server.
+//! Conversion of the tenants in `accelflow.tenants` to settings of the server.
 
 use accelflow_serve::{Control, Priority, SHAPING_CLOCK_HZ, Shaping, Tenant, TenantSlo};
 use accelflow_shaping::control::LatencySlo;

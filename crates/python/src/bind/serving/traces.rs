@@ -1,4 +1,5 @@
-//! Custom traces of a service (`accelflow_serve::TraceSource`) for `accelflow.own_traces`.
+//! Traces that a service adds to the paper's (`accelflow_serve::TraceSource`), for
+//! `accelflow.own_traces`.
 
 use std::path::PathBuf;
 

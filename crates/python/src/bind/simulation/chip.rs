@@ -1,4 +1,4 @@
-//! Chips as files, for `accelflow.chips`.
+//! Chip files, which state the parameters of a simulated server, for `accelflow.chips`.
 
 use accelflow_scenario::{ChipFile, TomlKey};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Spans as workloads, for `accelflow import`.
+//! Import of recorded spans as workloads, for `accelflow import`.
 
 use accelflow_import::{Kind, Options, import_spans as import};
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! Reports of progress to Python.
+//! Reports of a simulation's progress to a Python callable.
 
 use std::sync::Mutex;
 

@@ -1,4 +1,4 @@
-//! Single requests as columns, for `accelflow.report.samples`.
+//! The measurements of single requests as columns of a table, for `accelflow.report.samples`.
 
 use accelflow_scenario::ScenarioResult;
 use accelflow_sim::stats::{Part, Sample};

@@ -1,4 +1,4 @@
-//! The workloads' services: names, paths and closed-form results.
+//! The services of workloads: their names, paths and closed-form results.
 
 use accelflow_scenario::WorkloadRow;
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Workloads as files, for `accelflow.workload`.
+//! Workload files, for `accelflow.workload`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Bodies of accelerators in Python.
+//! Custom accelerators whose body, the code that does the work, is a function in Python.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

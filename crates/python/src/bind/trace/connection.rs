@@ -1,4 +1,4 @@
-//! Connections that users define for runs of traces: `TraceConnection`.
+//! `TraceConnection`: connections that callers define for runs of traces.
 
 use std::net::SocketAddrV4;
 use std::path::PathBuf;

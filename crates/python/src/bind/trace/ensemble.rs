@@ -1,4 +1,5 @@
-//! Traces that run in the ensemble (`accelflow_runtime::Pools`) for `accelflow.trace`.
+//! Runs of traces in the ensemble of accelerators (`accelflow_runtime::Pools`), for
+//! `accelflow.trace`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

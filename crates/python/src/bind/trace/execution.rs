@@ -1,4 +1,4 @@
-//! Traces on bytes (`accelflow_runtime`) for `accelflow.trace.run_trace`.
+//! Runs of traces on real bytes (`accelflow_runtime`), for `accelflow.trace.run_trace`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

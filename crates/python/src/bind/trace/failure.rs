@@ -1,4 +1,5 @@
-//! Errors of the trace engine as `TraceError`, each with a stable name for its reason.
+//! Conversion of the trace engine's errors to the exception `TraceError`, each with a stable name
+//! for its reason.
 
 use accelflow_parameters::{Refusal, quoted, system_text};
 use accelflow_trace::{

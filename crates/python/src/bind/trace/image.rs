@@ -1,4 +1,4 @@
-//! Linked trace memories: `TraceImage`.
+//! `TraceImage`: linked trace memories.
 
 use std::collections::HashMap;
 use std::sync::Arc;

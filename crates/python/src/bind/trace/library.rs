@@ -1,4 +1,4 @@
-//! Registered traces: `TraceLibrary`.
+//! `TraceLibrary`: collections of registered traces.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

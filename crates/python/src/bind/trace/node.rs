@@ -1,4 +1,4 @@
-//! Sources of traces: `TraceNode`, and the functions that make nodes.
+//! `TraceNode`: the nodes of a trace's source, and the functions that make nodes.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A service as JSON, and its outcome as JSON.
+//! Evaluation of the Accelerometer model for a service as JSON, with the results as JSON.
 
 use accelflow_model::Refusal;
 use accelflow_model::accelerometer::uncertainty::{

@@ -1,4 +1,4 @@
-//! The analytic model of the RPC layer.
+//! The analytic model of Cerebros's RPC layer, for `accelflow.cerebros`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The simulated server with and without Cerebros.
+//! The simulated server with and without Cerebros, for `accelflow.cerebros`.
 
 use std::collections::BTreeMap;
 

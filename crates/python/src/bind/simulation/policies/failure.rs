@@ -1,4 +1,4 @@
-//! Exceptions of policies on their way through the simulator.
+//! Passes the exceptions of policies in Python through the simulator to the caller.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! One simulation with policies in Python.
+//! The state of one simulation with policies in Python.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

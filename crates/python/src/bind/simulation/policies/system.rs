@@ -1,4 +1,4 @@
-//! Systems of a comparison that are classes in Python.
+//! Systems to compare in a simulation that are classes in Python.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

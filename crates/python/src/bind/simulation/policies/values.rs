@@ -1,4 +1,4 @@
-//! Completions and the server, for orchestrators in Python.
+//! The arguments of orchestrators in Python: completed operations, and the simulated server.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::Config;

@@ -1,4 +1,4 @@
-//! Queues, for policies in Python.
+//! The simulated queues and their waiting entries, as policies in Python see them.
 
 use std::sync::Arc;
 
