@@ -27,14 +27,14 @@ pub(crate) struct Drawing<'d, W> {
     /// The stretches of time in which hardware is shown.
     stretches: Stretches,
     assembler: Assembler,
-    servers: FxHashMap<usize, Server>,
+    servers: FxHashMap<usize, Server<'d>>,
     ended: Vec<Busy>,
     /// The first error of writing.
     failed: Option<io::Error>,
 }
 
-struct Server {
-    rows: Rows,
+struct Server<'d> {
+    rows: Rows<'d>,
     hardware: Hardware,
     /// The additional rows of each row of requests.
     beside: FxHashMap<Track, Stack>,
@@ -93,7 +93,7 @@ impl<'d, W: Write> Drawing<'d, W> {
             server => format!("{} server {server}", self.label),
         };
         let server = Server {
-            rows: Rows::new(self.timeline, &label, shape)?,
+            rows: Rows::new(self.timeline, &label, shape, self.image)?,
             hardware,
             beside: FxHashMap::default(),
             lengths: FxHashMap::default(),
@@ -309,8 +309,8 @@ fn draw_segment<W: Write>(
     segment: &Segment,
 ) -> io::Result<()> {
     let name = match segment.waits {
-        true => format!("waits for {}", segment.at.name()),
-        false => segment.at.name(),
+        true => format!("waits for {}", segment.at.name(image)),
+        false => segment.at.name(image),
     };
     let mut arguments = vec![("part", Argument::Text(segment.part.name()))];
     if let Some(trace) = segment.trace {

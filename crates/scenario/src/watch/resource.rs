@@ -1,7 +1,7 @@
 //! The resources of a server that work on requests or that requests wait for.
 
 use accelflow_sim::UnitName;
-use accelflow_trace::Accel;
+use accelflow_trace::{Accel, Image};
 
 /// A part of a simulated server that works on requests or that requests wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,9 @@ pub enum Resource {
 impl Resource {
     /// Returns the name of the resource in reports, such as `TCP input queue`. For an accelerator,
     /// the name contains the indices of the instance and of a tenant's share, except for index 0.
-    pub fn name(self) -> String {
+    /// `image` is the trace memory, which has the names of custom accelerators.
+    pub fn name(self, image: &Image) -> String {
+        let unit_name = |unit| unit_name(unit, image);
         match self {
             Resource::Core(core) => format!("core {core}"),
             Resource::Input(unit) => format!("{} input queue", unit_name(unit)),
@@ -52,7 +54,7 @@ impl Resource {
             Resource::Ways => "notification".to_owned(),
             Resource::Link(link) => format!("link {link}"),
             Resource::Manager => "manager".to_owned(),
-            Resource::Central(accel) => format!("manager's queue for {accel}"),
+            Resource::Central(accel) => format!("manager's queue for {}", image.accel_name(accel)),
             Resource::CentralOverflow => "manager's overflow area".to_owned(),
             Resource::Tenant => "tenant's limit".to_owned(),
             Resource::Remote => "remote".to_owned(),
@@ -78,10 +80,10 @@ impl Resource {
     }
 
     /// The name of a class.
-    pub(crate) fn class_name(self) -> String {
+    pub(crate) fn class_name(self, image: &Image) -> String {
         match self {
             Resource::Core(_) => "cores".to_owned(),
-            other => other.name(),
+            other => other.name(image),
         }
     }
 
@@ -101,8 +103,8 @@ impl Resource {
     }
 }
 
-fn unit_name(unit: UnitName) -> String {
-    let mut name = unit.accel.to_string();
+fn unit_name(unit: UnitName, image: &Image) -> String {
+    let mut name = image.accel_name(unit.accel).to_owned();
     if unit.instance > 0 {
         name += &format!(" {}", unit.instance);
     }

@@ -4,12 +4,15 @@ use std::io::{self, Write};
 
 use accelflow_sim::{Queue, ServerShape, UnitName};
 use accelflow_timeline::{Lanes, Timeline, Track};
+use accelflow_trace::Image;
 use rustc_hash::FxHashMap;
 
 use super::resource::Resource;
 
 /// The rows of a server.
-pub(crate) struct Rows {
+pub(crate) struct Rows<'i> {
+    /// The trace memory, which has the names of custom accelerators.
+    image: &'i Image,
     /// The group of requests.
     pub(crate) requests: Track,
     /// By service, the group of its requests and the rows in it.
@@ -47,13 +50,14 @@ impl Stack {
     }
 }
 
-impl Rows {
+impl<'i> Rows<'i> {
     /// The rows of a server with the hardware `shape`; `label` is what the group is called.
     pub(crate) fn new<W: Write>(
         timeline: &mut Timeline<W>,
         label: &str,
         shape: &ServerShape,
-    ) -> io::Result<Rows> {
+        image: &'i Image,
+    ) -> io::Result<Rows<'i>> {
         let process = timeline.process(label)?;
         let requests = timeline.track(process, "requests")?;
         let mut hardware = FxHashMap::default();
@@ -63,7 +67,9 @@ impl Rows {
             hardware.insert((Resource::Manager, 0), manager);
         }
         for shape in &shape.units {
-            unit_rows(timeline, process, shape, (&mut hardware, &mut counters))?;
+            let name = Resource::Elements(shape.unit).name(image);
+            let group = timeline.track(process, &name)?;
+            unit_rows(timeline, group, shape, (&mut hardware, &mut counters))?;
         }
         let engines = timeline.track(process, "A-DMA")?;
         for engine in 0..shape.dma_engines {
@@ -79,6 +85,7 @@ impl Rows {
         }
         let queues = timeline.track(process, "queues")?;
         Ok(Rows {
+            image,
             requests,
             services: FxHashMap::default(),
             hardware,
@@ -105,7 +112,7 @@ impl Rows {
                 let name = self.link_names.get(link).map_or("link", String::as_str);
                 timeline.track(self.links, name)?
             }
-            _ => timeline.track(self.queues, &format!("{} {row}", at.name()))?,
+            _ => timeline.track(self.queues, &format!("{} {row}", at.name(self.image)))?,
         };
         self.hardware.insert((at, row), track);
         Ok(track)
@@ -136,7 +143,7 @@ impl Rows {
         times_ns: (u64, u64),
     ) -> io::Result<Track> {
         if !self.waits.contains_key(&at) {
-            let group = timeline.track(self.queues, &format!("waits: {}", at.name()))?;
+            let group = timeline.track(self.queues, &format!("waits: {}", at.name(self.image)))?;
             self.waits.insert(at, (group, Stack::default()));
         }
         match self.waits.get_mut(&at) {
@@ -156,7 +163,7 @@ impl Rows {
         }
         let name = match queue {
             Queue::Core(core) => format!("core {core}: waiting tasks"),
-            Queue::Central(accel) => format!("manager's queue: {accel}"),
+            Queue::Central(accel) => format!("manager's queue: {}", self.image.accel_name(accel)),
             Queue::Manager => "manager: waiting visits".to_owned(),
             Queue::Input(_) | Queue::Dispatcher(_) | Queue::Dma => "queue".to_owned(),
         };
@@ -174,12 +181,11 @@ type Made<'m> = (
 
 fn unit_rows<W: Write>(
     timeline: &mut Timeline<W>,
-    process: Track,
+    group: Track,
     shape: &accelflow_sim::UnitShape,
     (hardware, counters): Made<'_>,
 ) -> io::Result<()> {
     let unit: UnitName = shape.unit;
-    let group = timeline.track(process, &Resource::Elements(unit).name())?;
     let length = timeline.counter(group, "input queue", "entries")?;
     counters.insert(Queue::Input(unit), length);
     for element in 0..shape.elements as usize {

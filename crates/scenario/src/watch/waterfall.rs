@@ -101,7 +101,7 @@ impl Waterfall {
                 "until_ns": since(segment.until),
                 "part": segment.part.name(),
                 "waits": segment.waits,
-                "at": segment.at.name(),
+                "at": segment.at.name(image),
                 "job": segment.job,
                 "trace": segment.trace.map(|trace| image.name(trace)),
                 "critical": segment.critical,

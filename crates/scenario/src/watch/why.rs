@@ -2,6 +2,7 @@
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::observe;
+use accelflow_trace::Image;
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -47,6 +48,8 @@ pub struct Why {
     /// compared requests.
     pub bursts: Vec<Burst>,
     services: Vec<String>,
+    /// The trace memory, which has the names of custom accelerators.
+    image: Image,
 }
 
 /// The band of the median.
@@ -125,6 +128,7 @@ impl Checked {
                 .iter()
                 .map(|service| service.name().to_owned())
                 .collect(),
+            image: setup.plan.image.clone(),
         }))
     }
 }
@@ -143,7 +147,7 @@ impl Why {
         };
         let time = |row: &BandTime| {
             json!({
-                "at": row.at.class_name(),
+                "at": row.at.class_name(&self.image),
                 "part": row.part.name(),
                 "waits": row.waits,
                 "median_us": row.median.as_us_f64(),
@@ -153,7 +157,7 @@ impl Why {
         let name = |service: usize| &self.services[service];
         let blame = |blame: &Blame| {
             json!({
-                "at": blame.at.class_name(),
+                "at": blame.at.class_name(&self.image),
                 "service": blame.service.map(name),
                 "median_share": blame.shares[0],
                 "slow_share": blame.shares[1],
