@@ -82,6 +82,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         "doubts",
         "failure",
         "interrupts",
+        "listing",
         "naming",
         "offered",
         "output",
@@ -97,6 +98,17 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         assert command.name == listed.name
         paragraph = " ".join((command.help or "").split("\n\n")[0].split())
         assert paragraph.startswith(listed.help), listed.name
+
+
+@pytest.mark.parametrize("group", [[], ["arcus"], ["chip"], ["import"], ["trace"]])
+def test_descriptions_of_commands_are_not_cut_off(group: list[str]) -> None:
+    done = CliRunner().invoke(program, [*group, "--help"], terminal_width=60)
+    listed = done.output.partition("Commands:\n")[2]
+    assert max(map(len, listed.splitlines())) <= 60
+    described = " ".join(listed.split())
+    assert "..." not in described
+    if not group:
+        assert "Fit assumed parameters to figures of the paper (Fig. 11)." in described
 
 
 #: Slow to load, and of no use to somebody who asks for help or completion.

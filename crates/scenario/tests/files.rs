@@ -326,6 +326,18 @@ fn odds_of_a_file_are_drawn_and_need_the_facts_they_lead_to() {
     assert!(drawn > common + 0.25 * 5.0, "{drawn} {common}");
 }
 
+#[test]
+fn a_fact_that_branches_compare_may_be_any_number() {
+    let text = SHOP.replace("branch out['stale'] == 1 ", "branch out['stale'] > 7 ");
+    let text = text.replace(", facts = { looked = { stale = 0 } }", "");
+    let error = shop(&text).check().err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "workload.services[0].path[2].facts.looked.stale = left out: must be a whole number, or have \
+         odds of 0 and 1, since trace looked branches on it"
+    );
+}
+
 /// What is changed in the shop, and what is said of it.
 const REFUSED: &[(&str, &str, &str)] = &[
     (

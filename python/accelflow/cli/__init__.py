@@ -18,6 +18,7 @@ import click
 import accelflow
 from accelflow.cli.failure import run
 from accelflow.cli.interrupts import leave
+from accelflow.cli.listing import write_commands
 from accelflow.cli.naming import naming_options
 
 __all__ = ["COMMANDS", "Listed", "main", "program"]
@@ -221,14 +222,7 @@ class _Lazy(click.Group):
         return None if found is None else naming_options(found.load())
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        width = max(len(listed.name) for listed in COMMANDS)
-        limit = formatter.width - width - 6
-        rows = [
-            (listed.name, click.Command(None, help=listed.help).get_short_help_str(limit))
-            for listed in COMMANDS
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        write_commands(formatter, ((listed.name, listed.help) for listed in COMMANDS))
 
 
 @click.group(

@@ -12,6 +12,7 @@ from rich.console import Console
 from accelflow import arcus as shaping
 from accelflow.cli.arcus_plan import plan, profile
 from accelflow.cli.interrupts import interruptible
+from accelflow.cli.listing import Group
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.page import command_line
@@ -23,7 +24,7 @@ AS_JSON = click.option(
 )
 
 
-@click.group("arcus", no_args_is_help=True)
+@click.group("arcus", cls=Group, no_args_is_help=True)
 def arcus() -> None:
     """Shape the traffic of tenants who share accelerators.
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from accelflow import cerebros as model
 from accelflow.cli.assignments import read_assignments
 from accelflow.cli.interrupts import interruptible
+from accelflow.cli.listing import Group
 from accelflow.cli.output import busy
 from accelflow.cli.pages import REPORT, check_report, written
 from accelflow.errors import GIVEN, LEFT_OUT, refused
@@ -34,7 +35,7 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
     return click.option(option, name, type=float, metavar="NUMBER", help=meaning)
 
 
-@click.group("cerebros", invoke_without_command=True)
+@click.group("cerebros", cls=Group, invoke_without_command=True)
 @_parameter(
     "rpc_cycles", "Cycles of the RPC layer for a request, if the core does all of it [4500]."
 )

@@ -10,6 +10,7 @@ import click
 from accelflow import chip as models
 from accelflow.chips import Chip, chip_text, find_chip, packaged
 from accelflow.cli import offered
+from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN, check_file
 from accelflow.errors import GIVEN, refused, unwritable
 from accelflow.files import write_whole
@@ -20,7 +21,7 @@ _AS_JSON = click.option(
 )
 
 
-@click.group("chip")
+@click.group("chip", cls=Group)
 def chip_command() -> None:
     """List, show and write chips.
 

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from accelflow import importing, simulation
+from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
 from accelflow.errors import LEFT_OUT, refused
 from accelflow.importing import Imported, Report
@@ -26,7 +27,7 @@ _PLACES: Final = 2
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.group("import", no_args_is_help=True)
+@click.group("import", cls=Group, no_args_is_help=True)
 def import_command() -> None:
     """Make workloads from traces, tables and profiles.
 

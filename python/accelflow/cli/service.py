@@ -10,6 +10,7 @@ import click
 from accelflow import simulation
 from accelflow.cli import offered
 from accelflow.cli.doubts import plain_warnings
+from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN, check_file
 from accelflow.errors import refused, unwritable
 from accelflow.files import write_whole
@@ -26,7 +27,7 @@ _PROPOSED = 3
 _KNOWN = ", ".join(simulation.WORKLOADS)
 
 
-@click.group("service", no_args_is_help=True)
+@click.group("service", cls=Group, no_args_is_help=True)
 def service() -> None:
     """Show services: their paths through traces and CPU phases. Describe services of your own."""
 

@@ -8,6 +8,7 @@ import click
 
 from accelflow import watching
 from accelflow.cli.interrupts import interruptible
+from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
 from accelflow.errors import InputError, refused, unwritable
 from accelflow.files import write_whole
@@ -141,7 +142,7 @@ def _check_shown(shown: Shown) -> None:
         raise error.at(f"--timeline-{_OPTIONS[error.place]}") from error
 
 
-@click.group("timeline", no_args_is_help=True)
+@click.group("timeline", cls=Group, no_args_is_help=True)
 def timeline() -> None:
     """Draw recorded requests as timelines for Perfetto."""
 

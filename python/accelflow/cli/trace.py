@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from accelflow.cli import offered
+from accelflow.cli.listing import Group
 from accelflow.cli.places import WRITTEN
 from accelflow.cli.watch import watch
 from accelflow.errors import AccelflowError, InputError, TraceError, refused, unreadable, unwritable
@@ -32,7 +33,7 @@ AS_JSON = click.option(
 FORMATS = (".png", ".svg")
 
 
-@click.group("trace", no_args_is_help=True)
+@click.group("trace", cls=Group, no_args_is_help=True)
 def trace() -> None:
     """Show traces: source, graph, words and trace memory, and the path of a request."""
 

@@ -39,11 +39,15 @@ impl Workload {
             .find(|(_, one)| one.name == name)?;
         let paths = service.to_path().ok()?;
         let mut found: Vec<(String, String)> = Vec::new();
+        let mut is_first_bit = true;
         let chains = paths.chains().zip(service.chains());
         for ((_, chain), (phase, number, stated)) in chains {
             let path = place_of(service, index, phase, number);
             for fact in chain.missing_facts(image, &|trace, field| stated.is_open(trace, field)) {
                 let place = format!("{path}.facts.{}.{}", fact.trace, fact.field);
+                if found.is_empty() {
+                    is_first_bit = is_bit(image, &fact.field);
+                }
                 if found.iter().all(|(known, _)| *known != place) {
                     found.push((place, condition(&fact)));
                 }
@@ -51,8 +55,11 @@ impl Workload {
         }
         let (first, _) = found.first()?.clone();
         let trace = first.rsplit('.').nth(1).unwrap_or_default().to_owned();
-        let mut allowed =
-            format!("must be 0 or 1, or have odds, since trace {trace} branches on it");
+        let values = match is_first_bit {
+            true => "0 or 1, or have odds",
+            false => "a whole number, or have odds of 0 and 1",
+        };
+        let mut allowed = format!("must be {values}, since trace {trace} branches on it");
         let prefix = format!("services[{index}].");
         let others = found[1..].iter().map(|(place, given)| {
             let place = place.strip_prefix(&prefix).unwrap_or(place);
