@@ -111,7 +111,10 @@ pub(crate) fn setting(
     key: &str,
     value: &Value,
 ) -> Result<(&'static str, f64), ScenarioError> {
-    let parameter = PARAMETERS.parameter(key)?;
+    let parameter = PARAMETERS.parameter(key).map_err(|unknown| match place {
+        CONFIG => unknown,
+        chip => unknown.within(chip),
+    })?;
     let number = match value {
         Value::String(name) => parameter.number_of(name),
         other => match other.as_f64() {

@@ -163,7 +163,8 @@ fn bad_chips_are_refused_by_name() {
         ),
         (
             json!([{"name": "a", "config": {"accelerator.TCP.pse": 1}}]),
-            "did you mean accelerator.TCP.pes?",
+            "chips['a'].config.parameter = 'accelerator.TCP.pse': must be a key that \
+             `accelflow explain` lists, did you mean accelerator.TCP.pes?",
         ),
         (
             json!([{"name": "a", "config": {"pes.TCP": 1, "accelerator.TCP.pes": 2}}]),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
 
 from accelflow import simulation
+from accelflow.parallel import Stop, run_all
 from accelflow.reproduce.measures import ServiceRow
 from accelflow.reproduce.pooling import dwell_s, tail_share
 
@@ -66,7 +66,7 @@ class Runner:
         self._progress = progress
         self._known: dict[str, Services] = {}
         self._asked = 0
-        self._stopped = threading.Event()
+        self._stop = Stop()
         self._lock = threading.Lock()
 
     @property
@@ -82,26 +82,10 @@ class Runner:
         new = {identity(experiment): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}
         self._asked += len(new)
-        with ThreadPoolExecutor(self._threads) as pool:
-            # The longest simulations run first, so that none of them runs alone at the end.
-            ordered = sorted(new.items(), key=lambda item: -item[1].requests)
-            futures = {
-                key: pool.submit(self._simulate, key, experiment) for key, experiment in ordered
-            }
-            try:
-                wait(futures.values(), return_when=FIRST_EXCEPTION)
-            finally:
-                self._end(futures.values())
-        for key in new:
-            futures[key].result()
-
-    def _end(self, futures: Collection[Future[None]]) -> None:
-        """After a failure or an interrupt, cancel the waiting and stop the running simulations."""
-        if all(future.done() and future.exception() is None for future in futures):
-            return
-        self._stopped.set()
-        for future in futures:
-            future.cancel()
+        # The longest simulations run first, so that none of them runs alone at the end.
+        ordered = sorted(new.items(), key=lambda item: -item[1].requests)
+        calls = [partial(self._simulate, key, experiment) for key, experiment in ordered]
+        run_all(calls, threads=self._threads, stop=self._stop)
 
     def result(self, experiment: simulation.Scenario) -> Services:
         """Return the results of `experiment`, by service; :meth:`run` must have simulated it."""
@@ -109,7 +93,7 @@ class Runner:
 
     def _simulate(self, key: str, experiment: simulation.Scenario) -> None:
         results = simulation.run(
-            experiment, threads=1, progress=self._look, tail_share=tail_share(experiment)
+            experiment, threads=1, progress=self._stop.look, tail_share=tail_share(experiment)
         )
         results["dwell_s"] = dwell_s(experiment)
         services = results["systems"][0]["services"]
@@ -121,10 +105,6 @@ class Runner:
             }
             if self._progress is not None:
                 self._progress(len(self._known), self._asked)
-
-    def _look(self, _done: int, _all: int) -> None:
-        if self._stopped.is_set():
-            raise KeyboardInterrupt
 
 
 def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from accelflow import chip
+from accelflow.parallel import Stop, run_all
 from accelflow.report.results import Comparison, ServiceResult
 from accelflow.simulation import run
 from accelflow.sizing.capacity import Binding, Capacity, elements_of
@@ -97,16 +98,25 @@ class Searched:
         )
 
 
-def measure(plan: Plan, system: str, load: float, *, seed: int, recording: str | None) -> Measured:
+def measure(  # noqa: PLR0913 (options, by name)
+    plan: Plan,
+    system: str,
+    load: float,
+    *,
+    seed: int,
+    recording: str | None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Measured:
     """Simulate one server of `plan` under `system`.
 
     `load` is the ratio of the server's rates to those of the whole fleet. `recording` is the text
     of a recording with costs; if it is None, costs are those of the plan's recording or profile.
+    `progress` is that of :func:`accelflow.simulation.run`.
     """
     asked = plan.scenario_of(load, system=system, seed=seed)
     if recording is not None:
         asked = replace(asked, recording=recording)
-    results = run(asked, threads=1)
+    results = run(asked, threads=1, progress=progress)
     rows = Comparison.from_dict(results).systems[0].services
     first = rows[0]
     elements = dict(first.accelerator_utilization)
@@ -143,14 +153,18 @@ def search(
     """Find by simulation the largest load of one server within all limits, for each seed.
 
     The search begins at the load `guess`. `recording` is that of :func:`measure`. `progress` is
-    called after each simulation, from several threads.
+    called after each simulation, from several threads. An interrupt of the calling thread stops
+    the simulations.
     """
+    stop = Stop()
     count = [0]
     tried: list[tuple[float, float]] = []
 
     def one(seed: int) -> Capacity:
         def at(load: float) -> Measured:
-            measured = measure(plan, system, load, seed=seed, recording=recording)
+            measured = measure(
+                plan, system, load, seed=seed, recording=recording, progress=stop.look
+            )
             count[0] += 1
             tried.append((load, measured.lateness))
             if progress is not None:
@@ -159,9 +173,9 @@ def search(
 
         return _search(plan, guess, at)
 
+    calls = [partial(one, seed) for seed in range(1, plan.seeds + 1)]
     workers = min(plan.seeds, os.cpu_count() or 1)
-    with ThreadPoolExecutor(workers) as pool:
-        capacities = tuple(pool.map(one, range(1, plan.seeds + 1)))
+    capacities = tuple(run_all(calls, threads=workers, stop=stop))
     return Searched(
         system=system, capacities=capacities, simulations=count[0], tried=tuple(sorted(tried))
     )
