@@ -152,8 +152,9 @@ impl Step {
 }
 
 impl Outcome {
-    /// The first of [`Outcome::arrivals`]: the result of the trace and its tails, which notifies the
-    /// core that began the run. `None` if the run has delivered none.
+    /// The first of `arrivals`. It is the result of the trace and its tails, which notifies the core
+    /// that began the run, unless [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival)
+    /// has returned that already. `None` if `arrivals` is empty.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }

@@ -136,17 +136,16 @@ impl Suite {
     /// # Errors
     /// [`Refusal`] if the suite does not have the service or the set of rates.
     pub fn rate_share(self, service: &str, shares: &str) -> Result<f64, Refusal> {
-        let workload = self.workload().ok();
-        let found = workload.and_then(|workload| {
-            let names = workload.services.iter();
-            let index = names
-                .into_iter()
-                .position(|listed| listed.name == service)?;
-            workload.rate_shares(shares, true)?.get(index).copied()
-        });
+        let unreadable = |error| Refusal::new("workload", self, format!("must be read: {error}"));
+        let workload = self.workload().map_err(unreadable)?;
+        let names = || workload.services.iter().map(|listed| listed.name.as_str());
+        let Some(index) = names().position(|name| name == service) else {
+            return Err(Refusal::unknown("service", service, names()));
+        };
+        let found = workload.rate_shares(shares, true);
+        let found = found.and_then(|shares| shares.get(index).copied());
         found.ok_or_else(|| {
-            let known = workload.map(Workload::rate_names).unwrap_or_default();
-            let allowed = format!("must be {} for {self}", any_of(known));
+            let allowed = format!("must be {} for {self}", any_of(workload.rate_names()));
             Refusal::new("rates", quoted(shares), allowed)
         })
     }

@@ -6,7 +6,8 @@ use accelflow_parameters::Provenance;
 use accelflow_trace::{Accel, Image, templates};
 use accelflow_units::{Bytes, Time};
 use accelflow_workload::profile::{
-    Averaging, Cost, PAPER_SHARES, PaperOptions, Profile, RemoteWaits, ShareKind, shares,
+    Averaging, Cost, PAPER_SHARES, PaperOptions, Profile, RemoteWaits, ShareKind, WaitDistribution,
+    shares,
 };
 use accelflow_workload::services::{Service, invocations};
 use accelflow_workload::suites::social_network;
@@ -170,6 +171,27 @@ fn every_parameter_has_an_origin_and_the_scale_is_assumed() {
     assert_eq!(origin("cost.AppLogic_ns"), Provenance::Derived);
     assert_eq!(origin("size_share.TCP"), Provenance::Assumed);
     assert_eq!(origin("remote_wait.other_ns"), Provenance::Assumed);
+}
+
+#[test]
+fn times_that_a_file_states_are_not_those_of_the_capture() {
+    let captured = RemoteWaits::social_network().spread();
+    let own = WaitDistribution::log_normal(Time::from_us(40), 0.3);
+    let profile = paper(&PaperOptions {
+        waits: captured.stated("T5", own),
+        ..PaperOptions::default()
+    });
+    let origin = |name: &str| {
+        let mut parameters = profile.parameters().iter();
+        let parameter = parameters.find(|parameter| parameter.key == name).unwrap();
+        (parameter.provenance, parameter.source.as_ref())
+    };
+    let stated = (Provenance::Assumed, "as the workload's file states it");
+    assert_eq!(origin("remote_wait.T5_ns"), stated);
+    assert_eq!(origin("remote_wait_sigma.T5"), stated);
+    assert_eq!(origin("remote_wait.T6_ns").0, Provenance::Measured);
+    assert_eq!(origin("remote_wait_sigma.T6").0, Provenance::Derived);
+    assert_eq!(origin("remote_wait.other_ns").0, Provenance::Measured);
 }
 
 #[test]

@@ -208,6 +208,11 @@ fn rates_are_shared_with_mean_one() {
         error.unwrap_err().to_string(),
         "rates = 'alibaba': must be equal for trainticket"
     );
+    let error = Suite::SocialNetwork
+        .rate_share("Cpost", "equal")
+        .unwrap_err();
+    assert!(error.to_string().starts_with("service = 'Cpost': must be "));
+    assert!(error.to_string().ends_with(", did you mean CPost?"));
 }
 
 #[test]

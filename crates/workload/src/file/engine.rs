@@ -78,12 +78,9 @@ impl Workload {
     pub fn remote_waits(&self, others: RemoteWaits) -> RemoteWaits {
         let mut waits = others;
         for (trace, wait) in &self.defaults.waits {
-            waits = match trace.as_str() {
-                "other" => waits.with_other(wait.distribution()),
-                trace => waits.with_distribution(trace, wait.distribution()),
-            };
+            waits = waits.stated(trace, wait.distribution());
         }
-        waits.stated()
+        waits
     }
 
     /// Returns the distribution of the time that a remote side takes to answer to the trace

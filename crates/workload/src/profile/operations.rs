@@ -166,7 +166,7 @@ impl Profile {
                     format!("app.{}_ns", profile.service.name()),
                     app.as_ns_f64(),
                     Provenance::Derived,
-                    "application logic of an invocation, as the workload states it",
+                    "application logic of the phases without a time of their own, as the workload states it",
                 ));
             }
         }

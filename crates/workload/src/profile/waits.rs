@@ -21,10 +21,35 @@ pub struct WaitDistribution {
 /// to the arrival of the response, by the trace that receives the response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteWaits {
-    by_trace: Vec<(String, WaitDistribution)>,
-    other: WaitDistribution,
-    provenance: Provenance,
-    note: &'static str,
+    by_trace: Vec<(String, Wait)>,
+    other: Wait,
+}
+
+/// A distribution of times, with the origin of its median and of its spread.
+#[derive(Clone, Debug, PartialEq)]
+struct Wait {
+    distribution: WaitDistribution,
+    median: Origin,
+    spread: Origin,
+}
+
+/// Where a number comes from.
+type Origin = (Provenance, &'static str);
+
+/// The name of the distribution for all traces without one of their own.
+const OTHER: &str = "other";
+
+const GIVEN: Origin = (Provenance::Assumed, "given by the user");
+const STATED: Origin = (Provenance::Assumed, "as the workload's file states it");
+
+impl Wait {
+    const fn of(distribution: WaitDistribution, origin: Origin) -> Wait {
+        Wait {
+            distribution,
+            median: origin,
+            spread: origin,
+        }
+    }
 }
 
 impl WaitDistribution {
@@ -156,12 +181,13 @@ impl RemoteWaits {
     /// Provenance: assumed. The paper prints no times of remote sides. Its shares of tax and logic
     /// add up to the whole execution, so they leave this time out.
     pub fn short() -> RemoteWaits {
-        let note = "a remote side in the same rack; the paper prints no remote times";
+        let origin = (
+            Provenance::Assumed,
+            "a remote side in the same rack; the paper prints no remote times",
+        );
         RemoteWaits {
             by_trace: Vec::new(),
-            other: WaitDistribution::constant(Time::from_us(5)),
-            provenance: Provenance::Assumed,
-            note,
+            other: Wait::of(WaitDistribution::constant(Time::from_us(5)), origin),
         }
     }
 
@@ -175,14 +201,16 @@ impl RemoteWaits {
     /// 13, 269, 452, 542 and 1,434 us). Other traces, such as T12, were not measured and have the
     /// time of T10. The spans include the remote side's own datacenter tax.
     pub fn social_network() -> RemoteWaits {
-        let constant = |us| WaitDistribution::constant(Time::from_us(us));
+        let origin = (
+            Provenance::Measured,
+            "median span in the Jaeger capture of DeathStarBench's SocialNetwork",
+        );
+        let constant = |us| Wait::of(WaitDistribution::constant(Time::from_us(us)), origin);
         RemoteWaits {
             by_trace: [("T5", 72), ("T6", 276), ("T7", 242)]
                 .map(|(trace, us)| (trace.to_owned(), constant(us)))
                 .to_vec(),
             other: constant(269),
-            provenance: Provenance::Measured,
-            note: "median span in the Jaeger capture of DeathStarBench's SocialNetwork",
         }
     }
 
@@ -199,13 +227,19 @@ impl RemoteWaits {
     pub fn spread(mut self) -> RemoteWaits {
         const CAPTURED: [(&str, f64); 3] = [("T5", 0.503), ("T6", 0.526), ("T7", 0.163)];
         const OTHERS: f64 = 0.210;
+        let spread = |wait: &Wait, sigma| Wait {
+            distribution: WaitDistribution::log_normal(wait.distribution.median, sigma),
+            median: wait.median,
+            spread: (
+                Provenance::Derived,
+                "log-normal; ln(longest / median) of 20 captured spans over 1.867",
+            ),
+        };
         for (trace, sigma) in CAPTURED {
-            let median = self.of(trace);
-            let spread = WaitDistribution::log_normal(median, sigma);
-            self.by_trace.retain(|(name, _)| name != trace);
-            self.by_trace.push((trace.to_owned(), spread));
+            let wait = spread(self.wait(trace), sigma);
+            self.put(trace, wait);
         }
-        self.other = WaitDistribution::log_normal(self.other.median, OTHERS);
+        self.other = spread(&self.other, OTHERS);
         self
     }
 
@@ -214,55 +248,56 @@ impl RemoteWaits {
     pub fn constant(time: Time) -> RemoteWaits {
         RemoteWaits {
             by_trace: Vec::new(),
-            other: WaitDistribution::constant(time),
-            provenance: Provenance::Assumed,
-            note: "given by the user",
+            other: Wait::of(WaitDistribution::constant(time), GIVEN),
         }
     }
 
     /// Sets the time that remote sides take to answer to the trace `trace` to the constant `time`.
+    #[must_use]
     pub fn with(self, trace: &str, time: Time) -> RemoteWaits {
         self.with_distribution(trace, WaitDistribution::constant(time))
     }
 
-    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`.
+    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`. Its
+    /// origin in [`Profile::parameters`](super::Profile::parameters) is "given by the user".
+    #[must_use]
     pub fn with_distribution(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
-        self.by_trace.retain(|(name, _)| name != trace);
-        self.by_trace.push((trace.to_owned(), distribution));
+        self.put(trace, Wait::of(distribution, GIVEN));
         self
     }
 
-    /// Sets the distribution of the times that remote sides take to answer to all traces without a
-    /// distribution of their own.
+    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`; to
+    /// all traces without a distribution of their own if `trace` is `other`. Its origin in
+    /// [`Profile::parameters`](super::Profile::parameters) is "as the workload's file states it".
     #[must_use]
-    pub fn with_other(mut self, distribution: WaitDistribution) -> RemoteWaits {
-        self.other = distribution;
-        self
-    }
-
-    /// Sets the origin of these times in [`Profile::parameters`](super::Profile::parameters) to "as
-    /// the workload's file states it".
-    #[must_use]
-    pub fn stated(mut self) -> RemoteWaits {
-        self.provenance = Provenance::Assumed;
-        self.note = "as the workload's file states it";
+    pub fn stated(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
+        let wait = Wait::of(distribution, STATED);
+        match trace {
+            OTHER => self.other = wait,
+            trace => self.put(trace, wait),
+        }
         self
     }
 
     /// Returns the median of the times that remote sides take to answer to the trace `trace`.
     pub fn of(&self, trace: &str) -> Time {
-        self.distribution(trace).median
+        self.wait(trace).distribution.median
     }
 
     /// Returns the distribution of the times that remote sides take to answer to the trace `trace`.
     pub fn distribution(&self, trace: &str) -> WaitDistribution {
-        self.by_trace
-            .iter()
-            .find(|(name, _)| name == trace)
-            .map_or_else(
-                || self.other.clone(),
-                |(_, distribution)| distribution.clone(),
-            )
+        self.wait(trace).distribution.clone()
+    }
+
+    fn wait(&self, trace: &str) -> &Wait {
+        let mut named = self.by_trace.iter();
+        let found = named.find(|(name, _)| name == trace);
+        found.map_or(&self.other, |(_, wait)| wait)
+    }
+
+    fn put(&mut self, trace: &str, wait: Wait) {
+        self.by_trace.retain(|(name, _)| name != trace);
+        self.by_trace.push((trace.to_owned(), wait));
     }
 
     pub(super) fn parameters(&self) -> impl Iterator<Item = ProfileParameter> + '_ {
@@ -271,20 +306,23 @@ impl RemoteWaits {
             .iter()
             .map(|(name, wait)| (name.as_str(), wait));
         named
-            .chain([("other", &self.other)])
+            .chain([(OTHER, &self.other)])
             .flat_map(|(trace, wait)| {
+                let (provenance, note) = wait.median;
                 let median = number(
                     format!("remote_wait.{trace}_ns"),
-                    wait.median.as_ns_f64(),
-                    self.provenance,
-                    self.note,
+                    wait.distribution.median.as_ns_f64(),
+                    provenance,
+                    note,
                 );
-                let sigma = (wait.sigma > 0.0).then(|| {
+                let sigma = wait.distribution.sigma;
+                let (provenance, note) = wait.spread;
+                let sigma = (sigma > 0.0).then(|| {
                     number(
                         format!("remote_wait_sigma.{trace}"),
-                        wait.sigma,
-                        Provenance::Derived,
-                        "log-normal; ln(longest / median) of 20 captured spans over 1.867",
+                        sigma,
+                        provenance,
+                        note,
                     )
                 });
                 std::iter::once(median).chain(sigma)
