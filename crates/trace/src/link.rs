@@ -43,7 +43,7 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
         linker.part = &part.name;
         let word = assemble(&part.nodes, &mut linker).map_err(|error| match error {
             LinkError::Predicate { error, .. } => LinkError::Predicate {
-                trace: part.name.clone(),
+                trace: trace_of(&part.name),
                 error,
             },
             other => other,
@@ -64,6 +64,13 @@ pub fn link(parts: Vec<Part>) -> Result<Image, LinkError> {
     Ok(image)
 }
 
+/// The name of the trace that has the part called `part`, such as `T1` for `T1.2`.
+fn trace_of(part: &str) -> String {
+    part.split_once('.')
+        .map_or(part, |(trace, _)| trace)
+        .to_owned()
+}
+
 struct Linker<'p> {
     addresses: BTreeMap<&'p str, AtmAddress>,
     predicates: PredicateTable,
@@ -81,7 +88,7 @@ impl Symbols for Linker<'_> {
                 .filter(|n| is_name(n))
                 .collect();
             LinkError::UnknownTail {
-                trace: self.part.to_owned(),
+                trace: trace_of(self.part),
                 tail: name.to_owned(),
                 known: known.join(", "),
             }

@@ -338,6 +338,17 @@ fn links_are_checked_when_all_traces_are_known() {
         missing.to_string(),
         "trace 'a': tail = 'b': must be a registered trace: a"
     );
+    // The tail of a longer trace is in a further word, which has no name that users know.
+    let mut long = Library::new();
+    let mut nodes = seq(&["Ser", "Dser"].repeat(20)).unwrap();
+    nodes.extend(to("b"));
+    long.register("long", nodes).unwrap();
+    assert!(
+        long.link()
+            .unwrap_err()
+            .to_string()
+            .starts_with("trace 'long': tail = 'b'")
+    );
     library.register("b", to("a")).unwrap();
     assert_eq!(
         library.link(),
