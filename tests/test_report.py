@@ -16,6 +16,7 @@ from accelflow.errors import InputError
 from accelflow.files import write_whole
 from accelflow.report import Comparison, print_comparison, write_json, write_parquet, write_plots
 from accelflow.report.export import to_json
+from accelflow.report.overview import krps_text
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, other_experiment
 from accelflow.report.results import mean_reduction
 from conftest import SLOWNESS
@@ -459,3 +460,11 @@ def test_results_may_say_what_moved_their_data(made_up_results: dict[str, Any]) 
 def test_unknown_keys_survive_in_the_json(made_up_results: dict[str, Any]) -> None:
     made_up_results["machine"] = {"cores": 36}
     assert '"machine"' in to_json(Comparison.from_dict(made_up_results))
+
+
+@pytest.mark.parametrize(
+    ("rate_rps", "text"),
+    [(1_234_567.0, "1,234.6"), (1_000.0, "1.0"), (49.6156, "0.0496"), (3.0, "0.003"), (0.0, "0.0")],
+)
+def test_low_rates_are_not_rounded_to_zero(rate_rps: float, text: str) -> None:
+    assert krps_text(rate_rps) == text

@@ -17,7 +17,7 @@ from accelflow.report.binding import PARTS, binding_of, parts_of
 from accelflow.report.results import Comparison, SystemResult
 from accelflow.report.verdict import accelerator_use, core_use, verdict, within_slo
 
-__all__ = ["latency_text", "print_overview", "systems_table"]
+__all__ = ["krps_text", "latency_text", "print_overview", "systems_table"]
 
 #: The glyph, the glyph of consoles without Unicode, the colour and the heading of each part.
 _LOOKS: Final = {
@@ -137,7 +137,16 @@ def _within(system: SystemResult) -> str:
         return "-"
     rate, share = within
     text = "100%" if share >= 1 else f"{math.floor(share * 1000) / 10:.1f}%"
-    return f"{rate / 1000:,.1f} {text:>6}"
+    return f"{krps_text(rate)} {text:>6}"
+
+
+def krps_text(rate_rps: float) -> str:
+    """Return a rate in thousands of requests per second as text.
+
+    The text has one decimal; below 1,000 requests per second, it has up to three digits.
+    """
+    krps = rate_rps / 1000
+    return f"{krps:,.1f}" if krps >= 1 or krps == 0 else f"{krps:.3g}"
 
 
 def latency_text(value_us: float | None) -> str:

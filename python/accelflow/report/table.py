@@ -9,7 +9,7 @@ from rich.table import Table
 from accelflow import _native
 from accelflow.findings.estimate import Estimate
 from accelflow.report.notes import P999_RESPONSES, notes_of
-from accelflow.report.overview import latency_text, print_overview
+from accelflow.report.overview import krps_text, latency_text, print_overview
 from accelflow.report.paper import EXPERIMENT, PAPER_REDUCTIONS, compared, other_experiment
 from accelflow.report.reductions import reduction
 from accelflow.report.results import Comparison, ServiceResult, SystemResult
@@ -84,7 +84,7 @@ def services_table(comparison: Comparison) -> Table:
     for name in comparison.service_names:
         results = [(system, system.service(name)) for system in comparison.systems]
         present = [(system, result) for system, result in results if result is not None]
-        offered = dict.fromkeys(f"{result.offered_rps / 1000:,.1f}" for _, result in present)
+        offered = dict.fromkeys(krps_text(result.offered_rps) for _, result in present)
         table.add_row(name, *[""] * (4 + chips), "/".join(offered), style="bold")
         for system, result in present:
             style = "green" if system.orchestrator == "accelflow" else ""
@@ -240,7 +240,7 @@ def _cells(result: ServiceResult, *, own: bool) -> list[str]:
     of_calls = "" if shown is result else "c"
     return [
         *(latency_text(value) + mark + (of_calls if value else "") for value in latencies),
-        f"{result.throughput_rps / 1000:,.1f}",
+        krps_text(result.throughput_rps),
         *(_server_cells(result) if own else ()),
         f"{result.total_fallbacks:,}",
     ]
