@@ -124,6 +124,43 @@ def test_the_terminal_says_it_in_a_sentence(
     assert as_json == watching.why(scenario(neighbours), "Victim")
 
 
+#: Front calls Mail, which computes longer for one request of four.
+CALLS = """
+schema = "accelflow.workload/1"
+name = "calls"
+
+[[services]]
+name = "Front"
+rate_rps = 100.0
+server = "front"
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { trace = "T9", calls = "Mail", facts = { T10 = { exception = 0, compressed = 0 } } },
+  { trace = "T2" },
+]
+
+[[services]]
+name = "Mail"
+server = "mail"
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { cpu = { histogram_us = [[10, 3], [900, 1]] } },
+  { trace = "T2" },
+]
+"""
+
+
+def test_a_slow_service_is_named_as_the_cause_to_its_callers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "calls.toml").write_text(CALLS)
+    asked = ["--workload", str(tmp_path / "calls.toml"), "--requests", "1500"]
+    assert run(["why", "Front", *asked]) == 0
+    text = capsys.readouterr().out
+    assert "of the difference is the call to Mail." in text.splitlines()[0]
+    assert "call to Mail" in text.partition("place")[2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -66,6 +66,6 @@ pub use walks::{
     workload_paths, workloads,
 };
 pub use watch::{
-    Band, BandTime, Blame, Burst, MAX_TIMELINE_REQUESTS, Resource, Segment, TimelineOptions,
-    Watched, Waterfall, Which, Why, WhyOptions, Written,
+    Band, BandTime, Blame, Burst, MAX_TIMELINE_REQUESTS, Resource, ResourceNames, Segment,
+    TimelineOptions, Watched, Waterfall, Which, Why, WhyOptions, Written,
 };

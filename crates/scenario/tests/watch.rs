@@ -253,3 +253,56 @@ fn the_window_and_the_filters_choose_the_requests() {
     assert_eq!(windows.iter().sum::<u64>(), all.requests);
     assert!(windows.iter().all(|requests| *requests > 0), "{windows:?}");
 }
+
+/// Two services on two servers: Front calls Mail, which computes for 500 us.
+const CALLS: &str = r#"
+schema = "accelflow.workload/1"
+name = "calls"
+
+[[services]]
+name = "Front"
+rate_rps = 400.0
+server = "front"
+path = [
+  { trace = "T1", facts = { T1 = { compressed = 0 } } },
+  { trace = "T9", calls = "Mail", facts = { T10 = { exception = 0, compressed = 0 } } },
+  { cpu_us = 20 },
+  { trace = "T2" },
+]
+
+[[services]]
+name = "Mail"
+server = "mail"
+path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 500 }, { trace = "T2" }]
+"#;
+
+#[test]
+fn a_wait_for_a_simulated_service_has_the_name_of_the_service() {
+    let document = read(CALLS, "calls.toml").unwrap();
+    let scenario = Scenario {
+        workload: Source::File(Box::new(document.workload)),
+        orchestrators: vec!["accelflow".to_owned()],
+        requests: 1_500,
+        ..Scenario::default()
+    };
+    let checked = scenario.check().unwrap();
+    let watched = checked
+        .watch("Front", Which::Percentile(50.0), &|_, _| true)
+        .unwrap()
+        .unwrap();
+    let segments = watched.json["segments"].as_array().unwrap();
+    let remote: Vec<_> = segments.iter().filter(|s| s["part"] == "remote").collect();
+    assert_eq!(remote.len(), 1, "{remote:?}");
+    assert_eq!(remote[0]["at"], "call to Mail");
+    let length_ns =
+        remote[0]["until_ns"].as_f64().unwrap() - remote[0]["from_ns"].as_f64().unwrap();
+    assert!(length_ns > 500_000.0, "{length_ns}");
+    let found = why(&checked, "Front").to_json();
+    let times = found["times"].as_array().unwrap();
+    let call = times
+        .iter()
+        .find(|row| row["at"] == "call to Mail")
+        .unwrap();
+    assert!(call["median_us"].as_f64().unwrap() > 500.0);
+    assert!(times.iter().all(|row| row["at"] != "remote"), "{times:?}");
+}

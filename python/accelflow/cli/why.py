@@ -87,9 +87,7 @@ def _sentence(found: dict[str, Any]) -> str:
     )
     if verdict["share"] is None:
         return about
-    where = f"in the {verdict['at']}" if verdict["waits"] else f"at {verdict['at']}"
-    kind = "waiting" if verdict["waits"] else "work"
-    about += f" {verdict['share']:.0%} of the difference is {kind} {where}"
+    about += f" {verdict['share']:.0%} of the difference is {_what(verdict)}"
     if verdict["occupied"] is not None:
         who = verdict["occupant"] or "work of no single request"
         about += (
@@ -104,6 +102,16 @@ def _sentence(found: dict[str, Any]) -> str:
             f"average: {', '.join(bursts)}."
         )
     return about
+
+
+def _what(verdict: dict[str, Any]) -> str:
+    """Return what most of the difference is."""
+    at = verdict["at"]
+    if verdict["waits"]:
+        return f"waiting in the {at}"
+    if verdict["part"] == "remote":
+        return "waiting for remote sides" if at == "remote" else f"the {at}"
+    return f"work at {at}"
 
 
 def _times(found: dict[str, Any]) -> Table:

@@ -86,9 +86,10 @@ impl Assembler {
                 from,
                 until,
                 wait,
+                callee,
                 core,
                 unit,
-            } => open.spends(of, (from, until), (part, wait), (core, unit)),
+            } => open.spends(of, (from, until), (part, wait), (core, unit, callee)),
             _ => {}
         }
     }
@@ -112,7 +113,7 @@ impl Open {
         of: Execution,
         (from, until): (Time, Time),
         (part, wait): (Part, Option<Wait>),
-        (core, unit): (usize, Option<UnitName>),
+        (core, unit, callee): (usize, Option<UnitName>, Option<usize>),
     ) {
         let begun = of.job.and_then(|job| self.begun.remove(&job));
         let begun = begun.unwrap_or_default();
@@ -138,7 +139,7 @@ impl Open {
                 Some(begun) => (Resource::Dma, begun),
                 None => (Resource::Ways, from),
             },
-            (Part::Remote, _) => (Resource::Remote, from),
+            (Part::Remote, _) => (callee.map_or(Resource::Remote, Resource::Callee), from),
             (Part::Cores, _) => (Resource::Core(core), first(Begun::Core).unwrap_or(from)),
             (Part::Cpu | Part::Accelerator, _) => (Resource::Core(core), from),
         };
@@ -167,6 +168,7 @@ pub(crate) fn waited(activity: &Activity) -> Option<(Resource, Time, Time)> {
             wait,
             core,
             unit,
+            ..
         } => Some((waited_for(wait, unit, core), from, until)),
         _ => None,
     }

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use accelflow_sim::{Activity, Execution, HardwareEvent, Observer, Queue, Seen, ServerShape};
 use accelflow_timeline::{Argument, Slice, Timeline, Track};
-use accelflow_trace::Image;
 use accelflow_units::Time;
 use rustc_hash::FxHashMap;
 
 use super::assembler::{Assembler, waited};
 use super::busy::{Busy, Hardware};
 use super::fates::Fate;
+use super::resource::ResourceNames;
 use super::rows::{Rows, Stack};
 use super::times::Stretches;
 use super::waterfall::{Segment, Waterfall};
@@ -20,8 +20,7 @@ pub(crate) struct Drawing<'d, W> {
     timeline: &'d mut Timeline<W>,
     /// The label of the groups of its servers.
     label: String,
-    services: &'d [String],
-    image: &'d Image,
+    names: ResourceNames<'d>,
     /// The requests that are shown.
     shown: &'d Fate,
     /// The stretches of time in which hardware is shown.
@@ -45,15 +44,14 @@ impl<'d, W: Write> Drawing<'d, W> {
     pub(crate) fn new(
         timeline: &'d mut Timeline<W>,
         label: String,
-        (services, image): (&'d [String], &'d Image),
+        names: ResourceNames<'d>,
         shown: &'d Fate,
         stretches: Stretches,
     ) -> Drawing<'d, W> {
         Drawing {
             timeline,
             label,
-            services,
-            image,
+            names,
             shown,
             stretches,
             assembler: Assembler::default(),
@@ -93,7 +91,7 @@ impl<'d, W: Write> Drawing<'d, W> {
             server => format!("{} server {server}", self.label),
         };
         let server = Server {
-            rows: Rows::new(self.timeline, &label, shape, self.image)?,
+            rows: Rows::new(self.timeline, &label, shape, self.names)?,
             hardware,
             beside: FxHashMap::default(),
             lengths: FxHashMap::default(),
@@ -136,7 +134,7 @@ impl<'d, W: Write> Drawing<'d, W> {
         let times = (whole_ns(from), whole_ns(until));
         let track = server.rows.wait(self.timeline, at, times)?;
         let slice = Slice {
-            name: &self.services[of.service],
+            name: &self.names.services[of.service],
             category: "wait",
             arguments: &[("request", Argument::Number(of.request))],
             ..Slice::default()
@@ -164,13 +162,13 @@ impl<'d, W: Write> Drawing<'d, W> {
         let request = busy.of.map_or(0, |of| of.request);
         let mut arguments = Vec::with_capacity(3);
         if let Some(of) = busy.of {
-            arguments.push(("service", Argument::Text(&self.services[of.service])));
+            arguments.push(("service", Argument::Text(&self.names.services[of.service])));
             arguments.push(("request", Argument::Number(request)));
             if let Some(trace) = of.trace {
-                arguments.push(("trace", Argument::Text(self.image.name(trace))));
+                arguments.push(("trace", Argument::Text(self.names.image.name(trace))));
             }
         }
-        let service = busy.of.map(|of| self.services[of.service].as_str());
+        let service = busy.of.map(|of| self.names.services[of.service].as_str());
         let slice = Slice {
             name: match busy.work {
                 Some(work) if service.is_none() => work.name(),
@@ -226,7 +224,7 @@ impl<'d, W: Write> Drawing<'d, W> {
 
     fn draw_request(&mut self, waterfall: &Waterfall) -> io::Result<()> {
         let flow = [self.flow(waterfall.service, waterfall.request)];
-        let service = self.services[waterfall.service].as_str();
+        let service = self.names.services[waterfall.service].as_str();
         let Some(server) = self.servers.get_mut(&waterfall.server) else {
             return Ok(());
         };
@@ -251,7 +249,7 @@ impl<'d, W: Write> Drawing<'d, W> {
         };
         timeline.begin(track, times.0, &whole)?;
         for segment in waterfall.critical() {
-            draw_segment(timeline, self.image, track, segment)?;
+            draw_segment(timeline, self.names, track, segment)?;
         }
         let response = Slice {
             name: "response",
@@ -269,7 +267,7 @@ impl<'d, W: Write> Drawing<'d, W> {
             let times = (whole_ns(segment.from), whole_ns(segment.until));
             let stack = server.beside.entry(track).or_default();
             let row = stack.place(timeline, (track, "beside"), times)?;
-            draw_segment(timeline, self.image, row, segment)?;
+            draw_segment(timeline, self.names, row, segment)?;
         }
         Ok(())
     }
@@ -304,17 +302,17 @@ impl<W: Write> Observer for Drawing<'_, W> {
 
 fn draw_segment<W: Write>(
     timeline: &mut Timeline<W>,
-    image: &Image,
+    names: ResourceNames<'_>,
     track: Track,
     segment: &Segment,
 ) -> io::Result<()> {
     let name = match segment.waits {
-        true => format!("waits for {}", segment.at.name(image)),
-        false => segment.at.name(image),
+        true => format!("waits for {}", segment.at.name(names)),
+        false => segment.at.name(names),
     };
     let mut arguments = vec![("part", Argument::Text(segment.part.name()))];
     if let Some(trace) = segment.trace {
-        arguments.push(("trace", Argument::Text(image.name(trace))));
+        arguments.push(("trace", Argument::Text(names.image.name(trace))));
     }
     let slice = Slice {
         name: &name,

@@ -21,7 +21,7 @@ mod why;
 
 pub use bands::{Band, BandTime};
 pub use neighbours::{Blame, Burst};
-pub use resource::Resource;
+pub use resource::{Resource, ResourceNames};
 pub use timeline::{MAX_TIMELINE_REQUESTS, TimelineOptions, Written};
 pub use watched::{Watched, Which};
 pub use waterfall::{Segment, Waterfall};

@@ -33,15 +33,27 @@ pub enum Resource {
     CentralOverflow,
     /// The limits on a tenant's traffic, for which requests wait.
     Tenant,
-    /// Remote sides: caches, databases and other servers.
+    /// Remote sides that are not simulated: caches, databases and other servers.
     Remote,
+    /// A simulated service whose answer requests await. Holds its index, in the order of the
+    /// results.
+    Callee(usize),
+}
+
+/// The names of what resources refer to by an index.
+#[derive(Clone, Copy, Debug)]
+pub struct ResourceNames<'n> {
+    /// The trace memory, which has the names of custom accelerators.
+    pub image: &'n Image,
+    /// The names of the services, in the order of the results.
+    pub services: &'n [String],
 }
 
 impl Resource {
     /// Returns the name of the resource in reports, such as `TCP input queue`. For an accelerator,
     /// the name contains the indices of the instance and of a tenant's share, except for index 0.
-    /// `image` is the trace memory, which has the names of custom accelerators.
-    pub fn name(self, image: &Image) -> String {
+    pub fn name(self, names: ResourceNames<'_>) -> String {
+        let image = names.image;
         let unit_name = |unit| unit_name(unit, image);
         match self {
             Resource::Core(core) => format!("core {core}"),
@@ -58,6 +70,10 @@ impl Resource {
             Resource::CentralOverflow => "manager's overflow area".to_owned(),
             Resource::Tenant => "tenant's limit".to_owned(),
             Resource::Remote => "remote".to_owned(),
+            Resource::Callee(service) => match names.services.get(service) {
+                Some(service) => format!("call to {service}"),
+                None => format!("call to service {service}"),
+            },
         }
     }
 
@@ -80,10 +96,10 @@ impl Resource {
     }
 
     /// The name of a class.
-    pub(crate) fn class_name(self, image: &Image) -> String {
+    pub(crate) fn class_name(self, names: ResourceNames<'_>) -> String {
         match self {
             Resource::Core(_) => "cores".to_owned(),
-            other => other.name(image),
+            other => other.name(names),
         }
     }
 

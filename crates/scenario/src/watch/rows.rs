@@ -4,15 +4,13 @@ use std::io::{self, Write};
 
 use accelflow_sim::{Queue, ServerShape, UnitName};
 use accelflow_timeline::{Lanes, Timeline, Track};
-use accelflow_trace::Image;
 use rustc_hash::FxHashMap;
 
-use super::resource::Resource;
+use super::resource::{Resource, ResourceNames};
 
 /// The rows of a server.
 pub(crate) struct Rows<'i> {
-    /// The trace memory, which has the names of custom accelerators.
-    image: &'i Image,
+    names: ResourceNames<'i>,
     /// The group of requests.
     pub(crate) requests: Track,
     /// By service, the group of its requests and the rows in it.
@@ -56,7 +54,7 @@ impl<'i> Rows<'i> {
         timeline: &mut Timeline<W>,
         label: &str,
         shape: &ServerShape,
-        image: &'i Image,
+        names: ResourceNames<'i>,
     ) -> io::Result<Rows<'i>> {
         let process = timeline.process(label)?;
         let requests = timeline.track(process, "requests")?;
@@ -67,7 +65,7 @@ impl<'i> Rows<'i> {
             hardware.insert((Resource::Manager, 0), manager);
         }
         for shape in &shape.units {
-            let name = Resource::Elements(shape.unit).name(image);
+            let name = Resource::Elements(shape.unit).name(names);
             let group = timeline.track(process, &name)?;
             unit_rows(timeline, group, shape, (&mut hardware, &mut counters))?;
         }
@@ -85,7 +83,7 @@ impl<'i> Rows<'i> {
         }
         let queues = timeline.track(process, "queues")?;
         Ok(Rows {
-            image,
+            names,
             requests,
             services: FxHashMap::default(),
             hardware,
@@ -112,7 +110,7 @@ impl<'i> Rows<'i> {
                 let name = self.link_names.get(link).map_or("link", String::as_str);
                 timeline.track(self.links, name)?
             }
-            _ => timeline.track(self.queues, &format!("{} {row}", at.name(self.image)))?,
+            _ => timeline.track(self.queues, &format!("{} {row}", at.name(self.names)))?,
         };
         self.hardware.insert((at, row), track);
         Ok(track)
@@ -143,7 +141,7 @@ impl<'i> Rows<'i> {
         times_ns: (u64, u64),
     ) -> io::Result<Track> {
         if !self.waits.contains_key(&at) {
-            let group = timeline.track(self.queues, &format!("waits: {}", at.name(self.image)))?;
+            let group = timeline.track(self.queues, &format!("waits: {}", at.name(self.names)))?;
             self.waits.insert(at, (group, Stack::default()));
         }
         match self.waits.get_mut(&at) {
@@ -163,7 +161,9 @@ impl<'i> Rows<'i> {
         }
         let name = match queue {
             Queue::Core(core) => format!("core {core}: waiting tasks"),
-            Queue::Central(accel) => format!("manager's queue: {}", self.image.accel_name(accel)),
+            Queue::Central(accel) => {
+                format!("manager's queue: {}", self.names.image.accel_name(accel))
+            }
             Queue::Manager => "manager: waiting visits".to_owned(),
             Queue::Input(_) | Queue::Dispatcher(_) | Queue::Dma => "queue".to_owned(),
         };

@@ -9,6 +9,7 @@ use accelflow_units::Time;
 
 use super::drawing::Drawing;
 use super::fates::{Fate, Fates, Selection};
+use super::resource::ResourceNames;
 use super::times::Stretches;
 use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
@@ -70,7 +71,7 @@ impl Checked {
         let selection = self.selection(options)?;
         let name = format!("simulated {}", self.hash()?);
         let mut timeline = Timeline::new(&name, out);
-        let services: Vec<String> = self.services.iter().map(|s| s.name().to_owned()).collect();
+        let services = self.service_names();
         let mut written = Written {
             systems: 0,
             requests: 0,
@@ -96,7 +97,10 @@ impl Checked {
                     _ => orchestrator.id().to_owned(),
                 };
                 let stretches = stretches(&selection, &shown);
-                let names = (&services[..], &setup.plan.image);
+                let names = ResourceNames {
+                    image: &setup.plan.image,
+                    services: &services,
+                };
                 let mut drawing = Drawing::new(&mut timeline, label, names, &shown, stretches);
                 observe(&comparison, system, &mut drawing).map_err(engine)?;
                 drawing.finish().map_err(engine)?;
@@ -146,6 +150,12 @@ impl Checked {
             numbers: options.requests.clone(),
             slowest: options.slowest.map(|slowest| slowest as usize),
         })
+    }
+
+    /// The names of the services, in the order of the results.
+    pub(crate) fn service_names(&self) -> Vec<String> {
+        let names = self.services.iter().map(|service| service.name());
+        names.map(str::to_owned).collect()
     }
 
     /// The index of the service called `name`.

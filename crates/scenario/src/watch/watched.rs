@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
 use super::assembler::{Assembler, RequestKey};
+use super::resource::ResourceNames;
 use super::waterfall::Waterfall;
 use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
@@ -74,7 +75,10 @@ impl Checked {
                 "must be the number of a simulated request of the service, counted from 0";
             return Err(Refusal::new("request", number, allowed).into());
         };
-        let mut json = waterfall.to_json(service, &setup.plan.image);
+        let mut json = waterfall.to_json(ResourceNames {
+            image: &setup.plan.image,
+            services: &self.service_names(),
+        });
         let system = self.systems.first().map_or("", |system| system.id());
         json["schema"] = json!("accelflow.waterfall/1");
         json["system"] = json!(system);

@@ -1,11 +1,11 @@
 //! Waterfalls: the response time of one request, divided into pieces in the order of time.
 
 use accelflow_sim::stats::Part;
-use accelflow_trace::{AtmAddress, Image};
+use accelflow_trace::AtmAddress;
 use accelflow_units::Time;
 use serde_json::{Value, json};
 
-use super::resource::Resource;
+use super::resource::{Resource, ResourceNames};
 
 /// A waterfall: the response time of one request, divided into pieces of work and waits.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,10 +90,9 @@ impl Waterfall {
         }
     }
 
-    /// Returns the waterfall as JSON. `service` is the name of the request's service. Pieces have
-    /// times in ns from the request's arrival; `arrived_us` is in us from the start of the
+    /// Returns the waterfall as JSON. Pieces have times in ns from the request's arrival; `arrived_us` is in us from the start of the
     /// simulation, and `response_us` is the response time in us.
-    pub fn to_json(&self, service: &str, image: &Image) -> Value {
+    pub fn to_json(&self, names: ResourceNames<'_>) -> Value {
         let since = |at: Time| (at - self.arrived).as_ns_f64();
         let segment = |segment: &Segment| {
             json!({
@@ -101,14 +100,14 @@ impl Waterfall {
                 "until_ns": since(segment.until),
                 "part": segment.part.name(),
                 "waits": segment.waits,
-                "at": segment.at.name(image),
+                "at": segment.at.name(names),
                 "job": segment.job,
-                "trace": segment.trace.map(|trace| image.name(trace)),
+                "trace": segment.trace.map(|trace| names.image.name(trace)),
                 "critical": segment.critical,
             })
         };
         json!({
-            "service": service,
+            "service": names.services.get(self.service),
             "request": self.request,
             "server": self.server,
             "arrived_us": self.arrived.as_us_f64(),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::bands::{Band, BandTime};
 use super::neighbours::{Blame, Burst, Neighbours};
+use super::resource::ResourceNames;
 use crate::checked::Checked;
 use crate::error::{ScenarioError, engine};
 use crate::options::RunOptions;
@@ -123,11 +124,7 @@ impl Checked {
             window,
             bursts: neighbours.bursts(),
             bands,
-            services: self
-                .services
-                .iter()
-                .map(|service| service.name().to_owned())
-                .collect(),
+            services: self.service_names(),
             image: setup.plan.image.clone(),
         }))
     }
@@ -137,6 +134,10 @@ impl Why {
     /// Returns the explanation as JSON of the schema `accelflow.why/1`, with times in us and rates
     /// in requests per second.
     pub fn to_json(&self) -> Value {
+        let names = ResourceNames {
+            image: &self.image,
+            services: &self.services,
+        };
         let band = |band: &Band| {
             json!({
                 "percentiles": [band.percentiles.0, band.percentiles.1],
@@ -147,7 +148,7 @@ impl Why {
         };
         let time = |row: &BandTime| {
             json!({
-                "at": row.at.class_name(&self.image),
+                "at": row.at.class_name(names),
                 "part": row.part.name(),
                 "waits": row.waits,
                 "median_us": row.median.as_us_f64(),
@@ -157,7 +158,7 @@ impl Why {
         let name = |service: usize| &self.services[service];
         let blame = |blame: &Blame| {
             json!({
-                "at": blame.at.class_name(&self.image),
+                "at": blame.at.class_name(names),
                 "service": blame.service.map(name),
                 "median_share": blame.shares[0],
                 "slow_share": blame.shares[1],

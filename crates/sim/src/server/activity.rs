@@ -92,6 +92,9 @@ pub enum HardwareEvent {
         /// What the request waited for, if `part` is [`Part::Queueing`] and the wait is known; else
         /// `None`.
         wait: Option<Wait>,
+        /// Index of the service whose answer the request awaited; `None` unless `part` is
+        /// [`Part::Remote`] and the called service is simulated.
+        callee: Option<usize>,
         /// Index of the core that handles the request.
         core: usize,
         /// The accelerator at which the request's trace is; `None` if the request is at a core.

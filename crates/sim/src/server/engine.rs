@@ -328,6 +328,13 @@ impl<'r> Engine<'r> {
         self.jobs.get_mut(id).path.spend(part, now);
     }
 
+    /// Charges the time since the last charge of a job to the remote side whose answer it awaited.
+    #[inline(always)]
+    pub(crate) fn spend_awaiting(&mut self, id: JobId, now: Time) {
+        self.show_answered(id, now);
+        self.jobs.get_mut(id).path.spend(Part::Remote, now);
+    }
+
     /// Charges the time since the last charge of a job to the wait `wait`.
     #[inline(always)]
     pub(crate) fn spend_waiting(&mut self, id: JobId, wait: Wait, now: Time) {

@@ -135,7 +135,7 @@ impl<'r> Engine<'r> {
     #[inline(always)]
     pub(crate) fn show_part(&self, id: JobId, part: Part, now: Time) {
         if self.watching.is_some() {
-            self.show_spent(id, part, None, now);
+            self.show_spent(id, (part, None), None, now);
         }
     }
 
@@ -143,13 +143,30 @@ impl<'r> Engine<'r> {
     #[inline(always)]
     pub(crate) fn show_waited(&self, id: JobId, wait: Wait, now: Time) {
         if self.watching.is_some() {
-            self.show_spent(id, Part::Queueing, Some(wait), now);
+            self.show_spent(id, (Part::Queueing, Some(wait)), None, now);
         }
     }
 
-    /// Shows that a job has spent the time since its last charge on `part`.
+    /// Shows that a job has awaited an answer since its last charge, if an observer follows.
+    #[inline(always)]
+    pub(crate) fn show_answered(&self, id: JobId, now: Time) {
+        if self.watching.is_some() {
+            let chain = self.requests.chain(self.jobs.get(id));
+            let callee = chain.and_then(|chain| chain.calls);
+            self.show_spent(id, (Part::Remote, None), callee, now);
+        }
+    }
+
+    /// Shows that a job has spent the time since its last charge on `part`. `callee` is the index
+    /// of the service whose answer it awaited.
     #[inline(never)]
-    pub(crate) fn show_spent(&self, id: JobId, part: Part, wait: Option<Wait>, now: Time) {
+    fn show_spent(
+        &self,
+        id: JobId,
+        (part, wait): (Part, Option<Wait>),
+        callee: Option<usize>,
+        now: Time,
+    ) {
         if !self.is_followed() {
             return;
         }
@@ -159,6 +176,7 @@ impl<'r> Engine<'r> {
             from: job.path.since,
             until: now,
             wait,
+            callee,
             core: usize::from(self.requests.get(job.request).core),
             unit: Some(job.unit.name()),
         };
@@ -193,6 +211,7 @@ impl<'r> Engine<'r> {
                 from,
                 until: from + time,
                 wait,
+                callee: None,
                 core: usize::from(self.requests.get(id).core),
                 unit: None,
             };

@@ -99,7 +99,7 @@ impl Ensemble {
             let unit = move |(instance, share)| self.unit(accel, instance as u8, share as u16);
             (0..stations).map(number).map(unit)
         };
-        Accel::ALL.into_iter().flat_map(of_type).collect()
+        Accel::EVERY.into_iter().flat_map(of_type).collect()
     }
 
     /// The unit that executes all operations of `accel` which come from other accelerators, if there is

@@ -8,7 +8,7 @@ use crate::server::engine::Engine;
 use crate::server::error::Failure;
 use crate::server::observer::{Awaited, RequestEvent};
 use crate::server::state::{By, Event, Held, Job, JobId, Start, Unit};
-use crate::stats::{Fallback, Part};
+use crate::stats::Fallback;
 
 impl Engine<'_> {
     /// The next trace waits at this TCP for a message. If the accelerators keep it (`tcp.parking`),
@@ -127,7 +127,7 @@ impl Engine<'_> {
 
     /// The message that a parked job waits for has arrived.
     pub(crate) fn answered(&mut self, id: JobId, now: Time) -> Result<(), Failure> {
-        self.spend(id, Part::Remote, now);
+        self.spend_awaiting(id, now);
         let request = self.jobs.get(id).request;
         self.show(request, now, |engine| {
             RequestEvent::Answered(engine.awaited(engine.jobs.get(id)))
