@@ -112,6 +112,18 @@ def test_on_an_idle_server_closed_forms_are_near_the_simulation():
     assert len(ratios) == 5 * 8
 
 
+def test_response_times_are_infinite_while_any_resource_is_overloaded():
+    planned = plan(systems=("relief",))
+    form = closed_form(planned, "relief", demands(planned, None), {})
+    busiest = max(form.utilization(1.0), key=form.utilization(1.0).__getitem__)
+    assert busiest != "cores"
+    full = 1.0 / form.utilization(1.0)[busiest]
+    service = next(iter(form.rates_rps))
+    for time_us in (form.mean_us, form.p99_us):
+        assert 0.0 < time_us(service, 0.99 * full) < math.inf
+        assert time_us(service, 1.01 * full) == math.inf
+
+
 def test_a_fleet_with_chips_costs_as_much_as_one_without_at_the_break_even_price():
     before = answer(plan())
     worth = before["accelflow"]["closed_form"]["break_even_chip_price"]

@@ -206,7 +206,8 @@ def in_process(module: str, arguments: Sequence[str], mask: str | None) -> Any:
     )
     if done.returncode:
         message = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise AccelflowError(f"micro-benchmark {arguments[0]}: {message}")
+        benchmark = " ".join([module.rpartition(".")[2], *arguments])
+        raise AccelflowError(f"micro-benchmark {benchmark}: {message}")
     return json.loads(done.stdout)
 
 

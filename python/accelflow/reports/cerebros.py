@@ -166,8 +166,7 @@ def figures_page(
     """
     rows = [finding for finding in findings if finding.paper is not None]
     compared = [
-        (f"{row.experiment}: {row.label}", _ROLES[row.use], abs(row.difference or 0.0))
-        for row in rows
+        (f"{row.experiment}: {row.label}", _ROLES[row.use], row.difference or 0.0) for row in rows
     ]
     near = sum(row.agrees for row in rows)
     return Page(
@@ -197,7 +196,7 @@ def _figures(rows: Sequence[Finding]) -> Table:
             Column(name="Paper", form="written"),
             Column(name="Ours", form="number", digits=3),
             Column(name="+/-", form="number", digits=3),
-            Column(name="Off by", form="share", digits=0),
+            Column(name="Difference", form="share", digits=0),
             Column(name="Role"),
             Column(name="Verdict"),
             Column(name="Reason"),
@@ -215,7 +214,7 @@ def _figure(row: Finding) -> list[str | float | None]:
         row.paper.text if row.paper is not None else "",
         row.ours.mean if row.ours else None,
         row.ours.half_width if row.ours else None,
-        None if row.difference is None else abs(row.difference),
+        row.difference,
         _ROLES[row.use] if paper else "",
         str(row.verdict) if paper else "",
         row.why.text if off and row.why else "",

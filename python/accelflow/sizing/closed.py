@@ -100,14 +100,23 @@ class ClosedForm:
             for name, busy in self.busy_ns.items()
         }
 
+    def _core_share(self, load: float) -> float | None:
+        """Return the utilisation of the cores; None if a resource is overloaded.
+
+        Only the cores' queues are in closed form, so other resources may be busy all the time.
+        """
+        utilization = self.utilization(load)
+        share = utilization["cores"]
+        return None if share >= 1.0 or max(utilization.values()) > 1.0 else share
+
     def p99_us(self, service: str, load: float) -> float:
         """Return the P99 of the response time of `service` in us; infinite if cores are overloaded.
 
         `load` is the ratio of the server's rates to those of the whole fleet. One of the request's
         visits to a core has the P99 wait, and the others the mean wait.
         """
-        share = self.utilization(load)["cores"]
-        if share >= 1.0:
+        share = self._core_share(load)
+        if share is None:
             return math.inf
         waiting, drain = self.queues.wait(share)
         drain_ns = drain * self.core_visit_ns
@@ -121,8 +130,8 @@ class ClosedForm:
 
         `load` is the ratio of the server's rates to those of the whole fleet.
         """
-        share = self.utilization(load)["cores"]
-        if share >= 1.0:
+        share = self._core_share(load)
+        if share is None:
             return math.inf
         waiting, drain = self.queues.wait(share)
         wait_ns = waiting * drain * self.core_visit_ns
