@@ -58,7 +58,7 @@ pub enum ImportError {
     },
     /// The import would need a guess or leave something out, which [`crate::Options::strict`]
     /// forbids.
-    #[error("{place}: {what}: refused because of strict (otherwise: {done})")]
+    #[error("{place}: {what}: not allowed with strict (otherwise: {done})")]
     Strict {
         /// The file and the distributed trace of the problem.
         place: String,

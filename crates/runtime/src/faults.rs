@@ -60,7 +60,7 @@ pub enum FaultError {
         ratio: f64,
     },
     /// The number of the affected call is 0, but calls are counted from 1.
-    #[error("fault of {accel}: step 0: must be 1 or more")]
+    #[error("fault of {accel}: step = 0: must be at least 1")]
     Nth {
         /// The accelerator into which the fault was to be injected.
         accel: Accel,
