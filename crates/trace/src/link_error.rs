@@ -14,7 +14,7 @@ pub enum LinkError {
     /// A tail leads to a trace that is not registered.
     #[error("trace '{trace}': tail = '{tail}': must be a registered trace: {known}")]
     UnknownTail {
-        /// The name of the word that has the tail, such as `T1` or `T1.1`.
+        /// The name of the trace that has the tail.
         trace: String,
         /// The name of the unregistered trace to which the tail leads.
         tail: String,
@@ -43,7 +43,7 @@ pub enum LinkError {
     /// The branch conditions of the traces are too many for one memory, or one is too large.
     #[error("trace '{trace}': {error}")]
     Predicate {
-        /// The name of the word at which a limit is exceeded, such as `T1` or `T1.1`.
+        /// The name of the trace at whose condition a limit is exceeded.
         trace: String,
         /// The limit of conditions that is exceeded.
         error: PredicateError,
