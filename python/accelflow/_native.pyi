@@ -230,7 +230,9 @@ def area_model(changes: str) -> str:
     """
 
 def power_model(area_changes: str, power_changes: str) -> str:
-    """Return the maximum powers of AccelFlow (section VII.B.5) in W, as JSON.
+    """Return AccelFlow's maximum powers in W and energies per instruction and byte in J, as JSON.
+
+    The paper reports the powers in section VII.B.5.
 
     `area_changes` and `power_changes` (JSON) replace inputs of the models of area and power by
     name. Raises AccelflowError for an unknown input and a value out of range.

@@ -15,7 +15,8 @@ use crate::session::Session;
 /// A message on its way through a trace: the queue entry of the paper's Figure 8, in software.
 #[derive(Debug)]
 pub struct Job {
-    /// The payload after the last operation.
+    /// The current payload: the result of the latest operation or transformation, or the bytes that
+    /// have just arrived.
     pub bytes: Vec<u8>,
     /// The format of the payload if it is application data; `Str` for protocol data.
     pub format: Format,

@@ -53,8 +53,8 @@ pub struct Platform {
     pub storage: Option<StorageConfig>,
 }
 
-/// The bytes that an Ethernet frame takes on the wire in addition to its contents: 8 of preamble, 4
-/// of check sequence, 12 of gap.
+/// The bytes that an Ethernet frame takes on the wire in addition to the message, whose size counts
+/// the frame's header: 8 of preamble, 4 of check sequence, 12 of gap.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {

@@ -47,7 +47,7 @@ pub struct Means {
     pub stall_cycles: f64,
     /// The mean cycles per request of the function: business logic and its stalls.
     pub function_cycles: f64,
-    /// The mean cycles per request of the RPC layer without waits and of the function together.
+    /// The sum of `rpc_cycles` and `function_cycles`: the mean cycles per request without waits.
     pub total_cycles: f64,
     /// The median over requests of the cycles for which a request occupies a core; `None` without
     /// requests.

@@ -1,5 +1,5 @@
-//! The record of one run of a trace: visits, messages and connections, in the order of inline
-//! execution.
+//! The record of one run of a trace: its visits (accelerator calls, forks, joins and so on), messages
+//! and connections, in the order in which a single thread would execute them.
 
 use std::ops::DerefMut;
 

@@ -110,7 +110,8 @@ impl Registers {
     /// Creates registers for a rate of `tokens_per_s` tokens per second with the clock `clock`, and
     /// bursts of `bucket` tokens. Uses the shortest interval whose rate is within a millionth of
     /// the requested rate, or else the nearest possible rate. If such a refill does not fit the
-    /// bucket, uses the nearest rate whose refill fits, within a hundredth of the requested rate.
+    /// bucket, uses the nearest rate whose refill fits. The rate is within a hundredth of the
+    /// requested rate.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
@@ -132,10 +133,10 @@ impl Registers {
         let (mut refill, mut interval) = nearest_fraction(per_cycle, u64::from(Registers::MAX));
         if refill > bucket {
             (refill, interval) = nearest_fraction(per_cycle, bucket);
-            let kept = refill as f64 / interval as f64 / per_cycle;
-            if refill > bucket || (kept - 1.0).abs() > Registers::MOST_OFF {
-                return Err(impossible);
-            }
+        }
+        let kept = refill as f64 / interval as f64 / per_cycle;
+        if refill > bucket || (kept - 1.0).abs() > Registers::MOST_OFF {
+            return Err(impossible);
         }
         Registers::new(refill, bucket, interval)
     }

@@ -82,13 +82,13 @@ def seek(service: Service, parameter: str, goal: Goal, *, kernel: str | None = N
     the goal.
 
     With the kernel's selection ``lucrative``, only offloads that pay are made. A higher cost may
-    then first miss the goal and later reach it again. The result is the first limit from the best
-    value on.
+    then first miss the goal and later reach it again. The search starts at the best value (no
+    cost, or the highest acceleration) and returns the value at which the goal is first missed.
 
-    Raises InputError for an unknown parameter or kernel, for a number of offloads from which
-    another input of the service is computed, for a cost of a kernel whose work another kernel's
-    offloads carry (`rides_on`), for a cost per byte without sizes, and if only values with fewer
-    offloads reach the goal.
+    Raises InputError for an unknown parameter or kernel; for ``offloads_per_s`` if the kernel
+    shares its offloads with another (`rides_on`), or has `sizes` and `cycles_per_byte`; for any
+    cost of a kernel that rides on another; for ``transfer_cycles_per_byte`` without `sizes`; and
+    with ``lucrative``, if the best value misses the goal but others reach it.
     """
     if parameter not in SOUGHT:
         raise refused("parameter", parameter, known=SOUGHT)

@@ -1,9 +1,9 @@
 """The accuracy of the closed form: equations compared with simulation, over a grid.
 
-:func:`grid` has one section for each effect that the equations leave out: none, queues, tails, and
-requests that overlap with their offloads. Each row is one kernel under one design: the equations'
-value, the simulated value, and the error in points, which are hundredths of the ratio, as in the
-paper. The waits in queues are compared apart, in cycles.
+:func:`grid` has the sections :data:`SECTIONS`. They vary inputs, and add effects that the equations
+leave out, such as queues, load, tails and threads. Each row is one service under one design: the
+equations' value, the simulated value, and the error in points, which are hundredths of the ratio,
+as in the paper. The waits in queues are compared apart, in cycles.
 """
 
 from collections.abc import Iterator, Mapping

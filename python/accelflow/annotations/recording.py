@@ -64,7 +64,7 @@ class Recording:
             self._origins[id(value)] = (value, None)
 
     def ends(self, result: object, time_ns: int) -> None:
-        """Record the function's result and its time."""
+        """Record the function's result and the time that the call took, in ns."""
         self.time_ns = time_ns
         _, origin = self._origins.get(id(result), (None, None))
         if origin is not None:

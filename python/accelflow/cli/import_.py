@@ -215,7 +215,7 @@ def _profile(command: _Command) -> _Command:
             "--rules",
             type=_FILE,
             metavar="FILE.toml",
-            help="Rules to use instead of the built-in ones.",
+            help="Rules that assign function names to operations, instead of the built-in ones.",
         ),
         click.option(
             "--cores",

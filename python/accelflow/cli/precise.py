@@ -155,11 +155,11 @@ def check_samples_file(file: Path | None, report_file: Path | None) -> None:
 
 
 def with_samples(file: Path, run: Callable[[Callable[[pa.Table], None]], Comparison]) -> Comparison:
-    """Call `run`, and write the single requests of each seed to `file`, a Parquet file.
+    """Return the comparison that `run` makes, and write its samples to the Parquet file `file`.
 
-    `run` receives a function, calls it with a table of single requests for each seed, and returns
-    the comparison. Returns that comparison. Raises InputError if the file cannot be written; the
-    file is then unchanged.
+    The file has a row for each counted request. `run` receives a function that it must call once
+    for each seed, with that seed's table of samples. Raises InputError if the file cannot be
+    written; the file is then unchanged.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 

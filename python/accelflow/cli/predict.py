@@ -127,7 +127,7 @@ def _share(option: str, percent: float) -> float:
     "--save-recording",
     type=WRITTEN,
     metavar="FILE.json",
-    help="Also write the recording to this file.",
+    help="Also write the recording of the live server to this file.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."

@@ -45,7 +45,7 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     type=float,
     default=10.0,
     show_default=True,
-    help="Assumed speedup of each category by an accelerator.",
+    help="Assumed factor by which an accelerator speeds up the work of a category.",
 )
 @click.option(
     "--sample-type",

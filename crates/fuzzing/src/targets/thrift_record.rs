@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 
 static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(thrift_schema);
 
-/// Reads `input` as the arguments of a Thrift call, both as a typed record and as JSON. Panics
-/// unless both readings succeed or both fail, have the same values, and are written to the same
-/// bytes.
+/// Checks that Thrift messages are handled alike as typed records and as JSON. Panics if one way
+/// succeeds and the other fails, or if values or bytes differ.
 ///
-/// Bit 0 of the first byte states whether the other bytes are JSON, and bit 1 whether the protocol
-/// is compact.
+/// The first byte of `input` selects the check. With bit 0 clear, the other bytes are the arguments
+/// of a call, which are read in both ways. With bit 0 set, they are a JSON value. The value (of
+/// arguments, their field `value`) is then written as the call's result in both ways. Bit 1 selects
+/// the compact protocol.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

@@ -1,5 +1,5 @@
-//! Fuzz target of transformations of a payload's format. A payload that does not have the source
-//! format is refused. After the first transformation, a further one back and forth changes nothing.
+//! Fuzz target of transformations of a payload's format. A payload is refused with an error message,
+//! or, after a first transformation, a further one back and forth changes nothing.
 
 use accelflow_accel::Limits;
 use accelflow_accel::transform::convert;

@@ -19,7 +19,7 @@ pub enum SteeringPolicy {
 }
 
 impl SteeringPolicy {
-    /// All steering policies, in the order of the parameter tables.
+    /// All steering policies, indexed by the numeric value of the parameter that chooses one.
     pub const ALL: [SteeringPolicy; 4] = [
         SteeringPolicy::Affinity,
         SteeringPolicy::FunctionMap,

@@ -114,7 +114,8 @@ pub enum Selection {
     /// belongs to the total, and is multiplied by the ratio of the two rates (Accelerometer,
     /// Fig. 20).
     OutOf(OffloadsPerSecond),
-    /// The offloads of those sizes that raise the host's throughput.
+    /// Only the offloads whose size raises the host's throughput; the kernel's sizes must be stated.
+    /// Holds how alpha is scaled to these offloads.
     Lucrative(Scaling),
 }
 

@@ -1,4 +1,4 @@
-//! Error replies to Thrift requests that have no result.
+//! Error replies to Thrift requests that are refused, fail, or have a result that cannot be sent.
 
 use accelflow_accel::rpc::{self, MessageType, ThriftCall};
 

@@ -100,7 +100,7 @@ impl Policies {
         self.known.get(leg, large)
     }
 
-    /// Whether the output dispatcher alone handles a decision.
+    /// Whether the output dispatcher handles `decision` alone, without manager and core.
     pub(crate) fn is_alone(&self, decision: &Decision) -> bool {
         decision.is_alone() && !self.central
     }

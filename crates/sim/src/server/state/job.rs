@@ -43,7 +43,7 @@ pub(crate) struct Job {
     pub next_step: NextStep,
     /// The cost of orchestrating the last completion.
     pub decision: Decision,
-    /// Whether the dispatcher alone handles the decision.
+    /// Whether the output dispatcher handles the last completion alone, without manager and core.
     pub alone: bool,
     /// Number of words of the trace memory that the dispatcher has yet to read.
     pub reads: u8,
