@@ -9,8 +9,9 @@ use crate::job::Job;
 /// [`Job`], a message on its way through a trace.
 ///
 /// Contract:
-/// - `run` reads `job.bytes` and the fields of the job that its type documents, and replaces
-///   `job.bytes` by its output. LdB leaves the bytes unchanged and sets `job.core`.
+/// - `run` reads `job.bytes` and the fields of the job that the accelerator's documentation names. It
+///   replaces `job.bytes` by the output of the accelerator. LdB instead leaves the bytes unchanged and
+///   sets `job.core`.
 /// - On an error the job is unchanged, so that a core can take over the same input (`cpu_fallback`
 ///   in the paper's Listing 2): outputs are built separately and swapped in at the end.
 /// - No input makes the accelerator panic, or allocate memory beyond its [`Limits`](crate::Limits).
@@ -20,7 +21,8 @@ pub trait Accelerator: Send {
     /// Returns which of the nine accelerators this is.
     fn kind(&self) -> Accel;
 
-    /// Processes one job (a message): replaces its bytes by the output.
+    /// Processes one job (a message): replaces the job's bytes by the accelerator's output. LdB sets
+    /// the job's core instead.
     ///
     /// # Errors
     /// The error of the accelerator. The job is then unchanged.

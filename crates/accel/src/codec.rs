@@ -15,10 +15,10 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The compression codecs, in the order of their numbers.
+    /// The compression codecs, in the order of their numbers ([`Codec::number`]).
     pub const ALL: [Codec; 3] = [Codec::Zstd, Codec::Snappy, Codec::Gzip];
 
-    /// Returns the codec's name in JSON envelopes and HTTP headers.
+    /// Returns the codec's name in JSON envelopes and HTTP headers: `zstd`, `snappy` or `gzip`.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Zstd => "zstd",

@@ -129,9 +129,15 @@ impl Ensemble {
     /// Runs the custom accelerator that traces declare as `kind` on a job.
     ///
     /// # Errors
-    /// `no_body` if the accelerator has no body, `other_kind` if its body has a different
-    /// declaration, the error of its body, and `wrong_direction`, `wrong_facts` or `too_large` if
-    /// the declaration or the limits do not allow the message. The job is then unchanged.
+    /// - `no_body` if the accelerator has no body, `other_kind` if the body's declaration differs
+    ///   from `kind`;
+    /// - `wrong_direction` or `wrong_facts` if the message's direction or the body's output differs
+    ///   from the declaration;
+    /// - `too_large` for an input or output beyond the limits;
+    /// - the error that the body returns;
+    /// - the errors of [`Record::to_json`](crate::Record::to_json) if the job holds a record.
+    ///
+    /// The job is then unchanged.
     pub fn run_own(&mut self, kind: &Kind, job: &mut Job) -> Result<(), AccelError> {
         let mut bodies = self.own.iter_mut();
         let body = bodies.find(|body| body.kind().name() == kind.name());

@@ -5,7 +5,7 @@ use accelflow_trace::Format;
 /// The error of an accelerator that refused its input.
 ///
 /// The error messages name the place (a byte offset in the accelerator's input), the value found
-/// and what is allowed. [`AccelError::reason`] is a stable name for counters.
+/// and what is allowed. [`AccelError::reason`] returns a stable name of the error, for counters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccelError {
@@ -122,10 +122,11 @@ pub enum AccelError {
         /// The TCP sequence number of the packet.
         found: u32,
     },
-    /// The connection of the message has no state for a layer that an accelerator needs.
+    /// An accelerator needs the TCP or TLS state of the message's connection, but the job's
+    /// [`Session`](crate::Session) does not have it.
     #[error("the message has no {layer} session, but an accelerator of the trace needs one")]
     NoSession {
-        /// The layer: "TCP" or "TLS".
+        /// The protocol whose state is missing: "TCP" or "TLS".
         layer: &'static str,
     },
     /// A TLS record's header or padding is wrong (RFC 8446, section 5).
@@ -225,7 +226,7 @@ pub enum AccelError {
         /// The message type as a number.
         found: u8,
     },
-    /// The interface has no such method, or several of this name.
+    /// The Thrift or gRPC interface has no method of this name, or several.
     #[error("method = '{name}': must be {known}")]
     UnknownMethod {
         /// The name of the method as given.
@@ -233,7 +234,7 @@ pub enum AccelError {
         /// The method names that are allowed; only the first ones if there are many.
         known: String,
     },
-    /// The interface has no such service.
+    /// The Thrift interface has no service of this name.
     #[error("service = '{name}': must be {known}")]
     UnknownService {
         /// The name of the service as given.
@@ -339,7 +340,7 @@ pub enum AccelError {
     BadUtf8 {
         /// What the text is, such as a field or a method name.
         what: String,
-        /// Offset of the first bad byte.
+        /// The offset of the first byte that is not UTF-8.
         at: usize,
     },
     /// Text is not JSON, or the JSON does not fit the schema.
@@ -352,10 +353,11 @@ pub enum AccelError {
         /// What is wrong with the text at this position.
         why: String,
     },
-    /// A value of an application's type does not fit the interface.
+    /// A value that the application writes, or the Rust type as which it reads a record, does not
+    /// fit the message type in the Thrift or gRPC interface.
     #[error("the application's value or type does not fit the interface: {why}")]
     BadValue {
-        /// How the value and the interface differ.
+        /// How the value or type and the interface differ.
         why: String,
     },
     /// A JSON value has a type that differs from the schema.

@@ -4,8 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a fact, a value that branches of traces test: a constant, or shared text such as a
-/// field name of a schema.
+/// The name of a fact. (A fact is a value that branches of traces test.) The name is a constant of
+/// the program, such as `hit`, or a shared text, such as the name of a field in a schema.
 #[derive(Clone)]
 pub enum FactName {
     /// A name known at compile time.
@@ -67,6 +67,8 @@ impl From<Arc<str>> for FactName {
 /// - Thrift and gRPC: `compressed`, `exception`;
 /// - storage: `hit`, `found`, `compressed`, `c_compressed`, `exception`;
 /// - HTTP: `compressed`, and `status` of a response or the text `method` of a request.
+///
+/// A custom accelerator sets the facts that its declaration lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     numbers: Vec<(FactName, i64)>,

@@ -91,8 +91,9 @@ impl Job {
         }
     }
 
-    /// Returns the application data and their format: the content of an envelope, otherwise the
-    /// payload. Compressed data stay compressed; [`Job::packed`] has the codec.
+    /// Returns the application data and their format: the JSON text of a record, the content of an
+    /// envelope, or otherwise the payload. Compressed data stay compressed; [`Job::packed`] has the
+    /// codec.
     ///
     /// # Errors
     /// `bad_json`, `bad_base64` for a malformed envelope; the errors of [`Record::to_json`].
@@ -175,6 +176,7 @@ pub enum Direction {
 pub struct Packed {
     /// The codec that compresses the payload.
     pub codec: Codec,
-    /// The format of the data after decompression.
+    /// The format of the data after decompression: JSON, BSON, or `Str` for data that are neither,
+    /// such as a serialized gRPC message.
     pub format: Format,
 }

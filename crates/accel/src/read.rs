@@ -9,10 +9,15 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use crate::job::Job;
 
 impl Job {
-    /// Returns the value of `operand`, which a branch condition tests after the previous
-    /// accelerator. The value is a fact, an integer in the payload, a bit of either, or 1 or 0 for
-    /// whether a text equals another. A text that is not a fact is looked up as a string at the top
-    /// level of a JSON payload. `None` if the job has no such value.
+    /// Returns the value of `operand`, which a branch condition tests; `None` if the job has no such
+    /// value.
+    ///
+    /// - Field: the number that is the fact of this name.
+    /// - Bytes: the integer at this place in the payload. The payload of a record is its JSON text.
+    /// - Bit: 0 or 1, one bit of such a number or integer.
+    /// - Text: 1 if the text in the job equals the given text, otherwise 0. The text in the job is a
+    ///   range of the payload, or the fact of this name. Without such a fact it is the string with
+    ///   this name at the top level of a JSON payload that is not an envelope.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
             Operand::Field(name) => self.facts.get(name),

@@ -21,9 +21,12 @@ use crate::job::Job;
 use crate::json::check_bounds;
 use crate::limits::Limits;
 
-/// Changes the format of a job's payload between text, JSON and BSON, as `transform` states. A
-/// payload that is already in the format `transform.dst` is left unchanged, so that one trace can
-/// process messages with and without an envelope.
+/// Changes the format of a job's payload between text, JSON and BSON, as `transform` states. The
+/// result for a JSON envelope is the envelope's data: unchanged if `transform.dst` is `Str`, otherwise
+/// converted to `transform.dst`.
+///
+/// A payload without an envelope that is already in the format `transform.dst` is left unchanged. So
+/// one trace can process messages with and without an envelope.
 ///
 /// # Errors
 /// `wrong_format` if the payload is not in `transform.src`; `bad_json`, `bad_bson`, `bad_base64`,

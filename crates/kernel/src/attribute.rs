@@ -12,7 +12,7 @@ pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     Attributes::of(seed, request).at(index)
 }
 
-/// The random attributes of one request. The values are those of [`attribute`], but the seed and
+/// The random attributes of one request. They equal the results of [`attribute`], but the seed and
 /// the request are hashed only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes(u64);
@@ -41,7 +41,8 @@ impl Attributes {
     }
 }
 
-/// Returns the [`attribute`] as a uniform number in `[0, 1)`, a multiple of 2^-53.
+/// Returns the [`attribute`] of the same arguments as a uniform number in `[0, 1)`, a multiple of
+/// 2^-53.
 #[inline]
 pub fn attribute_unit(seed: u64, request: u64, index: u64) -> f64 {
     unit(attribute(seed, request, index))

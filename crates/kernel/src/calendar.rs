@@ -16,9 +16,10 @@ use crate::{EventQueue, Priority};
 /// Events cannot be cancelled. A model that needs this keeps a generation number in its state and
 /// ignores events of older generations.
 ///
-/// The queue is a 4-ary heap of 128-bit keys, with the events in a slab. Memory grows to the
-/// largest number of events ever pending and is reused from then on. `pop` leaves a hole at the
-/// root that the next `schedule` fills, so the usual pop-then-schedule costs one descent, not two.
+/// The queue is a 4-ary heap of 128-bit sort keys (time, priority, sequence number), with the
+/// events in a slab. Memory grows with the largest number of events ever pending, and is reused.
+/// `pop` leaves a hole at the root that the next `schedule` fills, so the usual pop-then-schedule
+/// costs one descent, not two.
 #[derive(Clone, Debug)]
 pub struct Calendar<E> {
     /// Keys in groups of siblings, [`EMPTY`] where there is none. The root is the last entry of
@@ -87,8 +88,8 @@ impl<E: Copy> Calendar<E> {
         }
     }
 
-    /// Removes the next event and returns it with its time, to which [`Calendar::now`] moves;
-    /// `None` if no event is pending.
+    /// Removes the next event, and returns its time and the event. [`Calendar::now`] moves to this
+    /// time. `None` if no event is pending.
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.close_hole();
         if self.end == ROOT {

@@ -35,8 +35,8 @@ pub trait EventQueue<E> {
     /// [`EventQueue::now`].
     fn schedule(&mut self, at: Time, event: E);
 
-    /// Removes the next event and returns it with its time, to which [`EventQueue::now`] moves;
-    /// `None` if no event is pending.
+    /// Removes the next event, and returns its time and the event. [`EventQueue::now`] moves to
+    /// this time. `None` if no event is pending.
     fn pop(&mut self) -> Option<(Time, E)>;
 
     /// Returns the time of the next event, which stays pending; `None` if no event is pending.

@@ -14,11 +14,11 @@ use crate::EventQueue;
 /// delivered lowest slot first**, independent of the order of scheduling, so the numbering of the
 /// slots is part of the model.
 ///
-/// Limits, which a model checks once where its configuration enters: [`SlotQueue::MAX_SLOTS`]
-/// slots, and times before [`SlotQueue::HORIZON`] (50 bits of picoseconds, 1,126 s).
+/// The limits are [`SlotQueue::MAX_SLOTS`] slots, and times before [`SlotQueue::HORIZON`] (50 bits
+/// of picoseconds, 1,126 s). A model should check its configuration against them at the start.
 /// [`crate::Calendar`] has neither limit.
 ///
-/// The slot queue is for models of a few hundred slots that do little else than queue. There it is
+/// The slot queue is for models of a few hundred slots that do little work per event. There it is
 /// 1.8 times as fast as the calendar (`benches/kernel_m2`). The simulated server uses a
 /// [`crate::Wheel`] instead: one request has several pending events (a time-out and the message
 /// that the request waits for), and a saturated run has more requests than there are slots. Also,
@@ -45,8 +45,8 @@ const SLOT_BITS: u32 = 14;
 const ROOT: usize = 3;
 const EMPTY: u64 = u64::MAX;
 
-/// The error of a number of slots (the value) above [`SlotQueue::MAX_SLOTS`], with which a
-/// [`SlotQueue`] cannot be created.
+/// The error of a [`SlotQueue`] that cannot be created, since it would have more than
+/// [`SlotQueue::MAX_SLOTS`] slots. Holds the requested number of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySlots(pub usize);
 
@@ -64,9 +64,9 @@ impl fmt::Display for TooManySlots {
 impl std::error::Error for TooManySlots {}
 
 impl SlotQueue {
-    /// The largest number of slots of a queue: 16,384.
+    /// The largest number of slots of a [`SlotQueue`]: 16,384.
     pub const MAX_SLOTS: usize = 1 << SLOT_BITS;
-    /// The time before which all events must lie: 2^50 - 1 ps, about 1,126 s.
+    /// The simulated time before which all events must lie: 2^50 - 1 ps, about 1,126 s.
     pub const HORIZON: Time = Time::from_ps((1 << (64 - SLOT_BITS)) - 1);
 
     /// Creates an empty queue at time zero for slots `0..slots`.
@@ -123,8 +123,8 @@ impl SlotQueue {
         }
     }
 
-    /// Removes the next event and returns its time, to which [`SlotQueue::now`] moves, and its
-    /// slot; `None` if no event is pending.
+    /// Removes the next event, and returns its time and its slot. [`SlotQueue::now`] moves to this
+    /// time. `None` if no event is pending.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u16)> {
         if self.hole {

@@ -10,9 +10,9 @@ use crate::ziggurat::Exponential;
 /// A generator of random numbers, identified by a seed and a stream number.
 ///
 /// A model uses one stream per purpose (arrivals, service times ...), so that more draws for one
-/// purpose do not shift another. The generator is xoshiro256++; its 256 bits of state are four
-/// successive outputs of splitmix64, started from a hash of the seed and the stream number. The
-/// numbers are the same on every platform.
+/// purpose do not change the numbers drawn for another. The generator is xoshiro256++; its 256 bits
+/// of state are four successive outputs of splitmix64, started from a hash of the seed and the
+/// stream number. The numbers are the same on every platform.
 #[derive(Clone, Debug)]
 pub struct Stream {
     generator: Xoshiro256PlusPlus,
@@ -70,8 +70,8 @@ impl Stream {
     /// Draws an exponentially distributed number with the mean `mean`.
     ///
     /// The method is a ziggurat of 256 layers (Marsaglia and Tsang, Journal of Statistical Software
-    /// 2000): 98.9 % of draws are one multiplication and one comparison. The tables and the rare
-    /// rest use the `exp` and `log` of the pinned pure-Rust `libm`, so the bits are the same
+    /// 2000): 98.9 % of draws need one multiplication and one comparison. The tables and the other
+    /// draws use the `exp` and `log` of the pinned pure-Rust `libm`, so the bits are the same
     /// everywhere.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {

@@ -9,8 +9,8 @@ use crate::{Calendar, EventQueue, Priority};
 ///
 /// Events of the next 67 us are in buckets of 16.4 ns, each a list in the order of delivery. A
 /// bitmap finds the first bucket that has an event. So the cost of scheduling and delivery does not
-/// depend on the number of pending events, as long as a bucket has few. Later events wait in a
-/// calendar, and move to their buckets as time advances.
+/// depend on the number of pending events, as long as a bucket has few events. Later events wait in
+/// a calendar, and move to their buckets as time advances.
 ///
 /// The wheel is for models with very short steps, such as the simulated server, whose events come
 /// some 70 ns apart. Any other distribution of times gives the same order, more slowly: a bucket
@@ -101,8 +101,8 @@ impl<E: Copy> Wheel<E> {
         }
     }
 
-    /// Removes the next event and returns it with its time, to which [`Wheel::now`] moves; `None`
-    /// if no event is pending.
+    /// Removes the next event, and returns its time and the event. [`Wheel::now`] moves to this
+    /// time. `None` if no event is pending.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         let at = self.next;
@@ -127,14 +127,14 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Returns true only if no event is pending at `at` or before, so that [`Wheel::advance`] may
-    /// move [`Wheel::now`] to `at`. The result may be false even though there is no such event.
+    /// move [`Wheel::now`] to `at`. The result may also be false without such an event.
     #[inline(always)]
     pub fn is_clear_until(&self, at: Time) -> bool {
         at < self.next && at < self.far_due
     }
 
-    /// Moves [`Wheel::now`] to `at` without an event. [`Wheel::is_clear_until`] must be true for
-    /// `at`.
+    /// Moves [`Wheel::now`] to `at` without an event. `at` must not be before the current time, and
+    /// [`Wheel::is_clear_until`] must be true for `at`.
     #[inline(always)]
     pub fn advance(&mut self, at: Time) {
         debug_assert!(

@@ -36,15 +36,15 @@ pub enum ServeError {
     /// A `.proto` file cannot be read or is malformed.
     #[error("{}", placed(path, error))]
     Proto {
-        /// The `.proto` file.
+        /// The path of the `.proto` file.
         path: PathBuf,
-        /// The place in the file, and what is wrong there.
+        /// The error in the file: the place, and what is wrong there.
         error: ProtoError,
     },
     /// A PEM file of certificates or of a private key cannot be used.
     #[error("{path}: {why}")]
     Certificate {
-        /// The file of certificates or the key.
+        /// The path of the file of certificates or of the private key.
         path: PathBuf,
         /// What is wrong with the file.
         why: String,
@@ -58,9 +58,9 @@ pub enum ServeError {
     /// A handler or setting is given for a function that the interface does not have.
     #[error("handler '{name}': {error}")]
     Handler {
-        /// The name of the function as given.
+        /// The name of the function for which a handler or setting was given.
         name: String,
-        /// The reason why there is no such function.
+        /// The reason why the name selects no function of the interface.
         error: AccelError,
     },
     /// The default traces could not be built or linked.

@@ -88,8 +88,10 @@ pub(crate) trait Answering: Send {
 
 /// Sends the error in `job` to the client of the request that this thread handles, with the error
 /// subtrace `trace` (`T6_error`, `T7_error` or `T10_error`). The handler's own answer is then
-/// discarded. Returns whether the error was sent, which requires
-/// [`Config::errors_to_caller`](crate::Config) and happens at most once per request.
+/// discarded. Returns whether the error was sent. This requires
+/// [`Config::errors_to_caller`](crate::Config), and happens at most once per request. A Thrift
+/// client gets no exception that the interface of its service does not declare. A gRPC client gets
+/// a status, whatever `trace` is.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
     caller.is_some_and(|caller| {
@@ -173,7 +175,7 @@ pub struct Scope {
 
 impl Scope {
     /// Returns the context of the request that this thread handles. `None` if the thread handles no
-    /// request, or the request has only default values.
+    /// request, or every part of the request's context has its default value.
     pub fn current() -> Option<Scope> {
         let scope = Scope {
             deadline: current_deadline(),

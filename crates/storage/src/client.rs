@@ -47,7 +47,7 @@ pub enum SetupError {
     /// not be started.
     #[error(transparent)]
     Trust(#[from] ServeError),
-    /// The number of connections (the value) is out of its range.
+    /// [`StorageConfig::connections`] is not from 1 to 4,096. Holds its value.
     #[error("connections = {0}: must be from 1 to 4,096")]
     Connections(usize),
     /// The traces of the client could not be linked.
@@ -77,17 +77,17 @@ pub enum StorageError {
         /// The reason for the refusal.
         why: String,
     },
-    /// All connections (their number is the value) were in use until the time limit of the read or
-    /// write.
+    /// All connections were in use until the time limit of the read or write. Holds the number of
+    /// connections.
     #[error("all {0} connections to storage are in use")]
     Exhausted(usize),
     /// The tenant is at its limit of concurrent calls and storage accesses, and no call or access
-    /// ended in time. Nothing was sent.
+    /// ended in time. No request was sent.
     #[error("storage: {0}")]
     TenantBusy(#[from] TenantBusy),
-    /// The data do not exist or the store refused the request, and the accelerators have already
-    /// reported this to the service's caller (`accelflow_serve::Config::errors_to_caller`). The
-    /// handler's result is discarded.
+    /// The data do not exist, or the cache or database refused the request. The accelerators have
+    /// already reported this to the client of the request being handled
+    /// (`accelflow_serve::Config::errors_to_caller`). The handler's result is discarded.
     #[error(
         "{collection}/{key}: the error was already sent to the client whose request is being \
          handled"
@@ -98,7 +98,7 @@ pub enum StorageError {
         /// The key of the document.
         key: String,
     },
-    /// No connection to the gateway could be opened; nothing was sent.
+    /// No connection to the gateway could be opened, so no request was sent.
     #[error("no connection to storage: {0}")]
     Connect(#[from] ConnectError),
     /// A trace of the read or write failed. A write may or may not have been performed.
@@ -151,8 +151,8 @@ impl std::fmt::Debug for Storage {
 }
 
 impl Storage {
-    /// Creates a client of the gateway that `config` names. Connections are opened when they are
-    /// needed.
+    /// Creates a client of the gateway at `config.address`. Connections are opened when reads or
+    /// writes need them.
     ///
     /// # Errors
     /// [`SetupError`] for unusable certificates, an invalid server name, a number of connections
@@ -219,10 +219,10 @@ impl Storage {
     }
 
     /// Writes a JSON document under `key` of `collection` to the database, by the traces T8 and T7.
-    /// If this returns `Ok`, the document is committed.
+    /// When the method returns `Ok`, the document is committed.
     ///
     /// # Errors
-    /// [`StorageError`] if the store refused the write or the access failed.
+    /// [`StorageError`] if the cache or database refused the write, or the access failed.
     pub fn write(&self, collection: &str, key: &str, json: &[u8]) -> Result<(), StorageError> {
         let call = StorageCall::request(Operation::DbInsert, collection, key);
         self.run(|traces| &traces.write, call, json, |_| Ok(()))

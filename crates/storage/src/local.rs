@@ -31,7 +31,7 @@ pub enum LocalError {
     Failed {
         /// The name of the program.
         program: &'static str,
-        /// What has failed, with the last lines of the program's output.
+        /// What failed, with the last lines of the program's output.
         why: String,
     },
     /// A file or a process cannot be created.
@@ -55,8 +55,9 @@ fn running() -> MutexGuard<'static, Vec<(Pid, PathBuf)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends all local Redis and PostgreSQL servers of this process, and removes their folders. This is
-/// for a process that a signal ends without dropping [`Redis`] and [`Postgres`].
+/// Ends all local Redis and PostgreSQL servers of this process, and removes their folders. A
+/// process that a signal ends should call this function, since [`Redis`] and [`Postgres`] are then
+/// not dropped.
 pub fn end_all() {
     for (pid, folder) in running().drain(..) {
         let backends = children(pid.as_raw_nonzero().get().unsigned_abs());
@@ -153,7 +154,7 @@ impl Redis {
         }
     }
 
-    /// Returns the URL at which clients connect to the Redis server, with its password.
+    /// Returns the URL at which clients connect to the Redis server, including the password.
     pub fn url(&self) -> String {
         format!("redis://:{}@127.0.0.1:{}/", self.password, self.port)
     }
@@ -264,7 +265,8 @@ impl Postgres {
         }
     }
 
-    /// Returns the connection string for clients, in `key=value` form, with the password.
+    /// Returns the connection string for clients of the PostgreSQL server, in `key=value` form,
+    /// including the password.
     pub fn url(&self) -> String {
         format!(
             "host=127.0.0.1 port={} user={USER} password={} dbname=postgres",

@@ -21,8 +21,8 @@ pub struct StorageTraces {
     /// The source of the traces, such as a file. The traces replace the default traces of the same
     /// names.
     pub source: TraceSource,
-    /// The name of the trace that begins a read; `None` means T4 of the paper. The traces that
-    /// follow this trace receive the responses.
+    /// The name of the trace that begins a read; `None` means T4 of the paper. The traces to which
+    /// its tails lead receive the responses.
     pub read: Option<String>,
     /// The name of the trace that begins a write; `None` means T8 of the paper.
     pub write: Option<String>,
@@ -30,7 +30,7 @@ pub struct StorageTraces {
     /// `write` if that is given, otherwise `T8+Cmp`, which is T8 with compression.
     pub write_compressed: Option<String>,
     /// The name of the trace that notifies the handler of a missing document or a refused request.
-    /// `None` means `storage_notified`, which consists of LdB.
+    /// `None` means `storage_notified`, which only calls LdB.
     pub notified: Option<String>,
 }
 

@@ -21,8 +21,9 @@ pub const DEFAULT_LEVEL: i32 = 1;
 /// The gzip level: the fastest, for the same reason as [`DEFAULT_LEVEL`].
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator. Compresses the payload of a job and sets `job.packed`. Uses the
-/// codec of the job's gRPC call if there is one, otherwise the codec given to [`Cmp::new`].
+/// The compression accelerator. Compresses the payload of a job, or the data of its JSON envelope,
+/// and sets `job.packed`. Uses the codec of the job's gRPC call if there is one, otherwise the codec
+/// given to [`Cmp::new`].
 pub struct Cmp {
     codec: Codec,
     level: i32,
@@ -33,8 +34,8 @@ pub struct Cmp {
 }
 
 impl Cmp {
-    /// Creates the compression accelerator, with its default `codec` and limits on messages.
-    /// `level` applies only to Zstandard.
+    /// Creates the compression accelerator. `codec` is for all messages except those of gRPC calls
+    /// with a codec of their own. `level` applies only to Zstandard.
     ///
     /// # Errors
     /// `out_of_range` for a level outside 1 to 22.

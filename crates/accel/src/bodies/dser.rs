@@ -29,12 +29,12 @@ use crate::role::Role;
 ///
 /// - Thrift: converts one struct to JSON. The arguments of functions that take records become a
 ///   [`Record`] instead, unless they are compressed. The facts are the struct's integers, enums and
-///   bools, `compressed` and `exception`. A compression envelope becomes
-///   `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
+///   bools, `compressed` and `exception`. A struct with compressed data (a compression envelope)
+///   becomes `{"compressed":1,"codec":"zstd","data":"<base64>"}`.
 /// - gRPC: converts one message to JSON. The request of a method that takes records becomes a
-///   [`Record`] instead, if its type has no special JSON form. The facts are the message's
-///   integers, enums and bools, `compressed` and `exception`.
-/// - Storage: converts a response (or, for a store, a request) to JSON. The facts are the message's
+///   [`Record`] instead, if neither request nor response has a type with a special JSON form. The
+///   facts are the message's integers, enums and bools, `compressed` and `exception`.
+/// - Storage: converts a response (in a store: a request) to JSON. The facts are the message's
 ///   integers, and `hit`, `found`, `compressed`, `c_compressed` and `exception`, which are 0 if
 ///   absent.
 /// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
@@ -60,7 +60,7 @@ impl Dser {
     }
 
     /// Sets the functions whose arguments Dser delivers as records (checked messages in their wire
-    /// form) instead of JSON text.
+    /// form) instead of JSON text. By default there are none.
     #[must_use]
     pub fn with_records(self, functions: FunctionSet) -> Dser {
         Dser {
@@ -70,7 +70,7 @@ impl Dser {
     }
 
     /// Sets whether Thrift records come with the byte offsets of their containers and structs, so
-    /// that an application can skip the containers and structs that it does not read.
+    /// that an application can skip the containers and structs that it does not read. Default false.
     #[must_use]
     pub fn with_split_schema(self, split_schema: bool) -> Dser {
         Dser {

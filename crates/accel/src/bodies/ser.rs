@@ -25,7 +25,7 @@ use crate::record::Record;
 /// - gRPC: converts the JSON of the request or the response into one message. A record of that
 ///   message is left unchanged.
 /// - Storage: writes a request. If `job.call` is a response, writes the request that follows from
-///   the response ([`crate::storage`]).
+///   the response, such as the database read after a cache miss ([`crate::storage`]).
 /// - HTTP: writes head and body.
 #[derive(Debug)]
 pub struct Ser {

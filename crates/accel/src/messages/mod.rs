@@ -20,15 +20,15 @@ use random::Draw;
 
 pub use sizes::{MESSAGE_SIZES, MessageSize};
 
-/// One of the eight services of SocialNetwork (AccelFlow, section VI), and the methods and
-/// documents of its messages.
+/// One of the eight services of SocialNetwork (AccelFlow, section VI), with the methods and the
+/// collection that its messages use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceMessages {
-    /// The service's name in the paper.
+    /// The service's name in the paper, such as `CPost`.
     pub name: &'static str,
     /// The method of the service that clients call.
     pub method: &'static str,
-    /// The methods that the service calls, of other services of SocialNetwork.
+    /// The methods of other SocialNetwork services that this service calls.
     pub nested: &'static [&'static str],
     /// The collection that the service reads or writes in the cache and the database; `None` if
     /// there is none.
@@ -219,8 +219,8 @@ fn user_request(
 }
 
 /// Returns a realistic successful result of SocialNetwork's `method`, as a JSON object: the
-/// response to the [`request`] with the same `seed` and `index`. The object is `{}` for a method
-/// that returns nothing.
+/// response to the [`request`] with the same `seed` and `index`. The result is the member `success`.
+/// The object is `{}` for a method that returns nothing.
 ///
 /// # Errors
 /// `unknown_method` for a name that is not in [`METHODS`].

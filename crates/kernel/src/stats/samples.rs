@@ -123,8 +123,8 @@ impl Samples {
     }
 
     /// Returns a percentile by nearest rank: the smallest duration that at least `percent` % of the
-    /// samples do not exceed, or the middle of its bin. `None` for an empty set, or if `percent` is
-    /// not within 0 to 100.
+    /// samples do not exceed. If durations are counted in bins, returns the middle of this
+    /// duration's bin. `None` for an empty set, or if `percent` is not within 0 to 100.
     ///
     /// Reorders the samples (selection, about 3 ns a sample), hence `&mut`.
     pub fn percentile(&mut self, percent: f64) -> Option<Time> {
@@ -142,9 +142,9 @@ impl Samples {
     }
 
     /// Returns the longest durations, in descending order. Their number is the fraction `share` (0
-    /// to 1) of all, rounded up. High percentiles over several runs can be computed from the
-    /// result. The result is empty if durations are counted in bins (see
-    /// [`Samples::longest_bins`]).
+    /// to 1) of the number of samples, rounded up. From such results of several runs, high
+    /// percentiles over all runs can be computed. The result is empty if durations are counted in
+    /// bins (see [`Samples::longest_bins`]).
     ///
     /// Reorders the samples, hence `&mut`.
     pub fn longest(&mut self, share: f64) -> Vec<Time> {
@@ -166,8 +166,8 @@ impl Samples {
 
     /// Returns the bins with the longest durations, which together hold at least the fraction
     /// `share` (0 to 1) of the samples: as few bins as possible. Each bin is given by its middle
-    /// and its number of samples, in descending order. The result is empty if durations are stored
-    /// one by one.
+    /// and its number of samples; the bin with the longest durations comes first. The result is
+    /// empty if durations are stored one by one.
     pub fn longest_bins(&self, share: f64) -> Vec<(Time, u64)> {
         let wanted = self.kept_of(share) as u64;
         let Kept::Bins(bins) = &self.kept else {

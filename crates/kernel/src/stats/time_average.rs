@@ -17,7 +17,7 @@ pub struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// Starts an observation at `now`, with level zero.
+    /// Starts an observation of a level at `now`. The level is zero at first.
     pub fn new(now: Time) -> TimeAverage {
         TimeAverage {
             level: 0,
@@ -75,8 +75,8 @@ impl TimeAverage {
         };
     }
 
-    /// Returns the integral of the level from the start of observation to `now`, in levels times
-    /// picoseconds.
+    /// Returns the integral of the level over time from the start of observation to `now`. The unit
+    /// is that of the level times picoseconds.
     pub fn integral_at(&self, now: Time) -> u128 {
         let held = now.saturating_sub(self.changed).as_ps();
         self.integral + u128::from(self.level) * u128::from(held)
@@ -89,8 +89,8 @@ impl TimeAverage {
     }
 }
 
-/// The busy time of a pool of servers, summed over the servers (at most 213 days), and their
-/// utilization. The times `now` of successive calls must never decrease.
+/// The busy time of a pool of servers, summed over the servers, and their utilization. The sum must
+/// stay below 2^64 ps (213 days). The times `now` of successive calls must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,
@@ -102,7 +102,7 @@ pub struct BusyTime {
 }
 
 impl BusyTime {
-    /// Starts an observation at `now`, with all servers idle.
+    /// Starts an observation of a pool of servers at `now`, with all servers idle.
     pub fn new(now: Time) -> BusyTime {
         BusyTime {
             busy: 0,

@@ -122,8 +122,8 @@ impl Default for ClientConfig {
 /// [`CallError::executed`](super::CallError::executed).
 ///
 /// If a gRPC service refuses a call unprocessed, the client repeats the call up to 6 times on the
-/// same connection, and makes its first retry at once. These repeats take nothing from the retry
-/// budget, and do not occur if `max_attempts` is 1.
+/// same connection, and makes the first of these repeats without a pause. The repeats take nothing
+/// from the retry budget, and do not occur if `max_attempts` is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {
     /// The largest number of attempts per call, including the first; at least 1. Default 3.
@@ -131,13 +131,16 @@ pub struct RetryPolicy {
     /// The largest pause before the second attempt of a call. Each pause is drawn uniformly from
     /// zero to an upper bound, which doubles with each attempt ("full jitter"). Default 10 ms.
     pub base_delay: Duration,
-    /// The largest upper bound of a pause between two attempts of a call. Default 250 ms.
+    /// The longest pause between two attempts of a call, however many attempts there were. Default
+    /// 250 ms.
     pub max_delay: Duration,
-    /// The amount, from 0 to 1, that each call adds to the client's retry budget. A retry takes 1
-    /// from the budget, and is not made if less is left. So in the long run, retries are at most
-    /// this share of calls, even if the service always fails. Default 0.1.
+    /// The amount, from 0 to 1, that each call adds to the client's retry budget (the number of
+    /// retries that it may make). A retry takes 1 from the budget, and is not made if less is left.
+    /// So in the long run, retries are at most this share of calls, even if the service always
+    /// fails. Default 0.1.
     pub budget_ratio: f64,
-    /// The initial retry budget of the client, in retries, which is also the largest. Default 10.
+    /// The retry budget with which the client starts, as a number of retries. The budget never
+    /// grows above this value. Default 10.
     pub budget_reserve: u32,
     /// The seed of the random pauses between attempts. Default 0.
     pub seed: u64,
@@ -165,7 +168,8 @@ pub struct CallOptions {
     pub deadline: Option<Instant>,
     /// A handle that can cancel the call from another thread, if any.
     pub cancel: Option<Cancel>,
-    /// Whether the service may safely execute this call twice. A call of a function that was
-    /// declared idempotent counts as idempotent even if this is false.
+    /// Whether the service may safely execute this call twice. If true, the call may also be
+    /// retried after the request was sent. Default false; calls of functions that were declared
+    /// idempotent always count as idempotent.
     pub idempotent: bool,
 }

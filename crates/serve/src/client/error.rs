@@ -32,9 +32,9 @@ pub enum CallError {
     Status {
         /// The address of the service.
         address: String,
-        /// The status code.
+        /// The gRPC status code with which the service answered.
         code: GrpcCode,
-        /// The status message.
+        /// The text of the gRPC status.
         message: String,
     },
     /// The service did not process the call: it is shutting down or overloaded.
@@ -42,7 +42,7 @@ pub enum CallError {
     Unprocessed {
         /// The address of the service.
         address: String,
-        /// The reason that the service gave.
+        /// The reason that the service gave for refusing the call.
         why: String,
     },
     /// The interface has no such function, the gRPC method is not unary, or the client could not
@@ -62,9 +62,9 @@ pub enum CallError {
     PoolFull {
         /// The address of the service.
         address: String,
-        /// The number of connections, all in use.
+        /// The number of the client's connections, all in use.
         connections: usize,
-        /// The number of waiting calls.
+        /// The number of calls that already wait for a connection.
         waiting: usize,
     },
     /// No connection became free before the call's deadline.
@@ -72,7 +72,7 @@ pub enum CallError {
     PoolTimeout {
         /// The address of the service.
         address: String,
-        /// The number of connections, all in use.
+        /// The number of the client's connections, all in use.
         connections: usize,
     },
     /// The service answered with an exception (in gRPC, an error status), and the ensemble has
@@ -112,7 +112,7 @@ pub enum CallError {
     Tls {
         /// The address of the service.
         address: String,
-        /// The reason for the failure.
+        /// What is wrong with the handshake or the connection.
         why: String,
     },
     /// The connection was lost before any part of the request was sent.
@@ -129,7 +129,7 @@ pub enum CallError {
     Lost {
         /// The address of the service.
         address: String,
-        /// The reason for the loss.
+        /// The reason why the connection was lost.
         why: String,
     },
     /// The deadline of the call passed.
@@ -137,7 +137,8 @@ pub enum CallError {
     Timeout {
         /// The address of the service.
         address: String,
-        /// The activity at the deadline: `connecting`, `sending` or `waiting for the response`.
+        /// What the client did when the deadline passed: `connecting`, `sending` or `waiting for
+        /// the response`.
         during: &'static str,
         /// Whether any part of the request had been written to the connection.
         sent: bool,

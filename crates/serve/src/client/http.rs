@@ -21,11 +21,11 @@ use crate::observe::telemetry::headers_for_services;
 pub struct HttpRequest<'a> {
     /// The HTTP method, such as `POST`.
     pub method: &'a str,
-    /// The target of the request, such as `/wrk2-api/post/compose`.
+    /// The target of the request (path and query), such as `/wrk2-api/post/compose`.
     pub target: &'a str,
     /// Additional headers, as pairs of name and value. The client itself adds `host`,
-    /// `accept-encoding`, a trace context if there is one, and the headers of the body's type,
-    /// encoding and length.
+    /// `accept-encoding`, an OpenTelemetry trace context if there is one, and the headers of the
+    /// body's type, encoding and length.
     pub headers: &'a [(&'a str, &'a str)],
     /// The request's body as JSON text; may be empty.
     pub body: &'a [u8],

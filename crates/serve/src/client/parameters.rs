@@ -8,8 +8,9 @@ use super::config::ClientConfig;
 use crate::config::MAX_TIME_LIMIT;
 use crate::config::tables::forms::{MOST, count, is_on, seconds, switch, time_limit};
 
-/// The table of a client's parameters ([`ClientConfig`]) with their ranges and defaults.
-/// [`ClientConfig::execution`] and the seed of the pauses between attempts are not in the table.
+/// The table of a client's parameters (the fields of [`ClientConfig`]) with their ranges and
+/// defaults. [`ClientConfig::execution`] and the seed of the pauses between attempts are not in the
+/// table.
 pub const CLIENT_PARAMETERS: Table<ClientConfig> = Table::new(&[CALLS, RETRIES]);
 
 impl ClientConfig {

@@ -20,9 +20,9 @@ pub struct ClientTraces {
     /// The source of the custom traces, such as a file. A custom trace replaces the default trace
     /// of the same name.
     pub source: TraceSource,
-    /// The name of the trace that sends a request. Its tail must be the trace named by `answer`.
-    /// Default: the paper's T9 (for HTTP T11), without Encr if there is no TLS. For gRPC:
-    /// `T9_grpc`, which only encodes the message and has no tail.
+    /// The name of the trace that sends a request. The tail of this trace must be the trace named
+    /// by `answer`. Default: the paper's T9 (for HTTP T11), without Encr if there is no TLS. For
+    /// gRPC: `T9_grpc`, which only encodes the message and has no tail.
     pub call: Option<String>,
     /// The name of the trace that sends a compressed request. Default: `call` if that is given,
     /// else the default trace of `call` with Cmp.

@@ -91,8 +91,9 @@ impl TlsTrust {
 }
 
 impl TlsTrust {
-    /// Returns the same settings, but with a full TLS handshake for every connection, without
-    /// session tickets. This is for protocols in which no ticket may arrive between messages.
+    /// Returns the same TLS settings, but with a full handshake for every connection: the client
+    /// uses no session tickets. This is for servers that send no tickets, such as a storage
+    /// gateway.
     #[must_use]
     pub fn without_resumption(&self) -> TlsTrust {
         let mut config = ClientConfig::clone(&self.config);
@@ -104,8 +105,8 @@ impl TlsTrust {
         }
     }
 
-    /// Starts a TLS handshake with the trusted server, and returns rustls' connection. The
-    /// connection's keys can later be extracted for Encr and Decr.
+    /// Creates the client's side of a TLS handshake, as rustls' state machine. The caller exchanges
+    /// its bytes with the server. After the handshake, the keys can be extracted for Encr and Decr.
     ///
     /// # Errors
     /// rustls' error for invalid settings; none in practice.

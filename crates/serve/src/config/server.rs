@@ -23,8 +23,8 @@ pub enum Execution {
 
 /// The settings of Cerebros's RPC processor (MICRO 2021, section 4) in software, which does the
 /// work of the RPC accelerator. The processor's function map is set with
-/// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy) instead. Results do not change. All parts
-/// are off by default; `docs/server-reasons.md` has their costs and gains.
+/// [`SteeringPolicy::FunctionMap`](crate::SteeringPolicy) instead. Results do not change. All
+/// features are off by default; `docs/server-reasons.md` has their costs and gains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RpcProcessor {
     /// Whether Dser stores the byte offsets of containers and structs in a request's arguments. A
@@ -124,20 +124,20 @@ pub struct Config {
     pub compression: Compression,
     /// The threads that do the accelerators' work on messages. Default [`Execution::Inline`].
     pub execution: Execution,
-    /// The largest number of concurrent requests on a gRPC connection; at least 1. The flow-control
-    /// windows of these streams share 16 MiB: each has an equal part, but from 16 KiB to 128 KiB.
+    /// The largest number of concurrent requests on a gRPC connection; at least 1. Each request has
+    /// a flow-control window: an equal part of 16 MiB, but at least 16 KiB and at most 128 KiB.
     /// Default 512, so that hundreds of handlers that wait, such as coroutines, can run at once.
     pub max_concurrent_streams: u32,
     /// The largest total size of the unsent responses of one gRPC connection, in bytes. Responses
-    /// that are being produced, and those that the client has not read, count. A single response
+    /// that are being produced count, as do those that the client has not read. A single response
     /// may be larger. A request waits if its response is not expected to fit. Default 64 MiB, 4
     /// times the largest message.
     pub max_unsent_bytes: usize,
-    /// The largest number of threads that run gRPC requests of any connection. Up to as many
-    /// further threads run only requests of connections that have no thread yet, and one further
-    /// thread per tenant runs only requests of tenants that have none. Up to 64 requests wait per
-    /// thread. Default 64 (assumed), so that blocking handlers leave threads for others. With 0,
-    /// each connection's thread runs its requests one after the other. That saves two thread
+    /// The largest number of threads that run gRPC requests of any connection. Up to the same
+    /// number of further threads run only requests of connections that have no thread yet. One more
+    /// thread per tenant runs only requests of tenants that have no thread. Up to 64 requests wait
+    /// per thread. Default 64 (assumed), so that blocking handlers leave threads for others. With
+    /// 0, each connection's thread runs its requests one after the other. That saves two thread
     /// switches per request, but handlers should not block.
     pub handler_threads: usize,
     /// Whether glibc overwrites all memory that the process frees, from the server's start on. This
@@ -149,11 +149,12 @@ pub struct Config {
     /// replaces [`Config::cores`]. Default `None`: connections' threads (for gRPC, handler threads)
     /// run handlers.
     pub steering: Option<Steering>,
-    /// The parts of Cerebros's RPC processor that do work of the RPC accelerator. Default none.
+    /// The settings of Cerebros's RPC processor, which does work of the RPC accelerator. Default:
+    /// all its features are off.
     pub rpc: RpcProcessor,
     /// The address of the operators' port, which serves metrics and recordings over HTTP and can
-    /// reload the traces. There is no access control: everyone who can reach the address can do
-    /// this. Default `None`: no such port.
+    /// reload the traces. There is no access control: everyone who can reach the address can use
+    /// the port. Default `None`: no such port.
     pub admin: Option<SocketAddr>,
     /// Whether clients get the details of errors: the text of handlers' errors, traces and steps,
     /// and names of functions. Default false: clients get only a code and an id, and the error log

@@ -9,12 +9,13 @@ pub enum SteeringPolicy {
     RoundRobin,
     /// The worker with the fewest waiting and running requests.
     LeastLoaded,
-    /// The worker to which a hash of the request's function assigns it, unless that worker has over
-    /// a quarter more requests than the mean; then one of the next workers.
+    /// The worker that a hash of the request's function selects. If that worker would get over a
+    /// quarter more requests than the mean, the next worker below this bound.
     #[default]
     Affinity,
-    /// The least loaded of the workers that last ran the request's function and have at most a
-    /// quarter more requests than the mean; else the least loaded of all (Cerebros, section 4.3).
+    /// The least loaded of the workers that last ran the request's function (Cerebros, section
+    /// 4.3). If there is none, or each would get over a quarter more requests than the mean, the
+    /// least loaded of all workers.
     FunctionMap,
 }
 
@@ -57,8 +58,8 @@ pub struct Steering {
     /// Whether each worker is bound to one of the cores that the process may use. If there are more
     /// workers than cores, several workers share a core. Default false.
     pub pinned: bool,
-    /// The number of functions per worker that [`SteeringPolicy::FunctionMap`] remembers, from 1.
-    /// Other policies ignore this number. Default 1, as in Cerebros.
+    /// The number of functions per worker that [`SteeringPolicy::FunctionMap`] remembers, which is
+    /// at least 1. Other policies ignore this number. Default 1, as in Cerebros.
     pub function_map_depth: usize,
 }
 

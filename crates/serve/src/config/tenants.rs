@@ -27,27 +27,28 @@ pub struct Shaping {
     /// The registers of a token bucket whose tokens are nanoseconds of accelerator time: the
     /// processor time that the server spends on a request outside of the request's handler. At
     /// admission, a request takes tokens for the predicted time, which is learned from requests of
-    /// its size. At its end, the difference to the actual time is charged or returned. So one limit
-    /// applies to requests of any size.
+    /// its size. At the request's end, the difference to the actual time is charged or returned. So
+    /// one limit applies to requests of any size.
     pub time: Option<Registers>,
 }
 
 /// The settings of a server's control plane for SLOs: the available accelerator time in seconds per
-/// second, the share of it that tenants may use, and the period of checks. The available time is
-/// the number of cores, unless there are separate accelerators.
+/// second, the share of this time that tenants may use, and the period of the checks of SLOs. The
+/// available time is the number of cores, unless there are separate accelerators.
 pub type Control = ControlSettings;
 
-/// An SLO that a tenant requests: a rate that is met in most periods, and optionally a latency
-/// percentile.
+/// An SLO that a tenant requests: a rate that is met in most of the control plane's periods, and
+/// optionally a latency percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TenantSlo {
     /// The promised rate, in requests per second.
     pub requests_per_s: f64,
-    /// The mean accelerator time of a request. If `None`, it is predicted from [`TenantSlo::size`].
+    /// The mean accelerator time of a request. If `None`, this time is predicted from
+    /// [`TenantSlo::size`].
     pub time: Option<Time>,
     /// The message size, in bytes, for which the rate is promised. The SLO's accelerator time is
     /// then updated to the measured time of requests of this size, while there is capacity. If
-    /// `None`, it keeps the value of [`TenantSlo::time`].
+    /// `None`, the SLO keeps the accelerator time in [`TenantSlo::time`].
     pub size: Option<Bytes>,
     /// The share of the control plane's periods in which the rate must be met: at least 0.5 and
     /// below 1.
@@ -58,8 +59,9 @@ pub struct TenantSlo {
 }
 
 impl TenantSlo {
-    /// Creates an SLO of `requests_per_s` requests per second in 99 % of all periods, without a
-    /// latency. A request's accelerator time or size must be set before use.
+    /// Creates an SLO of `requests_per_s` requests per second in 99 % of the control plane's
+    /// periods, without a promised latency. [`TenantSlo::time`] or [`TenantSlo::size`] must be set
+    /// before use.
     pub const fn new(requests_per_s: f64) -> TenantSlo {
         TenantSlo {
             requests_per_s,
@@ -90,8 +92,8 @@ pub struct Tenant {
     /// The SLO that the tenant requests at the start of a server with a control plane, if any.
     pub slo: Option<TenantSlo>,
     /// The largest number of the tenant's concurrent traces (AccelFlow, section IV.D); 0 for no
-    /// limit. It also limits the concurrent calls and storage accesses of the tenant's handlers,
-    /// which are counted separately.
+    /// limit. The same number also limits the concurrent calls and storage accesses of the tenant's
+    /// handlers, which are counted separately.
     pub max_traces: usize,
     /// The largest number of the tenant's open connections; 0 for only the server's limit.
     /// A connection whose request waits for the tenant's other limits stays open. Without this
@@ -130,7 +132,7 @@ pub enum TenantError {
          earlier tenants"
     )]
     Name {
-        /// The tenant's index in the list, from 0.
+        /// The index of the tenant in the list of tenants, from 0.
         number: usize,
         /// The name as given.
         name: String,
@@ -148,7 +150,7 @@ pub enum TenantError {
     Identity {
         /// The tenant's name.
         name: String,
-        /// The identity as given.
+        /// The invalid identity, as given.
         identity: String,
     },
     /// A tenant's [`Tenant::due_within`] is 0 or too long.
@@ -156,7 +158,7 @@ pub enum TenantError {
     Due {
         /// The tenant's name.
         name: String,
-        /// The time as given.
+        /// The value of [`Tenant::due_within`] as given.
         due: Duration,
     },
     /// The list has too many tenants: this many, but fewer than 65,535 are allowed.
@@ -167,7 +169,7 @@ pub enum TenantError {
     Unknown {
         /// The name as given.
         name: String,
-        /// The names of all tenants.
+        /// The names of all tenants of the server.
         known: String,
     },
     /// An SLO of the tenant with this name needs a control plane, which the server does not have.
@@ -180,13 +182,13 @@ pub enum TenantError {
          plane sets it"
     )]
     TimeLimitUnderControl(String),
-    /// A tenant requests an SLO without the accelerator time of a request, and no measured requests
-    /// allow its prediction.
+    /// A tenant requests an SLO without [`TenantSlo::time`], and this time cannot be predicted,
+    /// since no suitable requests were measured.
     #[error("tenant '{name}': {}", unmeasured(size))]
     Unmeasured {
         /// The tenant's name.
         name: String,
-        /// The size of the requests in bytes, if it was given.
+        /// The size of the requests in bytes ([`TenantSlo::size`]), if it was given.
         size: Option<u64>,
     },
     /// The control plane refuses an SLO or its own settings.

@@ -67,9 +67,11 @@ impl Promise {
 
     /// Sets a callback, which is called once if the client stops waiting for the answer: it has
     /// cancelled the call, its deadline has passed, or its connection is gone. Only gRPC clients
-    /// report this. If the client has already stopped waiting, `callback` is called at once. It is
-    /// also called if the promise is dropped without an answer, and replaces an earlier callback.
-    /// It runs on the connection's thread and must not block.
+    /// report this. The callback is also called if the promise is dropped without an answer. It
+    /// replaces an earlier callback.
+    ///
+    /// If the client has already stopped waiting, `callback` is called at once. Otherwise it runs
+    /// on the connection's thread. It must not block.
     pub fn when_abandoned(&self, callback: impl FnOnce() + Send + 'static) {
         self.waiting.when_abandoned(Box::new(callback));
     }

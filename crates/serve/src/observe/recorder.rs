@@ -35,9 +35,9 @@ pub enum RecordingError {
          requests: {seen}"
     )]
     NoRequests {
-        /// The name of the function.
+        /// The name of the function, as given.
         function: String,
-        /// The names of the functions with requests.
+        /// The names of the functions with recorded requests, or `none`.
         seen: String,
     },
 }
@@ -98,10 +98,10 @@ struct Samples {
 pub struct RecordedPath {
     /// The number of recorded requests that took this path.
     pub requests: u64,
-    /// The phases of the path, with the medians of the costs of the latest 4,096 requests.
+    /// The phases of the path. Their costs are the medians of the latest 4,096 requests.
     pub phases: Vec<RecordedPhase>,
-    /// The latest 4,096 waits for responses of other services, in nanoseconds, by the name of the
-    /// trace that received the response.
+    /// The times that requests waited for responses of other services, in nanoseconds, by the name
+    /// of the trace that received the response. For each trace, the latest 4,096 waits are kept.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
     /// The processor time that the latest requests took outside of accelerator calls and the
     /// handler; `None` if it is not known.

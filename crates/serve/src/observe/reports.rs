@@ -35,7 +35,7 @@ pub struct ErrorReport<'a> {
     pub function: &'a str,
     /// The address and port of the client.
     pub peer: SocketAddr,
-    /// The full text of the error: the place, the value found, and what is allowed. Control
+    /// The full text of the error: where it occurred, the value found, and what is allowed. Control
     /// characters are escaped, so that the text is one line of a log.
     pub text: &'a str,
     /// Whether the client has caused the error. A log should limit such errors, since a client can

@@ -57,8 +57,8 @@ impl Running {
         }
     }
 
-    /// Returns the address on which the server listens. If port 0 was requested, it has the port
-    /// that the system chose.
+    /// Returns the address on which the server listens. If port 0 was requested, the address has
+    /// the port that the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -74,14 +74,15 @@ impl Running {
         self.shared.metrics_text()
     }
 
-    /// Replaces the traffic limits of the tenant named `tenant`. Waiting requests use the new
-    /// registers. A new token bucket starts full, and an existing one keeps its tokens. With a
-    /// control plane, the limit in accelerator time remains under its control.
+    /// Replaces the traffic limits of the tenant named `tenant`. The new limits also apply to
+    /// waiting requests. A new token bucket starts full, and an existing one keeps its tokens. With
+    /// a control plane, the limit on accelerator time does not change, since the control plane sets
+    /// it.
     ///
     /// # Errors
     /// [`TenantError::Unknown`] if no tenant has the name, and
-    /// [`TenantError::TimeLimitUnderControl`] for a limit in accelerator time on a server with a
-    /// control plane.
+    /// [`TenantError::TimeLimitUnderControl`] if `shaping` limits accelerator time on a server with
+    /// a control plane.
     pub fn reshape(&self, tenant: &str, shaping: Shaping) -> Result<(), TenantError> {
         let admission = &self.shared.admission;
         match &admission.tenants {
@@ -113,8 +114,9 @@ impl Running {
         self.controlled(tenant)?.release(tenant)
     }
 
-    /// Returns each tenant's SLO, its use of accelerator time, and in how many periods the SLO was
-    /// missed. The last entry is for connections without a tenant. Empty without a control plane.
+    /// Returns the status of each tenant: the SLO, the accelerator time that the tenant used, and
+    /// the number of periods that missed the SLO. The last entry is for connections without a
+    /// tenant. Empty without a control plane.
     pub fn slo_status(&self) -> Vec<TenantStatus> {
         let controlled = self.shared.admission.controlled.as_ref();
         controlled.map_or_else(Vec::new, |controlled| controlled.status())
@@ -183,8 +185,9 @@ impl Running {
         self.shared.recording(services, machine, date)
     }
 
-    /// Returns the paths that recorded requests to `function` have taken, at most 16, the most
-    /// common one first. Empty if recording is off or the function has had no successful request.
+    /// Returns the paths that recorded requests to `function` have taken, the most common one
+    /// first. Only the first 16 different paths of a function are recorded. Empty if recording is
+    /// off or the function has had no successful request.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))

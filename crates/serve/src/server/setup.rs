@@ -112,7 +112,7 @@ impl Server {
         }
     }
 
-    /// Sets the server's configuration. It is checked when the server starts.
+    /// Sets the server's configuration, which is checked when the server starts.
     pub fn set_config(&mut self, config: Config) {
         self.config = config;
     }
@@ -149,9 +149,9 @@ impl Server {
         self.set_handler(name, AnyHandler::Values(Arc::new(handler)))
     }
 
-    /// Sets the time `within` which calls of the function `name` should be answered; above 0.
-    /// Queues ordered by deadline use it for the function's traces, and for the traces that its
-    /// handler starts. The deadline is soft: a later answer is still sent.
+    /// Sets `within`, the time in which calls of the function `name` should be answered; above 0.
+    /// Queues ordered by deadline use this time for the function's traces, and for the traces that
+    /// its handler starts. The deadline is soft: a later answer is still sent.
     ///
     /// # Errors
     /// [`ServeError::Handler`] if the interface has no such function, and [`ServeError::Setting`]
@@ -187,7 +187,8 @@ impl Server {
     /// devices. The fallback to the core is not affected.
     ///
     /// # Errors
-    /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.
+    /// [`FaultError`] for a share of calls outside 0 to 1, and for the call number 0, since calls
+    /// are numbered from 1.
     pub fn set_faults(&mut self, faults: &[Fault]) -> Result<(), FaultError> {
         self.faults = Faults::new(faults)?;
         Ok(())
@@ -204,8 +205,9 @@ impl Server {
     }
 
     /// Sets the error log: a function that is called for each request whose client gets only a code
-    /// and an id of the request's error ([`Config::verbose_errors`](crate::Config)). It runs on the
-    /// request's thread and should be quick. Without a log, such errors are only counted.
+    /// and an id of the request's error ([`Config::verbose_errors`](crate::Config)). The function
+    /// runs on the request's thread and should be quick. Without an error log, such errors are only
+    /// counted.
     pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
         self.reports.log = Some(Box::new(log));
     }
@@ -223,8 +225,8 @@ impl Server {
     }
 
     /// Adds a control plane like ARCUS's, which admits or refuses the SLOs of tenants, checks
-    /// whether they are met, and sets each tenant's limit in accelerator time. Tenants without an
-    /// SLO, and connections without a tenant, share the remaining time.
+    /// whether they are met, and sets each tenant's limit on accelerator time. Tenants without an
+    /// SLO, and connections without a tenant, share the accelerator time that is left.
     ///
     /// # Errors
     /// [`TenantError::Slo`] for settings out of range.
@@ -268,9 +270,9 @@ impl Server {
         self.records = records;
     }
 
-    /// Sets a function within which every thread that serves connections or runs handlers does its
-    /// work, for setup that handlers need once per thread. `scope` must call its argument, which
-    /// does the work.
+    /// Sets a function that wraps the work of every thread that serves connections or runs
+    /// handlers. It is for setup that handlers need once per thread. `scope` must call its
+    /// argument, which does the thread's work.
     pub fn set_thread_scope(
         &mut self,
         scope: impl Fn(&mut (dyn FnMut() + Send)) + Send + Sync + 'static,

@@ -21,7 +21,7 @@ pub enum TraceRefusal {
         place: String,
         /// The name of the trace in the setting.
         root: String,
-        /// What is wrong, and in which trace.
+        /// What is wrong, and in which trace: the named trace or one that it leads to.
         misfit: Box<Misfit>,
     },
     /// A trace belongs to another service.
@@ -48,7 +48,7 @@ pub enum TraceRefusal {
     /// A file of traces cannot be read, or does not contain valid traces.
     #[error("{path}: {why}")]
     File {
-        /// The path of the file.
+        /// The path of the file of traces.
         path: PathBuf,
         /// The reason why the file cannot be read.
         why: Box<FileFault>,
@@ -133,13 +133,13 @@ pub enum FitFault {
     )]
     NotData(String),
     /// This compression accelerator is at a place where the payload is not the serialized message.
-    /// The text names the two accelerators between which it must be.
+    /// The text names the two accelerators between which the compression accelerator must be.
     #[error("{0}: must be between {1}, since gRPC compresses serialized messages")]
     Message(Accel, &'static str),
-    /// A trace that must only receive sends a message with this accelerator.
+    /// A trace sends a message with this accelerator, but must only receive one.
     #[error("{0} sends, but this trace must only receive")]
     Sends(Accel),
-    /// A trace that must only send waits for a message.
+    /// A trace waits for a message, but must only send one.
     #[error("it waits for a message, but this trace must only send")]
     Waits,
     /// A trace waits for a response without having sent a message.
@@ -157,12 +157,12 @@ pub enum FitFault {
     /// response.
     #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]
     OtherAnswer {
-        /// The name of the trace in its tail.
+        /// The name of the trace with which the faulty trace continues.
         found: String,
-        /// The name of the configured trace.
+        /// The name of the trace that is configured to receive the response.
         expected: String,
     },
-    /// This accelerator follows after the message has been sent, but must come before.
+    /// This accelerator comes after the message has been sent, but must come before.
     #[error(
         "{0} comes after the message was sent: must come before, since only one message may be sent"
     )]

@@ -19,8 +19,8 @@ use crate::traces::bodies::{CustomBodies, Equipment};
 /// Makes the software bodies of one executor.
 pub(crate) type MakeEnsemble = dyn Fn() -> Result<Ensemble, AccelError> + Send + Sync;
 
-/// The engine that creates the executors of one client's traces. It holds what they share: the
-/// factory of accelerators and, if configured, an ensemble.
+/// The engine that creates the executors of one client's traces. All these executors share the
+/// engine's factory of accelerators and, if configured, its ensemble.
 pub struct Engine {
     make: Arc<MakeEnsemble>,
     pools: Option<Arc<Pools>>,
@@ -81,7 +81,7 @@ impl Engine {
     /// `generation` is the number of replacements of the traces so far.
     ///
     /// # Errors
-    /// The errors of the engine's function that makes accelerators.
+    /// The errors of the function `make` that was given to [`Engine::new`].
     pub fn executor(
         &self,
         image: &Image,

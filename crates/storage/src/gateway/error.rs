@@ -20,8 +20,8 @@ pub enum StoreError {
     /// The pool of connections to PostgreSQL cannot be created.
     #[error("the pool of connections to the database cannot be created: {0}")]
     Build(#[from] deadpool_postgres::BuildError),
-    /// The cache or the database (the value is its name) has not answered in time. A write may
-    /// still be performed.
+    /// The cache or the database has not answered in time. Holds the name of the one that has not.
+    /// A write may still be performed.
     #[error("{0} did not answer in time")]
     Slow(&'static str),
     /// A write was refused because the key already has a document, in a collection of
@@ -33,8 +33,7 @@ pub enum StoreError {
         /// The key of the document.
         key: String,
     },
-    /// A write to a list was refused because the item is too large (the value is its size in
-    /// bytes).
+    /// A write to a list was refused because the item is too large. Holds the item's size in bytes.
     #[error("size of the list item = {0} bytes: must be at most {MAX_ITEM_BYTES} bytes")]
     Item(usize),
     /// A request was refused because the settings of the collection do not allow it.
@@ -43,7 +42,7 @@ pub enum StoreError {
     /// A write request was refused because it has no data.
     #[error("the write request has no data")]
     NoData,
-    /// Data could not be compressed, decompressed or decoded (the value is the reason).
+    /// Data could not be compressed, decompressed or decoded. Holds the reason.
     #[error("{0}")]
     Payload(String),
 }

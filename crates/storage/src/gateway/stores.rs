@@ -30,13 +30,13 @@ impl Counts {
         self.requests[operation as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the number of reads from the cache that found their key.
+    /// Returns the number of read requests to the cache that found the data of all their keys.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
     }
 
     /// Returns the number of requests that the gateway refused, or that failed in the cache or the
-    /// database. Also counts writes that are committed but could not update the cache.
+    /// database. Writes that are committed but could not update the cache also count as failed.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }

@@ -4,11 +4,11 @@ use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
 /// A balancing policy that sends messages with the same key to the same core. If that core's load
-/// is at its bound, it sends the message to one of the next cores.
+/// has reached a bound, the policy picks the next core in index order whose load has not.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
-/// Zadimoghaddam, 2018): a core takes a message while its load stays at or below `bound` times the
-/// mean load, rounded up. Both loads include the message itself.
+/// Zadimoghaddam, 2018): a core takes a message while the core's load stays at or below `bound` times
+/// the mean load, rounded up. Both loads include the message itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Affinity {
     /// The bound. Default 1.25, as the authors report for their load balancer.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The load of each core: the number of messages that the core has to process. The code that runs
-/// the cores keeps the loads up to date.
+/// the cores keeps the loads up to date. Clones share the loads.
 #[derive(Clone, Debug, Default)]
 pub struct CoreLoads(Arc<[AtomicU32]>);
 

@@ -26,8 +26,8 @@ pub struct GrpcCall {
     pub method: Option<MethodId>,
     /// Whether the message is a request or a response.
     pub role: Role,
-    /// The compression that messages of the call may use; `None` for no compression. The prefix of
-    /// each message states whether the message is compressed.
+    /// The codec with which the message may be compressed. The message's prefix states whether it is
+    /// compressed. With `None`, RPC refuses a received message that is compressed.
     pub codec: Option<Codec>,
     direction: Direction,
 }
@@ -66,8 +66,8 @@ impl GrpcCall {
         }
     }
 
-    /// Creates the description of a request to send to the method `name`, which [`Schema::find`]
-    /// finds. The request may be compressed with `codec`.
+    /// Creates the description of a request to send to the method called `name`, in one of the forms
+    /// that [`Schema::find`] accepts. The request may be compressed with `codec`.
     ///
     /// # Errors
     /// `unknown_method` for an unknown or ambiguous name.
@@ -113,8 +113,8 @@ impl GrpcCall {
         path.split('/').next().unwrap_or_default()
     }
 
-    /// Returns the method of the call and its index in the schema: the method that is set,
-    /// otherwise the one that the path names.
+    /// Returns the index of the call's method in the schema, and the method: the one in
+    /// [`GrpcCall::method`], or if that is `None`, the one that [`GrpcCall::path`] names.
     ///
     /// # Errors
     /// `unknown_method` if the schema does not have the method.

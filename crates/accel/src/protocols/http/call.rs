@@ -8,22 +8,29 @@ use crate::role::Role;
 /// The description of an HTTP/1.1 message: everything but its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpCall {
-    /// Whether Ser writes, and Dser reads, a request or a response.
+    /// Whether the message is a request or a response. The caller sets the role: Ser writes, and
+    /// Dser expects, a message of this role.
     pub role: Role,
     /// The HTTP method of the request, such as `POST`; for a response, of the request that it
     /// answers.
     pub method: Arc<str>,
-    /// The target of the request, such as `/wrk2-api/post/compose`.
+    /// The target of the request, such as `/wrk2-api/post/compose`; for a response, of the request
+    /// that it answers.
     pub target: Arc<str>,
-    /// The value of the `host` header.
+    /// The host that the request is for, which Ser writes as the `host` header; for a response, of
+    /// the request that it answers. Dser does not read the header, so the caller sets the host.
     pub host: Arc<str>,
-    /// The HTTP status of a response, 100 to 999; unused in a request.
+    /// The HTTP status of a response, 100 to 999. A request has no status, but the value must be in
+    /// this range too.
     pub status: u16,
     /// The names and values of additional headers to write, in order. Ser refuses headers that it
     /// writes itself, such as `content-length`.
     pub headers: Arc<[(Arc<str>, Arc<str>)]>,
-    /// Whether the connection ends with this message. For a response that Dser has yet to read:
-    /// whether the connection has ended, which ends a response without a stated length.
+    /// Whether the connection ends with this message. Ser then writes `connection: close`; Dser sets
+    /// the value from the message that it has read.
+    ///
+    /// Before Dser reads a response, the caller sets whether the peer has already closed the
+    /// connection. A response that does not state its length is complete only then.
     pub close: bool,
 }
 

@@ -30,7 +30,8 @@ impl From<protox::Error> for ProtoError {
     }
 }
 
-/// The index of a gRPC method in its [`Schema`], which is also the index of its handler.
+/// The index of a gRPC method in its [`Schema`], which is also the index of the method's handler in a
+/// server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MethodId(pub usize);
 
@@ -185,7 +186,8 @@ impl Schema {
         self.methods.get(id.0)
     }
 
-    /// Returns the index of the method that `path` names, the path of a request.
+    /// Returns the index of the method that the path of a request names, such as
+    /// `/package.Service/Method`.
     ///
     /// # Errors
     /// `unknown_method` if the schema does not have the service or the method.

@@ -19,7 +19,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The storage operations, in the order of their codes.
+    /// The storage operations, in the order of their codes in storage messages, 0 to 3.
     pub const ALL: [Operation; 4] = [
         Operation::CacheGet,
         Operation::CacheSet,

@@ -12,7 +12,7 @@ pub struct Stored {
     pub bytes: Vec<u8>,
     /// The compression of the data; `None` if they are not compressed.
     pub codec: Option<Codec>,
-    /// The format of the data after decompression.
+    /// The format of the data after decompression: JSON, BSON, or `Str` for any other bytes.
     pub format: Format,
 }
 

@@ -18,7 +18,10 @@ pub struct TcpSession {
 }
 
 impl TcpSession {
-    /// Creates the state of one end after the TCP handshake.
+    /// Creates the state of the end `local` of a connection to `peer`, after the TCP handshake.
+    ///
+    /// `send_next` and `receive_next` are the TCP sequence numbers of the first byte to send and of
+    /// the first byte to receive. The identification field of the first IPv4 packet is 0.
     pub fn new(local: SocketAddrV4, peer: SocketAddrV4, send_next: u32, receive_next: u32) -> Self {
         TcpSession {
             local,

@@ -44,8 +44,8 @@ impl CipherSuite {
     }
 }
 
-/// One end of a TLS connection: the record keys of both directions, and plaintext that was decrypted
-/// ahead.
+/// One end of a TLS connection: the record keys of both directions, and the part of the next message
+/// that is already decrypted.
 #[derive(Debug)]
 pub struct TlsSession {
     /// The keys of records that this end sends.
@@ -54,7 +54,8 @@ pub struct TlsSession {
     pub read: RecordKeys,
     /// Plaintext of the next message that was decrypted together with the previous message, since a
     /// record may contain the end of one message and the beginning of the next. Decr outputs this
-    /// plaintext before that of the records in its job, which may then be empty.
+    /// plaintext first, then that of the records in its job. If there is such plaintext, the job may
+    /// have no records.
     pub ahead: Vec<u8>,
 }
 
@@ -135,8 +136,8 @@ impl RecordKeys {
         self.sequence
     }
 
-    /// Sets the record sequence number, for a connection that is taken over in the middle of a
-    /// stream.
+    /// Sets the sequence number of the next record to `sequence`: the number of records that these
+    /// keys have already protected, for example before this program took over the connection.
     pub fn resume_at(&mut self, sequence: u64) {
         self.sequence = sequence;
     }

@@ -107,9 +107,9 @@ impl GrpcClient {
     }
 
     /// Creates a client of the gRPC service at `address`. The client uses TLS 1.3 with ALPN `h2` if
-    /// `trust` is given, else HTTP/2 with prior knowledge. Of `settings`, only the limits apply.
-    /// Connections are opened when calls need them. With [`ClientConfig::compress`], requests are
-    /// compressed with gzip.
+    /// `trust` is given, else HTTP/2 with prior knowledge. Of the accelerators' `settings`, only
+    /// the limits on messages apply. Connections are opened when calls need them. With
+    /// [`ClientConfig::compress`], requests are compressed with gzip.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range or the system cannot start a thread.

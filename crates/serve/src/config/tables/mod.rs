@@ -10,9 +10,9 @@ use accelflow_parameters::{Kind, Parameter, Provenance, Table};
 use super::server::{ArenaSettings, Config, RpcProcessor};
 use super::steering::Steering;
 
-/// The table of a server's parameters ([`Config`]) with their ranges and fixed defaults. The
-/// numbers of cores and of steered workers, the operators' address and the execution are not in the
-/// table: they depend on the machine or the user.
+/// The table of a server's parameters ([`Config`]) with their ranges and fixed defaults. The table
+/// lacks four settings that depend on the machine or the user: the numbers of cores and of steered
+/// workers, the address of the operators' port, and [`Config::execution`].
 pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
     limits::CONNECTIONS,
     limits::MESSAGES,
@@ -24,7 +24,7 @@ pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
 /// machine.
 pub const STEERING_PARAMETERS: Table<Steering> = Table::new(&[threads::STEERING]);
 
-/// The table of the parameters of [`RpcProcessor`]: the parts of Cerebros's RPC processor that a
+/// The table of the parameters of [`RpcProcessor`]: the features of Cerebros's RPC processor that a
 /// server can use.
 pub const RPC_PARAMETERS: Table<RpcProcessor> = Table::new(&[threads::RPC]);
 
@@ -32,7 +32,7 @@ pub const RPC_PARAMETERS: Table<RpcProcessor> = Table::new(&[threads::RPC]);
 /// size.
 pub const ARENA_PARAMETERS: Table<ArenaSettings> = Table::new(&[threads::ARENA]);
 
-/// The parameter for the share of requests that are sampled for OpenTelemetry spans.
+/// The range and the default of the share of requests that are sampled for OpenTelemetry spans.
 pub const SAMPLE_RATIO: Parameter = Parameter {
     key: "sample_ratio",
     unit: "",

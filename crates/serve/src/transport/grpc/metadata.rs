@@ -7,8 +7,8 @@ use base64::{Engine, alphabet};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// The largest size of the metadata that can be added to a gRPC call, in bytes, counted as HTTP/2
-/// counts headers: names and values, and 32 bytes for each field (RFC 9113, section 6.5.2). gRPC
-/// suggests this limit to servers (gRPC over HTTP2, "Requests").
+/// counts headers: the sizes of names and values, plus 32 bytes for each field (RFC 9113, section
+/// 6.5.2). gRPC suggests this limit to servers (gRPC over HTTP2, "Requests").
 pub const MAX_METADATA_BYTES: usize = 8 << 10;
 
 /// The bytes that HTTP/2 counts for each field in addition.

@@ -59,8 +59,8 @@ impl Ty {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StructId(pub(super) usize);
 
-/// The index of a function in its [`Schema`], which is also the index of its handler. Indices are
-/// dense, from 0, in the order of declaration.
+/// The index of a function in its [`Schema`], which is also the index of the function's handler in a
+/// server. Indices are dense, from 0, in the order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FunctionId(pub usize);
 
@@ -69,14 +69,14 @@ pub struct FunctionId(pub usize);
 pub struct Field {
     /// The field's number on the wire.
     pub id: i16,
-    /// The field's name in JSON.
+    /// The field's name, in the interface and in JSON.
     pub name: Arc<str>,
     /// The field's type.
     pub ty: Ty,
     /// Whether the interface declares the field as `required`: it must be present.
     pub required: bool,
-    /// The default value of the field, which it has if it is absent; `None` if the interface
-    /// declares none.
+    /// The value of the field if it is absent from a message; `None` if the interface declares no
+    /// default value.
     pub default: Option<FieldDefault>,
     /// `"name":` as bytes of JSON.
     pub(crate) json_key: Box<[u8]>,
@@ -97,8 +97,8 @@ pub struct FieldDefault {
 /// A Thrift struct, union or exception, or the arguments or the result of a function.
 #[derive(Clone, Debug)]
 pub struct Struct {
-    /// The name of the struct: `<function>_args` for arguments, and `<function>_result` for
-    /// results.
+    /// The name of the struct in the interface. For a function's arguments it is `<function>_args`,
+    /// and for a function's result `<function>_result`.
     pub name: Arc<str>,
     /// Whether the struct is a union, in which exactly one field must be set.
     pub is_union: bool,
@@ -209,8 +209,8 @@ pub struct Function {
     pub name: Arc<str>,
     /// The index of the struct of the function's arguments.
     pub arguments: StructId,
-    /// The index of the struct of the function's result. Its fields are `success` (number 0),
-    /// unless the function is void, and the declared exceptions.
+    /// The index of the struct of the function's result. The struct's fields are `success` (number
+    /// 0), unless the function is void, and the declared exceptions.
     pub result: StructId,
     /// Whether the function is `oneway`, so that no reply is sent.
     pub oneway: bool,
@@ -251,17 +251,20 @@ impl Schema {
         &self.functions
     }
 
-    /// Returns the names of the services in the interface.
+    /// Returns the names of the services in the interface file, in the order of declaration.
+    ///
+    /// A service of an included file is listed only if one of these services inherits from it. Its
+    /// name, such as `shared.Base`, then precedes the name of the first service that inherits.
     pub fn services(&self) -> impl Iterator<Item = &str> {
         self.services.iter().map(|(name, _)| &**name)
     }
 
-    /// Returns the index of the function with the name `name` in a message header: `method`, or
+    /// Returns the index of the function that a message header calls `name`: either `method`, or
     /// `service:method` as in Thrift's multiplexed protocol.
     ///
     /// # Errors
-    /// `unknown_service`; `unknown_method`, also for `method` alone if several services have the
-    /// method.
+    /// `unknown_service`; `unknown_method`, also for `method` alone if several services declare a
+    /// method of this name.
     pub fn find(&self, name: &str) -> Result<FunctionId, AccelError> {
         if let Some((service, method)) = name.split_once(':') {
             return self.find_in(service, method);
