@@ -118,6 +118,33 @@ fn the_latest_waits_are_kept() {
 }
 
 #[test]
+fn a_path_that_becomes_common_replaces_the_rarest() {
+    let requests = Arc::new(AtomicU64::new(0));
+    let mut server: Server = server();
+    // Each of the first 16 requests has a path of its own, and all later ones have the same.
+    let note = move |_: &Request<'_>| -> HandlerResult {
+        let number = requests.fetch_add(1, Ordering::Relaxed) as usize;
+        trail::add_parallel(thread_time(), vec![chain(); number.min(16) + 1]);
+        Ok(Vec::new())
+    };
+    server.handle("Test.nothing", note).expect("declared");
+    server.set_recording(true);
+    let running = start(server);
+    let mut client = connect(&running);
+    for _ in 0..40 {
+        call(&mut client, "nothing", Protocol::Binary, "{}");
+    }
+    call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+    let paths = running.recorded_paths("Test.nothing");
+    let RecordedPhase::Chains(chains) = &paths[0].phases[2] else {
+        panic!("chains");
+    };
+    assert_eq!(chains.len(), 17, "the latest path is the most common one");
+    assert!(paths[0].requests > 10, "{}", paths[0].requests);
+    assert_eq!(paths.len(), 16);
+}
+
+#[test]
 fn without_an_open_trail_nothing_is_recorded() {
     trail::add(thread_time(), chain());
     assert!(!trail::is_open());

@@ -16,7 +16,7 @@ use super::run::{TraceRun, nanoseconds};
 /// The number of latest requests that are kept per path.
 const KEPT: usize = 4_096;
 
-/// The number of paths that are kept per function. Requests on further paths are dropped.
+/// The number of paths that are kept per function.
 const MAX_PATHS: usize = 16;
 
 /// The shortest time that is reported, in nanoseconds.
@@ -52,6 +52,9 @@ pub(crate) struct Recorder {
 struct Path {
     shape: Vec<Shape>,
     seen: usize,
+    /// The number of requests on the path, less those that found no room for paths of their own
+    /// while this path was the rarest.
+    credit: usize,
     /// The samples of all steps, chain after chain.
     steps: Vec<Samples>,
     /// The times of each phase of application logic.
@@ -142,12 +145,13 @@ impl Recorder {
         let known = paths.iter().position(|path| path.shape == shape);
         let index = match known {
             Some(index) => index,
-            None if paths.len() == MAX_PATHS => return,
+            None if paths.len() == MAX_PATHS => return make_room(paths),
             None => {
                 paths.push(Path::new(shape));
                 paths.len() - 1
             }
         };
+        paths[index].credit += 1;
         paths[index].keep(received, trail, sent);
         if let Some(outside) = outside {
             paths[index].outside_ns.put(nanoseconds(outside));
@@ -214,6 +218,19 @@ impl Recorder {
     }
 }
 
+/// Takes a credit from the rarest path for a request on a path that has no room. A path without
+/// credit makes room. So a path that becomes common later is recorded, and many rare paths do not
+/// displace each other.
+fn make_room(paths: &mut Vec<Path>) {
+    let rarest = (0..paths.len()).min_by_key(|index| paths[*index].credit);
+    if let Some(rarest) = rarest {
+        paths[rarest].credit -= 1;
+        if paths[rarest].credit == 0 {
+            paths.remove(rarest);
+        }
+    }
+}
+
 impl Place {
     fn of(step: &Step) -> Place {
         Place {
@@ -247,6 +264,7 @@ impl Path {
         let cpu = |phase: &&Shape| **phase == Shape::Cpu;
         Path {
             seen: 0,
+            credit: 0,
             steps: std::iter::repeat_with(Samples::default)
                 .take(steps)
                 .collect(),

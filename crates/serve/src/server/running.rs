@@ -186,7 +186,8 @@ impl Running {
     }
 
     /// Returns the paths that recorded requests to `function` have taken, the most common one
-    /// first. Only the first 16 different paths of a function are recorded. Empty if recording is
+    /// first. At most 16 different paths of a function are recorded; a path that becomes common
+    /// later replaces the rarest, whose recorded requests are lost. Empty if recording is
     /// off or the function has had no successful request.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
