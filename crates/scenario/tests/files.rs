@@ -449,7 +449,8 @@ fn drawn_application_time_adds_its_mean_and_its_spread() {
     assert!((counted - mean).abs() < 2.5, "{counted} {mean}");
 }
 
-const CALLS: &str = r#"
+/// Two services on two servers: Front calls Mail, which computes for 500 us.
+pub(crate) const CALLS: &str = r#"
 schema = "accelflow.workload/1"
 name = "calls"
 

@@ -10,6 +10,8 @@ use accelflow_units::Time;
 use accelflow_workload::file::read;
 use serde_json::json;
 
+use crate::files::CALLS;
+
 fn checked(scenario: serde_json::Value) -> Checked {
     Scenario::from_json(&scenario.to_string())
         .unwrap()
@@ -253,28 +255,6 @@ fn the_window_and_the_filters_choose_the_requests() {
     assert_eq!(windows.iter().sum::<u64>(), all.requests);
     assert!(windows.iter().all(|requests| *requests > 0), "{windows:?}");
 }
-
-/// Two services on two servers: Front calls Mail, which computes for 500 us.
-const CALLS: &str = r#"
-schema = "accelflow.workload/1"
-name = "calls"
-
-[[services]]
-name = "Front"
-rate_rps = 400.0
-server = "front"
-path = [
-  { trace = "T1", facts = { T1 = { compressed = 0 } } },
-  { trace = "T9", calls = "Mail", facts = { T10 = { exception = 0, compressed = 0 } } },
-  { cpu_us = 20 },
-  { trace = "T2" },
-]
-
-[[services]]
-name = "Mail"
-server = "mail"
-path = [{ trace = "T1", facts = { T1 = { compressed = 0 } } }, { cpu_us = 500 }, { trace = "T2" }]
-"#;
 
 #[test]
 fn a_wait_for_a_simulated_service_has_the_name_of_the_service() {
