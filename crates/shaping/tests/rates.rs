@@ -80,7 +80,7 @@ proptest! {
             // A rate so low that few intervals of 32 bits are near it is met less exactly.
             let few = hz as f64 / (rate * f64::from(u32::MAX));
             let error = (given / rate - 1.0).abs();
-            prop_assert!(error <= few.max(1e-6).min(0.01), "{given} for {rate}: {found:?}");
+            prop_assert!(error <= few.clamp(1e-6, 0.01), "{given} for {rate}: {found:?}");
         } else {
             let per_cycle = rate / hz as f64;
             prop_assert!(per_cycle < 1.0 / f64::from(u32::MAX), "{rate} at {hz} Hz");
