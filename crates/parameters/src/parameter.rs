@@ -71,7 +71,7 @@ impl<S: AsRef<str>> Parameter<S> {
         format!("{words}{fixed}")
     }
 
-    /// Returns the choice for which the number `value` stands; `None` if there is none.
+    /// Returns the named choice with the number `value`; `None` if no choice has this number.
     pub fn choice(&self, value: f64) -> Option<&'static Choice> {
         let mut choices = self.kind.choices().iter();
         choices.find(|choice| choice.value == value)

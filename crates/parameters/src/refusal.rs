@@ -57,10 +57,9 @@ impl Refusal {
         Refusal::new(place, number_text(value), allowed)
     }
 
-    /// Creates the error for `name`, which is not one of the names in `known`. `place` is the kind
-    /// of thing that is named, such as `service`. The error's text lists the known names, or three
-    /// of them if there are more than 40. The text also proposes known names that are spelt like
-    /// `name`.
+    /// Creates the error for the unknown name `name`. `place` states what `name` should name, such
+    /// as `service`. The error's text lists the names in `known`, or three of them if there are more
+    /// than 40. The text also proposes known names that are spelt like `name`.
     pub fn unknown<'k>(
         place: impl Into<String>,
         name: &str,

@@ -23,7 +23,7 @@ pub struct TraceError {
     /// The accelerator whose call failed, one of the nine. `None` if no call failed, and for custom
     /// accelerators, which `message` names.
     pub accelerator: Option<Accel>,
-    /// The error as text: what was wrong, and what is allowed.
+    /// The text of the error. It names the wrong value and the allowed values.
     pub message: String,
 }
 

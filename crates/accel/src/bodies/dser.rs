@@ -60,7 +60,7 @@ impl Dser {
     }
 
     /// Sets the functions whose arguments Dser delivers as records (checked messages in their wire
-    /// form) instead of JSON text. By default there are none.
+    /// form) instead of JSON text. By default, Dser delivers all arguments as JSON text.
     #[must_use]
     pub fn with_records(self, functions: FunctionSet) -> Dser {
         Dser {

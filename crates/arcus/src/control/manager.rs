@@ -343,7 +343,8 @@ impl Manager {
 
     /// Finds another route for a registered flow (Algorithm 1, line 18). Among the flow's
     /// SLO-Friendly [`alternatives`](Manager::alternatives), chooses the one with the most remaining
-    /// capacity; `None` if there is none. `number` is the flow's index in [`Manager::flows`].
+    /// capacity. Returns `None` if no alternative is SLO-Friendly. `number` is the flow's index in
+    /// [`Manager::flows`].
     ///
     /// # Errors
     /// The errors of [`Platform::check`].

@@ -14,8 +14,8 @@ pub enum SteeringPolicy {
     #[default]
     Affinity,
     /// The least loaded of the workers that last ran the request's function (Cerebros, section
-    /// 4.3). If there is none, or each would get over a quarter more requests than the mean, the
-    /// least loaded of all workers.
+    /// 4.3). If no worker has run the function, or each that has would get over a quarter more
+    /// requests than the mean, the least loaded of all workers.
     FunctionMap,
 }
 

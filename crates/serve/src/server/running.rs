@@ -187,8 +187,8 @@ impl Running {
 
     /// Returns the paths that recorded requests to `function` have taken, the most common one
     /// first. At most 16 different paths of a function are recorded; a path that becomes common
-    /// later replaces the rarest, whose recorded requests are lost. Empty if recording is
-    /// off or the function has had no successful request.
+    /// later replaces the rarest, whose recorded requests are lost. Empty if recording is off or
+    /// the function has had no successful request.
     pub fn recorded_paths(&self, function: &str) -> Vec<RecordedPath> {
         let recorder = self.shared.observers.recorder.as_ref();
         recorder.map_or_else(Vec::new, |recorder| recorder.paths(function))
