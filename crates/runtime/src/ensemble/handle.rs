@@ -19,13 +19,18 @@ pub enum Notification {
     /// The core sleeps until the end of the trace wakes it: the paper's MWAIT-like instruction.
     #[default]
     Wake,
-    /// The core polls the end of the trace without a pause. This occupies a processor, which the
-    /// accelerators' workers may need.
+    /// The core polls the end of the trace without sleeping. This occupies a processor, except while
+    /// other threads are ready to run on it: after a few microseconds, the thread offers them the
+    /// processor between checks.
     Poll,
     /// The core does other work and checks for the end of the trace once per interval. In this
     /// implementation the thread sleeps between checks.
     Check(Duration),
 }
+
+/// The checks of a polling thread that follow one another at once, before the thread offers its
+/// processor to others between checks. They take a few microseconds, as short accelerators do.
+const SPINS: u32 = 64;
 
 /// The result of a run of a trace that has ended, and the connections that the run used.
 #[derive(Debug)]
@@ -133,8 +138,15 @@ impl TraceHandle {
         match notification {
             Notification::Wake => self.sleep(until, |_| false),
             Notification::Poll => {
+                let mut checks = 0_u32;
                 while !self.is_done() && !late() {
-                    std::hint::spin_loop();
+                    // The run may need a thread that waits for this core.
+                    if checks < SPINS {
+                        checks += 1;
+                        std::hint::spin_loop();
+                    } else {
+                        thread::yield_now();
+                    }
                 }
             }
             Notification::Check(pause) => {
