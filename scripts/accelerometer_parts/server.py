@@ -125,8 +125,8 @@ def _errors(cases: list[dict[str, Any]]) -> list[str]:
         rows.append((equation, clock, between(errors, 1)))
     return [
         *markdown_table(("equation", "compared by", "errors, points"), rows),
-        f"The equations are too optimistic in {optimistic(cases)}. Other work ran on the machine,"
-        " and what makes the difference was not separated.",
+        f"The equations are too optimistic in {optimistic(cases)}. The workers share their core"
+        " with the client, which no equation has; what else makes the difference was not separated.",
         "",
     ]
 

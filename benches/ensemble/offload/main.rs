@@ -50,7 +50,10 @@ const OWN_US: [u32; 2] = [20, 100];
 const MIX: [(usize, usize); 3] = [(7, 64), (2, 1_024), (1, 16_384)];
 
 /// Sizes below which requests of the mix stay on the host.
-const LEAST: [usize; 4] = [0, 256, 4_096, usize::MAX];
+const LEAST: [usize; 4] = [0, 256, 4_096, NEVER];
+
+/// More bytes than a kernel has: nothing is offloaded.
+const NEVER: usize = i32::MAX as usize;
 
 /// What is offloaded.
 #[derive(Clone)]
@@ -281,7 +284,7 @@ fn thresholds(machine: &Machine, rounds: usize) -> Result<Vec<Value>, Failed> {
         }
     }
     let rows = LEAST.iter().zip(found).map(|(least, rounds)| {
-        let least_bytes = (*least < usize::MAX).then_some(*least);
+        let least_bytes = (*least < NEVER).then_some(*least);
         json!({ "least_bytes": least_bytes, "own_us": own_us, "rounds": rounds })
     });
     Ok(rows.collect())

@@ -1,6 +1,7 @@
 //! The processor time of a server's process, by who used it.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use accelflow_trace::Accel;
 use rustix::process::Pid;
@@ -63,13 +64,29 @@ pub(crate) fn spent(process: u32) -> Result<Spent, Failed> {
 }
 
 /// Binds the ensemble's threads of this process to `core`.
+///
+/// A thread names itself when it begins to run, and bears the name of its process before. So this
+/// waits until only the calling thread, the process's first, has that name.
 pub(crate) fn bind_workers(core: usize) -> Result<(), Failed> {
     let mut set = CpuSet::new();
     set.set(core);
-    for (number, name) in threads(std::process::id())? {
-        if is_worker(&name) {
-            sched_setaffinity(Pid::from_raw(number), &set)?;
+    let own = fs::read_to_string("/proc/self/comm")?;
+    let begun = Instant::now();
+    loop {
+        let threads = threads(std::process::id())?;
+        let unnamed = threads.iter().filter(|(_, name)| *name == own).count();
+        if unnamed > 1 {
+            if begun.elapsed() > Duration::from_secs(10) {
+                return Err("a thread of the server has no name".into());
+            }
+            std::thread::yield_now();
+            continue;
         }
+        for (number, name) in threads {
+            if is_worker(&name) {
+                sched_setaffinity(Pid::from_raw(number), &set)?;
+            }
+        }
+        return Ok(());
     }
-    Ok(())
 }
