@@ -74,16 +74,17 @@ pub struct Comparison<'c> {
     /// the services of the plan; 1 for services without an entry. A service with the factor 0 must
     /// have its own arrival process, or other services must call it.
     pub rate_shares: &'c [f64],
-    /// Number of requests that clients send to each service, including the warm-up.
+    /// Number of requests that clients send to each service, including the warm-up. A list of
+    /// arrival times in `own_arrivals` may end earlier.
     pub requests: u64,
-    /// Number of each service's first requests that the statistics leave out. For a service whose
-    /// own arrival process is a list of times, at most a tenth of the list.
+    /// Number of each service's first requests that the statistics leave out. If `own_arrivals`
+    /// has a list of arrival times for a service, at most a tenth of the list is left out.
     pub warmup: u64,
-    /// Whether `requests` and `warmup` are multiplied by each service's factor in `rate_shares`, so
-    /// that the counted requests of all services arrive in about the same time.
+    /// Whether `requests` and `warmup` are multiplied by each service's factor in `rate_shares`.
+    /// Then the counted requests of all services arrive over about the same period.
     pub by_rate: bool,
-    /// The share of each service's response times that [`ServiceResult::tail`] lists, 0 to 1: the
-    /// longest ones.
+    /// The share of each service's response times, 0 to 1, that [`ServiceResult::tail`] or
+    /// [`ServiceResult::tail_bins`] lists. The longest response times are listed.
     pub tail_share: f64,
     /// The largest number of requests per service that [`ServiceResult::samples`] lists; 0 for
     /// none.
@@ -91,8 +92,8 @@ pub struct Comparison<'c> {
     /// Whether response times are counted in the bins of a histogram, so that memory does not grow
     /// with the number of requests.
     pub binned: bool,
-    /// The largest number of time intervals for which utilization is recorded
-    /// ([`SystemResult::used`]). Below 2, none is recorded.
+    /// The largest number of time intervals for which the utilization of servers is recorded
+    /// ([`SystemResult::used`]). Below 2, no utilization is recorded.
     pub use_intervals: usize,
     /// The SLO (longest acceptable response time) of individual services, by the name of the
     /// service.
@@ -103,18 +104,20 @@ pub struct Comparison<'c> {
     /// All systems have the same SLOs, so that they are comparable.
     pub slo_factor: Option<f64>,
     /// Factors that replace `slo_factor` for individual services, by the name of the service.
+    /// Services in `slos` ignore their factors.
     pub slo_factors: &'c BTreeMap<String, f64>,
     /// The ID of the tenant that sends each service's requests, indexed like the services of the
     /// plan; 0 for services without an entry.
     pub tenants: &'c [u16],
     /// The priority of each service's requests, indexed like the services of the plan; 0 for
-    /// services without an entry. Requests with a higher value go first.
+    /// services without an entry. Requests with a higher value go first in queues that are ordered
+    /// by priority.
     pub priorities: &'c [u8],
     /// The limits on tenants' traffic, by the ID of the tenant. Tenants without an entry have no
     /// limit.
     pub shaping: &'c BTreeMap<u16, Limits>,
-    /// The random seed of the compared simulations. Simulations that measure SLOs have a fixed
-    /// seed.
+    /// The random seed of the compared simulations. The simulations on idle servers, from which
+    /// SLOs are calculated, always have the seed 1.
     pub seed: u64,
     /// Number of worker threads on the machine that runs the simulation. Results do not depend on
     /// this number.
@@ -122,9 +125,9 @@ pub struct Comparison<'c> {
 }
 
 impl Comparison<'_> {
-    /// Returns how many requests of the service with index `service` in the plan the statistics
-    /// count: all from clients except the warm-up. The lengths of lists in `own_arrivals` are not
-    /// considered.
+    /// Returns how many requests the statistics count for the service with index `service` in the
+    /// plan: all requests from clients except the warm-up. If `own_arrivals` has a list of arrival
+    /// times for the service, fewer may be counted than this function returns.
     pub fn counted(&self, service: usize) -> u64 {
         let requests = self.of_service(service, self.requests);
         requests.saturating_sub(self.of_service(service, self.warmup))
@@ -146,14 +149,14 @@ impl Comparison<'_> {
 }
 
 /// Runs the simulations of `comparison` and returns the results of each system, in the order of
-/// [`Comparison::orchestrators`]. Calls `progress` several times a second with the number of
-/// requests that have ended and the total number of requests. If `progress` returns `false`, the
+/// [`Comparison::orchestrators`]. Calls `progress` several times a second with the approximate
+/// numbers of requests that have ended and of all requests. If `progress` returns `false`, the
 /// comparison stops and the result is `None`.
 ///
 /// # Errors
-/// [`SimError`] if a simulation cannot run or fails. If several fail, this is the error of the
-/// first in the order of the results; orchestrators with [`Orchestrator::takes_turns`] come before
-/// others.
+/// [`SimError`] if a simulation cannot run or fails. If the simulations of several orchestrators
+/// fail, the error is that of the first such orchestrator in the order of the results.
+/// Orchestrators with [`Orchestrator::takes_turns`] come before others.
 pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),

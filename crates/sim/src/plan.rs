@@ -40,7 +40,7 @@ const WAIT: u64 = 0x3A17 << 48;
 pub struct Plan {
     /// The trace memory with the compiled traces.
     pub image: Image,
-    /// The services. Their indices in this list identify them.
+    /// The services to simulate. The index of a service in this list identifies the service.
     pub services: Vec<ServicePlan>,
     /// The pairs of accelerators that Cohort connects by a static link.
     pub links: Links,
@@ -65,8 +65,8 @@ pub struct ServicePlan {
     pub server: usize,
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
-    /// The times of a request outside of its operations and application logic, drawn for each
-    /// request.
+    /// The distributions of the times that a request spends outside of its operations and
+    /// application logic, such as in the kernel or at the client.
     pub spreads: ServiceSpreads,
 }
 
@@ -87,7 +87,7 @@ pub struct ChainPlan {
     /// The facts of the chain: values in its payloads that branches test.
     pub facts: ChainFacts,
     /// Index of the service that answers the messages of the chain. If `None`, the time until an
-    /// answer is drawn from a distribution of the plan.
+    /// answer arrives is drawn from a distribution.
     pub calls: Option<usize>,
     /// How the chain fails and is retried; `None` if the chain never fails.
     pub retry: Option<Retry>,
@@ -160,8 +160,8 @@ impl Plan {
         })
     }
 
-    /// Returns the plan with the speedups over a core of custom accelerators, indexed by
-    /// [`Accel::custom_number`]. `None` means the chip's speedup.
+    /// Returns the plan with `speedups` of custom accelerators over a core, indexed by
+    /// [`Accel::custom_number`]. `None`, or no entry, means the chip's speedup.
     #[must_use]
     pub fn with_own_speedups(mut self, speedups: Vec<Option<f64>>) -> Plan {
         self.own_speedups = speedups;
@@ -202,9 +202,9 @@ impl Plan {
         self
     }
 
-    /// Returns the plan with facts that are drawn for each request, like [`Plan::with_odds`].
-    /// `odds` returns the probabilities for the name of a service, the index of a phase and the
-    /// index of a chain in the phase.
+    /// Returns the plan with facts that are drawn for each request, like [`Plan::with_odds`], but
+    /// with probabilities for each chain. `odds` returns these probabilities for the name of a
+    /// service, the index of a phase and the index of a chain in the phase.
     #[must_use]
     pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
         for service in &mut self.services {
@@ -218,7 +218,7 @@ impl Plan {
         self
     }
 
-    /// Returns the plan with other times that traces of individual chains wait for messages.
+    /// Returns the plan with other times for which traces of individual chains wait for messages.
     /// `waits` returns the distribution for the name of a service, the indices (phase, chain) and
     /// the name of the waiting trace; `None` means the plan's distribution for that trace.
     #[must_use]
@@ -242,7 +242,7 @@ impl Plan {
     }
 
     /// Returns the plan in which each request has the facts (payload values that branches test) of
-    /// a recorded request. It is drawn from the recorded requests of the service in `profile`.
+    /// a recorded request. The recorded request is drawn from those of the service in `profile`.
     ///
     /// # Errors
     /// [`RecordingError::NoRequests`] for a service without recorded requests,
@@ -291,8 +291,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. Operation costs are those of a
-    /// message with the mean size, so larger messages cost more.
+    /// Returns the service with message sizes drawn from `sizes`. Operation costs grow with the
+    /// message's size. A message of the previous mean size costs what it did before.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -384,9 +384,9 @@ impl ChainPlan {
         }
     }
 
-    /// Returns the size of the message of the trace with index `trace` in this chain, for the
-    /// request with sequence number `request` and the random seed `seed`. The size depends only on
-    /// the arguments.
+    /// Returns the size of the message of this chain's trace number `trace`, counted from 0.
+    /// `request` is the sequence number of the request, and `seed` the random seed. The size
+    /// depends only on the arguments.
     pub fn message(&self, trace: u16, seed: u64, request: u64) -> MessageSize {
         let trace = trace.min(Self::MESSAGES - 1);
         let (distribution, mean) = &self.messages[usize::from(trace)];
@@ -403,10 +403,10 @@ impl ChainPlan {
         MessageSize { size, mean: *mean }
     }
 
-    /// Returns the message size for the operation of `accel` in `trace` after a join of parallel
-    /// arms: `message`, the first arm's message, scaled so that its payload has `input` bytes, the
-    /// data of all arms. If the operation has recorded sizes, returns `message`: the recorded sizes
-    /// include all arms.
+    /// Returns the size of the message after a join of parallel arms, for the operation of `accel`
+    /// in `trace`. `message` is the size of the first arm's message, which has the form `form`.
+    /// This size is scaled so that the payload has `input` bytes: the data of all arms. If the
+    /// operation has recorded sizes, which include all arms, `message` is returned unchanged.
     pub fn joined(
         &self,
         trace: AtmAddress,
@@ -438,9 +438,9 @@ impl ChainPlan {
     /// `trace`, on `message` in the form `form`; `None` if the plan has no such operation.
     /// `receives` distinguishes a TCP operation that receives from one that sends.
     ///
-    /// Message sizes are those before compression, so payloads are smaller between Cmp and Dcmp.
-    /// Recorded payload sizes are scaled by the message's size over the mean. The cost depends on
-    /// the message's size over the mean, not on compression.
+    /// The size of `message` is that before compression; payloads between Cmp and Dcmp are smaller.
+    /// Recorded payload sizes are scaled by the ratio of the message's size to the mean size. The
+    /// cost depends on the same ratio, not on compression.
     pub fn operation(
         &self,
         trace: AtmAddress,
@@ -476,10 +476,11 @@ impl ChainPlan {
         Some(operation)
     }
 
-    /// Returns the core time of an operation for the request with sequence number `request` and the
-    /// random seed `seed`: `mean`, or a time drawn from a distribution. The time depends only on
-    /// the arguments. The operation is (address of the trace, accelerator, whether it receives a
-    /// message).
+    /// Returns the core time of an operation for one request: a time drawn from the operation's
+    /// distribution, or `mean` if the operation has no distribution. The time depends only on the
+    /// arguments. The operation is given as (address of the trace, accelerator, whether the
+    /// operation receives a message). `request` is the sequence number of the request, and `seed`
+    /// the random seed.
     pub fn cost(
         &self,
         (trace, accel, receives): (AtmAddress, Accel, bool),

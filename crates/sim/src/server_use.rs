@@ -1,4 +1,4 @@
-//! The utilization of the servers of a comparison over time.
+//! The utilization of servers over time, for the results of a comparison.
 
 use crate::plan::Plan;
 use crate::server::ServerResult;
@@ -7,7 +7,7 @@ use crate::stats::Used;
 /// The utilization of one server's cores, accelerators, manager and DMA engines over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerUse {
-    /// The names of the services on the server.
+    /// The names of the services on the server that have a load or are called.
     pub services: Vec<String>,
     /// The utilization in successive intervals of time, from the start of the simulation to the
     /// last arrival.

@@ -14,7 +14,8 @@ pub enum Fallback {
     /// The input queue of the trace's first accelerator was full at each of the core's attempts to
     /// enqueue the trace.
     EnqueueDenied,
-    /// The input queue and the overflow area of the next accelerator were full.
+    /// The input queue and the overflow area of the next accelerator were full, or the queue and
+    /// the overflow area of the central manager.
     OverflowFull,
     /// The core was idle and would end the next operation before the accelerator (parameter
     /// `accelerator.fallback` = `sooner`).
@@ -25,8 +26,8 @@ pub enum Fallback {
     TimedOut,
     /// The chip does not have the next accelerator.
     NoAccelerator,
-    /// The RPC processor (`accelerator.rpc_processor` = `whole`) does not know the message types of
-    /// the service.
+    /// The schema map of the RPC processor (`accelerator.rpc_processor` = `whole`) does not have
+    /// the function of the service.
     UnknownFunction,
     /// The RPC processor (`accelerator.rpc_processor` = `whole`) had no memory for a message. The
     /// sender repeats the message, or gives up.
@@ -34,7 +35,7 @@ pub enum Fallback {
 }
 
 impl Fallback {
-    /// All reasons for a fallback, in the order of declaration.
+    /// All reasons for which a trace leaves the accelerators, in the order of declaration.
     pub const ALL: [Fallback; 8] = [
         Fallback::EnqueueDenied,
         Fallback::OverflowFull,
@@ -46,7 +47,7 @@ impl Fallback {
         Fallback::Nack,
     ];
 
-    /// Returns the name of the reason in results, such as `overflow_full`.
+    /// Returns the name of this reason in results, such as `overflow_full`.
     pub const fn name(self) -> &'static str {
         match self {
             Fallback::EnqueueDenied => "enqueue_denied",
@@ -80,7 +81,8 @@ pub enum Part {
     /// Waits for messages from remote sides, pauses before retries and repeated messages, and the
     /// time at the client if a recording has it.
     Remote,
-    /// Waits for processing elements, for output entries, and for cores that do other work.
+    /// Waits for processing elements, for entries of queues, for cores that do other work, and for
+    /// the traffic shapers and limits of tenants.
     Queueing,
 }
 
@@ -97,7 +99,7 @@ impl Part {
         Part::Queueing,
     ];
 
-    /// Returns the name of the part in results, such as `queueing`.
+    /// Returns the name of this part in results, such as `queueing`.
     pub const fn name(self) -> &'static str {
         match self {
             Part::Cpu => "cpu",
@@ -118,7 +120,7 @@ impl Part {
 pub struct Breakdown([Time; Part::ALL.len()]);
 
 impl Breakdown {
-    /// Returns the time spent on `part`.
+    /// Returns the time that the request or the requests spent on `part`.
     pub fn of(&self, part: Part) -> Time {
         self.0[part as usize]
     }
@@ -161,7 +163,8 @@ pub struct Orchestration {
     /// Time for which the central hardware manager was busy.
     pub manager: Time,
     /// Time for which cores were busy with interrupts, decisions, polls of queues, starts of
-    /// chains, and notices that traces have ended, summed over all cores.
+    /// chains, and notices that traces have ended, summed over all cores. Exceptions and repeated
+    /// Enqueue instructions are not included.
     pub cores: Time,
 }
 
@@ -178,25 +181,29 @@ pub struct Sample {
     pub spent: Breakdown,
 }
 
-/// The statistics of one service in a simulation. Requests from clients and from other services are
-/// counted separately, the latter in [`ServiceStats::called`]. Only the statistics of deadlines,
-/// queue entries, fallbacks, calls and attempts include both.
+/// The statistics of one service in a simulation. Requests from other services are counted
+/// separately from those of clients, in [`ServiceStats::called`]. Only the numbers of deadlines,
+/// queue entries, fallbacks, calls and attempts count both together.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived from clients, over the whole run.
     pub arrived: u64,
-    /// Number of requests that ended with a response, over the whole run.
+    /// Number of requests from clients that were answered with a response, errors included, over
+    /// the whole run.
     pub completed: u64,
-    /// Number of requests that ended without a response because a message did not arrive in time or
-    /// was refused for lack of memory, over the whole run. They have no response time.
+    /// Number of requests from clients that ended without a response, over the whole run. A message
+    /// did not arrive in time, or was refused for lack of memory. These requests have no response
+    /// time.
     pub timed_out: u64,
-    /// Number of requests after the warm-up that had an SLO.
+    /// Number of requests from clients after the warm-up that had an SLO.
     pub with_slo: u64,
-    /// Number of requests after the warm-up that had an SLO and whose response was late or missing.
+    /// Number of requests from clients after the warm-up that had an SLO and whose response was
+    /// late or missing.
     pub slo_missed: u64,
-    /// Number of operations that had a deadline, over the whole run.
+    /// Number of operations on processing elements that had a deadline, over the whole run.
     pub deadlines: u64,
-    /// Number of operations that ended after their deadlines, over the whole run.
+    /// Number of operations on processing elements that ended after their deadlines, over the whole
+    /// run.
     pub deadlines_missed: u64,
     /// Number of entries of input queues that changed places with an earlier entry to meet a
     /// deadline, over the whole run.
@@ -204,8 +211,8 @@ pub struct ServiceStats {
     /// Number of entries of input queues that were expected to miss their deadlines and found no
     /// entry to change places with, over the whole run.
     pub expected_late: u64,
-    /// Number of requests that were answered with an error, over the whole run. Traces such as T6,
-    /// T7 and T10 report errors, and so does a chain whose last attempt failed.
+    /// Number of requests from clients that were answered with an error, over the whole run. Traces
+    /// such as T6, T7 and T10 report errors, and so does a chain whose last attempt failed.
     pub errors: u64,
     /// Response times of the requests from clients after the warm-up, including those answered with
     /// an error.
@@ -215,24 +222,26 @@ pub struct ServiceStats {
     /// Arrival times of the first and the last counted request after the warm-up; `None` if none
     /// arrived.
     pub measured: Option<(Time, Time)>,
-    /// Number of responses between the first and the last arrival after the warm-up.
+    /// Number of responses that clients got between the first and the last arrival after the
+    /// warm-up.
     pub completed_in_window: u64,
-    /// Number of fallbacks of traces, by reason, over the whole run.
+    /// Number of fallbacks of traces, by reason, over the whole run; reasons that did not occur are
+    /// missing.
     pub fallbacks: BTreeMap<Fallback, u64>,
-    /// The sum of the response times after the warm-up, broken down by what the time was spent on
-    /// ([`Part`]).
+    /// The sum of the response times in [`ServiceStats::latency`], broken down by what the time was
+    /// spent on ([`Part`]).
     pub spent: Breakdown,
-    /// The times of evenly spaced requests after the warm-up, in the order of their responses;
-    /// empty unless the load has sampling ([`crate::Load::sampling`]).
+    /// The times of evenly spaced requests from clients after the warm-up, in the order of their
+    /// responses. Empty unless the load has sampling ([`crate::Load::sampling`]).
     pub samples: Vec<Sample>,
     /// The statistics of the requests that other services sent to this service.
     pub called: CalledStats,
     /// How many requests this service sent to other services, and how these requests ended.
     pub calls: CallStats,
-    /// Number of repeated attempts of chains, over the whole run.
+    /// Number of attempts of chains that followed a failed attempt, over the whole run.
     pub retries: u64,
-    /// Number of chains whose last attempt failed, over the whole run. The requests of these chains
-    /// were answered with an error, and count in `errors`.
+    /// Number of chains whose last attempt failed, over the whole run. The request of such a chain
+    /// was answered with an error, unless it already had its response or the chain was detached.
     pub gave_up: u64,
 }
 
@@ -255,7 +264,7 @@ impl ServiceStats {
 pub struct CalledStats {
     /// Number of requests from other services that arrived.
     pub arrived: u64,
-    /// Number of requests from other services that ended with a response.
+    /// Number of requests from other services that were answered with a response, errors included.
     pub completed: u64,
     /// Number of requests from other services that ended without a response because a message did
     /// not arrive in time or was refused for lack of memory. The callers get no response and time
@@ -299,13 +308,13 @@ pub struct AccelStats {
     /// Utilization of the output dispatchers in the measured window, 0 to 1. The parameter
     /// `dispatcher.busy` states when a dispatcher counts as busy.
     pub dispatcher: f64,
-    /// Number of operations that processing elements of the type executed, over the whole run.
+    /// Number of operations that processing elements of this type executed, over the whole run.
     pub operations: u64,
     /// The largest number of entries of one input queue that were in use at once, over the whole
     /// run.
     pub peak_input: usize,
-    /// Share of operations that were turned away because queues were full, over the whole run: 0 to
-    /// 1. A core then executed the rest of the trace.
+    /// Share of operations, 0 to 1, that were turned away because queues were full, over the whole
+    /// run. After each, a core executed the rest of the trace.
     pub denied: f64,
 }
 
@@ -329,13 +338,13 @@ pub struct TenantStats {
     /// The sum of the times that traces spent in the tenant's traffic shaper. Each trace spends at
     /// least the shaper's latency.
     pub shaping_time: Time,
-    /// Time for which processing elements were busy with the tenant's traces, including the
-    /// preparation of elements that other tenants used and waits for memory; 0 for a tenant without
-    /// a limit on accelerator time.
+    /// Time for which processing elements were busy with the tenant's traces. It includes waits for
+    /// memory and the preparation of elements that other tenants used. 0 for a tenant without a
+    /// limit on accelerator time.
     pub accelerator_time: Time,
-    /// Accelerator time that counted against the tenant's limit: the time of operations, without
-    /// the preparation of elements that other tenants used and without waits for memory; 0 for a
-    /// tenant without a limit on accelerator time.
+    /// Accelerator time that counted against the tenant's limit: the time of operations alone. It
+    /// includes neither waits for memory nor the preparation of elements that other tenants used. 0
+    /// for a tenant without a limit on accelerator time.
     pub charged_time: Time,
 }
 
@@ -343,8 +352,8 @@ pub struct TenantStats {
 /// completed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
-    /// The name of the limiting resource: the busiest of the resources whose backlog grows or whose
-    /// queues are full. Without any, the resource with the longest queue.
+    /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
+    /// queues were full. If no resource is of this kind, the one with the longest queue.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,
@@ -361,7 +370,8 @@ pub struct Saturation {
 /// Sums over a whole simulation, for checks of conservation laws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Number of operations of each type that accelerators executed, indexed by [`Accel::index`].
+    /// Number of operations of each accelerator type that accelerators executed, indexed by
+    /// [`Accel::index`].
     pub on_accelerators: [u64; Accel::MOST],
     /// Number of operations of each accelerator type that cores executed, indexed by
     /// [`Accel::index`].
@@ -383,8 +393,8 @@ pub struct Totals {
     /// The sum of the times that all requests were in the system, in picoseconds; requests without
     /// a response count until they ended.
     pub latency_ps: u128,
-    /// The sum of the breakdowns of all response times, in picoseconds. It equals `latency_ps` if
-    /// every request had a response and the breakdown is complete.
+    /// The sum of the breakdowns of all response times, in picoseconds. In a correct simulation, it
+    /// equals `latency_ps` if every request had a response.
     pub spent_ps: u128,
     /// Whether all components of the server were idle at the end of the simulation.
     pub drained: bool,
@@ -407,14 +417,15 @@ pub struct DataStats {
     /// Number of bytes that accelerators, A-DMA engines and page-table walks read from the memory
     /// system.
     pub read_bytes: u64,
-    /// Number of bytes read that came from main memory, since they were neither in the last-level
-    /// cache nor in a core's private caches.
+    /// Number of the bytes in `read_bytes` that came from main memory, since they were neither in
+    /// the last-level cache nor in a core's private caches.
     pub missed_bytes: u64,
     /// Number of bytes that accelerators and A-DMA engines wrote to the last-level cache.
     pub written_bytes: u64,
-    /// Number of bytes read from and written to main memory, including those of cores.
+    /// Number of bytes read from and written to main memory, including those that cores read and
+    /// those that the last-level cache evicted.
     pub dram_bytes: u64,
-    /// Number of lookups of pages in the TLBs of accelerators.
+    /// Number of lookups of pages in the TLBs (address translation caches) of accelerators.
     pub tlb_lookups: u64,
     /// Number of TLB lookups that missed; each caused a page-table walk.
     pub tlb_misses: u64,
@@ -422,16 +433,17 @@ pub struct DataStats {
     pub table_reads: u64,
     /// Number of operations that a page fault interrupted. They resume once the fault is handled.
     pub page_faults: u64,
-    /// Share of the measured window in which the busiest link of a mesh carried data, 0 to 1.
+    /// Share of the measured window, 0 to 1, in which the busiest link of a mesh carried data; 0
+    /// without a mesh.
     pub busiest_link: f64,
-    /// Share of the measured window in which the busiest link between chiplets carried data, 0 to
-    /// 1.
+    /// Share of the measured window, 0 to 1, in which the busiest link between chiplets carried
+    /// data; 0 without such links.
     pub busiest_crossing: f64,
 }
 
 impl DataStats {
-    /// Returns the share of the bytes read that came from the last-level cache or a core's private
-    /// caches, 0 to 1; `None` if nothing was read.
+    /// Returns the share of the bytes read ([`DataStats::read_bytes`]) that came from the
+    /// last-level cache or a core's private caches, 0 to 1; `None` if nothing was read.
     pub fn llc_hit_ratio(&self) -> Option<f64> {
         let found = self.read_bytes - self.missed_bytes;
         (self.read_bytes > 0).then(|| found as f64 / self.read_bytes as f64)
@@ -441,7 +453,8 @@ impl DataStats {
 /// The result of simulating one server.
 #[derive(Clone, Debug)]
 pub struct SimulationResult {
-    /// The statistics of each service, in the order of the plan.
+    /// The statistics of each service, in the order of the plan's services. They are empty for
+    /// services that are not on the server.
     pub services: Vec<ServiceStats>,
     /// The statistics of each accelerator type, indexed by [`Accel::index`].
     pub accelerators: [AccelStats; Accel::MOST],
@@ -452,8 +465,8 @@ pub struct SimulationResult {
     pub manager_utilization: f64,
     /// Utilization of the A-DMA engines in the measured window, 0 to 1.
     pub dma_utilization: f64,
-    /// Mean number of instructions that an output dispatcher executed per operation, over the whole
-    /// run; `None` without operations.
+    /// Mean number of instructions that output dispatchers executed for an operation that they
+    /// handled, over the whole run; `None` if they handled none.
     pub dispatcher_instructions: Option<f64>,
     /// The statistics of each tenant, in ascending order of the tenants' IDs.
     pub tenants: Vec<TenantStats>,
@@ -461,12 +474,14 @@ pub struct SimulationResult {
     pub data: DataStats,
     /// The time for which orchestration occupied hardware, over the whole run.
     pub orchestration: Orchestration,
-    /// The resource that limits the server if requests arrived faster than they ended; else `None`.
+    /// The resource that limits the server, if the server is saturated; else `None`. In a saturated
+    /// server, many requests have not ended at the end of the measured window: more than 100, and
+    /// more than 5 % of the number of requests whose response times count.
     pub saturated: Option<Saturation>,
     /// Length of the measured window, which begins at the end of the warm-up and ends at the last
     /// counted arrival.
     pub window: Time,
-    /// Number of simulated events.
+    /// Number of simulated events, over the whole run.
     pub events: u64,
     /// Sums over the whole run, for checks of conservation laws.
     pub totals: Totals,
@@ -496,17 +511,17 @@ pub struct Used {
 /// One operation of one request, as [`crate::simulate_logged`] lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operated {
-    /// When the operation ended or, if a core executed the operation, when the trace was given to
-    /// the core.
+    /// The simulated time at which the operation ended or, if a core executed the operation, at
+    /// which the trace was given to the core.
     pub at: Time,
     /// Index in the plan of the request's service.
     pub service: usize,
     /// Sequence number of the request within its service, from 0. Requests that services send to
     /// each other have a random ID with the highest bit set instead.
     pub request: u64,
-    /// Index of the phase in the service's path.
+    /// Index of the operation's phase in the service's path.
     pub phase: usize,
-    /// Index of the chain within the phase.
+    /// Index of the operation's chain within the phase.
     pub chain: usize,
     /// The address of the first word of the operation's trace.
     pub trace: AtmAddress,

@@ -9,14 +9,14 @@ use crate::server_use::ServerUse;
 use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
 
 /// The result of one service under one orchestrator. Unless stated otherwise, counts and times are
-/// those of requests after the warm-up. The measured window is the time from the end of the warm-up
-/// to the last arrival.
+/// those of requests from clients after the warm-up. The measured window is the time from the end
+/// of the warm-up to the last arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServiceResult {
     /// The name of the service.
     pub service: String,
-    /// Arrival rate of the requests after the warm-up, in requests per second, with or without a
-    /// response; 0 for fewer than two such requests.
+    /// Arrival rate of the requests after the warm-up, in requests per second. Requests without a
+    /// response are included. 0 if fewer than two requests arrived.
     pub offered_rps: f64,
     /// Number of requests after the warm-up that have a response time.
     pub completed: u64,
@@ -28,15 +28,15 @@ pub struct ServiceResult {
     /// completed requests.
     pub percentiles: [Option<Time>; 3],
     /// The longest response times after the warm-up, in descending order.
-    /// [`Comparison::tail_share`](crate::compare::Comparison::tail_share) sets how many are listed.
-    /// Empty if response times are counted in bins.
+    /// [`Comparison::tail_share`](crate::compare::Comparison::tail_share) sets which share of the
+    /// response times is listed. Empty if response times are counted in bins.
     pub tail: Vec<Time>,
     /// The histogram bins of the longest response times after the warm-up, in descending order: the
     /// response time at the middle of each bin, and the number of requests in the bin. Empty unless
     /// response times are counted in bins.
     pub tail_bins: Vec<(Time, u64)>,
-    /// The times of evenly spaced requests after the warm-up, in the order of their responses.
-    /// There are at most [`Comparison::samples`](crate::compare::Comparison::samples).
+    /// The times of evenly spaced requests after the warm-up, in the order of their responses: at
+    /// most [`Comparison::samples`](crate::compare::Comparison::samples) requests.
     pub samples: Vec<Sample>,
     /// Number of responses per second between the first and the last arrival after the warm-up.
     pub throughput_rps: f64,
@@ -49,9 +49,9 @@ pub struct ServiceResult {
     /// Utilization of each accelerator type's processing elements in the measured window, 0 to 1,
     /// indexed by [`Accel::index`].
     pub accelerator_utilization: [f64; Accel::MOST],
-    /// Share of the measured window in which at least one processing element of an instance was
-    /// busy, averaged over the instances of each accelerator type: 0 to 1, indexed by
-    /// [`Accel::index`].
+    /// Share of the measured window in which an accelerator instance had at least one busy
+    /// processing element: the mean over the instances of each accelerator type, 0 to 1, indexed
+    /// by [`Accel::index`].
     pub accelerator_any_busy: [f64; Accel::MOST],
     /// Share of each accelerator type's operations that were turned away because queues were full,
     /// over the whole run: 0 to 1, indexed by [`Accel::index`].
@@ -71,7 +71,7 @@ pub struct ServiceResult {
     /// The SLO (longest acceptable response time) of the service; `None` without an SLO.
     pub within: Option<Time>,
     /// Number of requests that ended without a response because a message did not arrive in time or
-    /// was refused for lack of memory, over the whole run. They have no response time.
+    /// was refused for lack of memory, over the whole run. These requests have no response time.
     pub timed_out: u64,
     /// Number of operations that had a deadline, and number of operations that missed their
     /// deadline, over the whole run.
@@ -89,8 +89,9 @@ pub struct ServiceResult {
     /// Number of requests after the warm-up that had an SLO, and number of these requests whose
     /// response was late or missing.
     pub slo: (u64, u64),
-    /// The name of the resource that limits the server if requests arrived faster than they were
-    /// completed ([`Saturation::cause`](crate::stats::Saturation::cause)); else `None`.
+    /// The name of the resource that limits a saturated server
+    /// ([`Saturation::cause`](crate::stats::Saturation::cause)); `None` unless requests arrived
+    /// faster than the server completed them.
     pub saturated: Option<String>,
     /// Mean number of instructions that an output dispatcher executed per operation, over the whole
     /// run; `None` without operations.

@@ -1,4 +1,4 @@
-//! Access to the values of a [`Config`] by the keys of parameters.
+//! Access to the values of a [`Config`] by the keys of parameters, such as `core.clock_ghz`.
 
 use accelflow_parameters::{Refusal, number_text};
 
@@ -33,7 +33,7 @@ impl Config {
         // 0 often means something else than little.
         if value != 0.0 && self.get(key)? == 0.0 {
             PARAMETERS.set(self, key, before)?;
-            let allowed = "must be 0 or a larger number: this one is rounded to 0";
+            let allowed = "must be 0 or a larger number: the value is rounded to 0";
             return Err(Refusal::number(key, value, allowed));
         }
         Ok(())

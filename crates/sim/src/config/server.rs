@@ -71,17 +71,17 @@ impl Config {
         }
     }
 
-    /// Returns the time on the accelerator `accel` of an operation that takes `on_core` on a core
-    /// of the base server. The accelerator's speedup or its fixed time per operation applies.
+    /// Returns the time of an operation on the accelerator `accel`: `on_core`, its time on a core
+    /// of the base server, divided by the accelerator's speedup. If the accelerator has a fixed
+    /// time per operation, returns the fixed time instead.
     pub fn accelerated(&self, accel: Accel, on_core: Time) -> Time {
         let by_speedup = || on_core.scale(1.0 / self.accelerator.speedup[accel.index()]);
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
-    /// Returns the time of an operation of `accel` that takes `on_core` on a core of the base
-    /// server and reads `input`, when an accelerator executes the operation. If the RPC accelerator
-    /// serializes payloads ([`super::RpcProcessor::Whole`]), the times of Ser and Dser depend on
-    /// `input` alone.
+    /// Returns the time of an operation on an accelerator like [`Config::accelerated`]. The
+    /// operation reads a payload of the size `input`. If the RPC accelerator serializes payloads
+    /// ([`super::RpcProcessor::Whole`]), the times of Ser and Dser depend on `input` alone.
     pub fn accelerated_input(&self, accel: Accel, on_core: Time, input: Bytes) -> Time {
         match self.element_of(accel) == accel {
             true => self.accelerated(accel, on_core),

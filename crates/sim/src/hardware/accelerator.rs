@@ -9,13 +9,13 @@ use super::dispatcher::Dispatcher;
 /// The numbers of elements and queue entries of an accelerator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
-    /// Number of processing elements.
+    /// Number of processing elements of an accelerator instance.
     pub elements: usize,
-    /// Number of entries of the input queue.
+    /// Number of entries of the instance's input queue.
     pub input: usize,
-    /// Number of entries of the overflow area.
+    /// Number of entries of the instance's overflow area.
     pub overflow: usize,
-    /// Number of entries of the output queue.
+    /// Number of entries of the instance's output queue.
     pub output: usize,
 }
 

@@ -10,7 +10,7 @@ use crate::config::InterruptPolicy;
 pub(crate) struct Slices {
     /// Longest time that a task may run while other tasks wait; zero for no limit.
     pub length: Time,
-    /// Time to switch back to a task at the end of another task's time slice.
+    /// Time of the context switch with which a task continues after the end of its time slice.
     pub switch: Time,
 }
 
@@ -64,8 +64,8 @@ pub(crate) enum SliceEnd<T> {
 pub(crate) struct TaskStart {
     /// When the task or its time slice ends, whichever is earlier.
     pub ends: Time,
-    /// Sequence number of the start, by which [`Core::slice_ends`] and [`Core::finish`] identify
-    /// it.
+    /// Sequence number of the start. [`Core::slice_ends`] and [`Core::finish`] identify the start
+    /// by this number.
     pub number: u32,
 }
 

@@ -54,11 +54,11 @@ pub(crate) struct Memory {
 /// Bytes that accelerators and DMA have moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemoryCounts {
-    /// Number of bytes read from caches and main memory.
+    /// Number of bytes that accelerators and DMA engines read from caches and main memory.
     pub read_bytes: u64,
-    /// Number of bytes read that came from main memory.
+    /// Number of the bytes in `read_bytes` that came from main memory.
     pub missed_bytes: u64,
-    /// Number of bytes written to the last-level cache.
+    /// Number of bytes that accelerators and DMA engines wrote to the last-level cache.
     pub written_bytes: u64,
     /// Number of bytes read from and written to main memory, including those of cores.
     pub dram_bytes: u64,

@@ -49,9 +49,10 @@ pub(crate) struct Carried {
 /// Shares of time in which the busiest links carried data.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct LinkShares {
-    /// Share of time in which the busiest link of a mesh carried data, 0 to 1.
+    /// Share of the measured window in which the busiest link of a mesh carried data, 0 to 1.
     pub busiest: f64,
-    /// Share of time in which the busiest link between chiplets carried data, 0 to 1.
+    /// Share of the measured window in which the busiest link between chiplets carried data, 0 to
+    /// 1.
     pub busiest_crossing: f64,
 }
 

@@ -1,11 +1,11 @@
 use accelflow_units::Time;
 
-/// The times at which the first and the last byte of a transfer reach a place.
+/// The times at which the first and the last byte of a transfer reach a point of the route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// The time at which the first byte reaches the place.
+    /// The time at which the first byte of a transfer reaches a point of the route.
     pub head: Time,
-    /// The time at which the last byte reaches the place.
+    /// The time at which the last byte of a transfer reaches a point of the route.
     pub tail: Time,
 }
 

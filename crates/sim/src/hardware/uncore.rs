@@ -26,7 +26,7 @@ pub(crate) struct Uncore {
 pub(crate) struct Movement {
     /// The source and the destination of the data.
     pub endpoints: Endpoints,
-    /// The memory address, if memory is one end of the route; otherwise without effect.
+    /// The memory address of the data; without effect if neither end of the route is memory.
     pub address: u64,
     /// Number of bytes to move.
     pub size: Bytes,

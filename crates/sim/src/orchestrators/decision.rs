@@ -12,7 +12,7 @@ use crate::config::Config;
 pub struct Decision {
     /// Time for which the accelerator's output dispatcher is busy with the completion.
     pub dispatcher: Time,
-    /// Number of instructions that the output dispatcher executes.
+    /// Number of instructions that the output dispatcher executes for the completion.
     pub instructions: u64,
     /// The work of the central hardware manager; `None` if the manager is not involved.
     pub manager: Option<ManagerVisit>,

@@ -16,7 +16,7 @@ impl Links {
     ///
     /// `transitions` has pairs of accelerators, and how often the second follows the first. The
     /// most frequent pair is linked, then the most frequent pair of the remaining accelerators, and
-    /// so on. Of equally frequent pairs, the one with the lower accelerators comes first.
+    /// so on. Equally frequent pairs come in ascending order, as in [`Links::pairs`].
     pub fn most_frequent(transitions: &[((Accel, Accel), u64)]) -> Links {
         let mut ranked = transitions.to_vec();
         ranked.sort_by_key(|&(pair, count)| (std::cmp::Reverse(count), pair));

@@ -23,8 +23,9 @@ pub struct Properties {
     pub policy: DispatchPolicy,
     /// Core time to start one chain of traces.
     pub start: Time,
-    /// The manager's task before a chain that a core starts and, with [`Queueing::Central`], before
-    /// a message gets a processing element; `None` if the manager is not involved.
+    /// The manager's task at the start of each chain that a core starts. With
+    /// [`Queueing::Central`], the manager has the same task for each message that arrives. `None`
+    /// if the manager is not involved.
     pub submission: Option<ManagerVisit>,
     /// How a core learns that an accelerator needs a decision of the core.
     pub requests: CoreRequests,

@@ -18,8 +18,8 @@ pub const ORCHESTRATORS: [&dyn Orchestrator; 6] = [
     &Ideal,
 ];
 
-/// The orchestrators from RELIEF to AccelFlow, each of which adds one technique to the one before
-/// (AccelFlow, section VII.A.2, Fig. 13).
+/// The ladder of orchestrators from RELIEF to AccelFlow. Each adds one technique to the
+/// orchestrator before it (AccelFlow, section VII.A.2, Fig. 13).
 pub const LADDER: [&dyn Orchestrator; 5] = [
     &relief::RELIEF,
     &relief::PER_ACC_TYPE_Q,
@@ -28,7 +28,8 @@ pub const LADDER: [&dyn Orchestrator; 5] = [
     &AccelFlow,
 ];
 
-/// All orchestrators that can be simulated, from Non-acc (no accelerators) to Ideal.
+/// All built-in orchestrators, from Non-acc (no accelerators) to Ideal (orchestration without
+/// cost).
 pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &NonAcc,
     &CpuCentric,

@@ -70,10 +70,10 @@ pub struct Simulated<'s> {
 pub struct QueueName {
     /// The type of the accelerator.
     pub accel: Accel,
-    /// The index of the instance within its type.
+    /// The index of the instance among the instances of its accelerator type, from 0.
     pub instance: u8,
     /// Whether the queue is the overflow area, from which entries move to the input queue. If
-    /// `false`, it is the input queue, from which processing elements load entries.
+    /// `false`, the queue is the input queue, from which processing elements load entries.
     pub overflow: bool,
 }
 

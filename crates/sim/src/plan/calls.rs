@@ -96,9 +96,9 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the plan in which each message from one server to another takes a time on the
-    /// network that is drawn from `time`. By default, and between services of one server, messages
-    /// take no time.
+    /// Returns the plan in which each message of a call from one server to another takes a time on
+    /// the network. The time is drawn from `time`. By default, and between services of one server,
+    /// messages take no time on the network.
     #[must_use]
     pub fn with_one_way(self, time: WaitDistribution) -> Plan {
         Plan {
@@ -107,9 +107,10 @@ impl Plan {
         }
     }
 
-    /// Returns the plan in which request and response of one chain's call take times on the network
-    /// drawn from `time`, not from the distribution of [`Plan::with_one_way`]. `service`, `phase`
-    /// and `chain` are the indices that identify the chain.
+    /// Returns the plan with another distribution of network times for the calls of one chain. The
+    /// times of request and response are drawn from `time`, not from the distribution of
+    /// [`Plan::with_one_way`]. `service`, `phase` and `chain` are the indices that identify the
+    /// chain.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index.
@@ -124,9 +125,9 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the plan with a detached chain, which runs and costs like any other. Neither the
-    /// chain's phase nor the response of the request waits for the chain. `service`, `phase` and
-    /// `chain` are the indices that identify the chain.
+    /// Returns the plan in which one chain is detached: neither the chain's phase nor the response
+    /// of the request waits for the chain. The chain runs and costs like any other. `service`,
+    /// `phase` and `chain` are the indices that identify the chain.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index, and for a chain of the first or last phase, which receive
@@ -148,7 +149,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the plan with each service alone on a server, whose ID is the index of the service.
+    /// Returns the plan with each service alone on a server. The ID of the server is the index of
+    /// the service.
     #[must_use]
     pub fn isolated(mut self) -> Plan {
         for (index, service) in self.services.iter_mut().enumerate() {
@@ -188,7 +190,7 @@ impl Plan {
         !self.called().is_empty()
     }
 
-    /// Returns whether any chain may fail and be retried.
+    /// Returns whether any chain of the plan may fail and be retried.
     pub fn has_retries(&self) -> bool {
         let phases = self.services.iter().flat_map(|service| &service.phases);
         phases
@@ -196,14 +198,14 @@ impl Plan {
             .any(|chain| chain.retry.is_some())
     }
 
-    /// Returns the distribution of the time that a message of a call of `chain` takes from one
-    /// server to another.
+    /// Returns the distribution of the time that a request or a response of the call of `chain`
+    /// takes on the network, from one server to another.
     pub fn one_way<'p>(&'p self, chain: &'p ChainPlan) -> &'p WaitDistribution {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }
 
-    /// Returns the indices of the services that requests to `services` reach by direct and indirect
-    /// calls, in ascending order. The result includes `services`.
+    /// Returns the indices of the services in `services` and of all services that these call,
+    /// directly or indirectly. The indices are in ascending order; unknown ones are left out.
     pub fn reached_from(&self, services: impl IntoIterator<Item = usize>) -> Vec<usize> {
         let mut left: Vec<usize> = services.into_iter().collect();
         let mut reached = vec![false; self.services.len()];

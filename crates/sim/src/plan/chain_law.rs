@@ -1,4 +1,4 @@
-//! The cost of an operation of a chain as a function of the message's size.
+//! A method of [`ChainPlan`] for the core time of an operation as a function of the message's size.
 
 use accelflow_trace::{Accel, AtmAddress};
 

@@ -1,4 +1,5 @@
-//! Costs of operations as functions of the message's size, prepared for many messages.
+//! The core times of operations as functions of the message's size, in a form that is quick to
+//! evaluate for many messages.
 
 use accelflow_units::Time;
 use accelflow_workload::profile::Cost;

@@ -1,4 +1,4 @@
-//! Sizes and forms of messages.
+//! The sizes of messages, and their forms: compressed or not.
 
 use accelflow_trace::Accel;
 use accelflow_units::Bytes;
@@ -8,17 +8,18 @@ use accelflow_units::Bytes;
 pub struct Form {
     /// Whether the message is compressed before the operation.
     pub compressed: bool,
-    /// Size of an uncompressed message divided by its compressed size.
+    /// Size of a message before compression divided by its compressed size.
     pub ratio: f64,
 }
 
-/// The size before compression of one message of one request, and the mean size of messages of the
-/// same kind.
+/// The size before compression of one message of one request, and the mean size of the messages
+/// that the same trace of the same chain handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSize {
     /// The size of the message before compression.
     pub size: Bytes,
-    /// The mean size, before compression, of messages of the same kind.
+    /// The mean size, before compression, of the messages that the same trace of the same chain
+    /// handles.
     pub mean: Bytes,
 }
 
@@ -29,7 +30,8 @@ impl Form {
         ratio: 1.0,
     };
 
-    /// Returns whether a message of this form is compressed after an operation of `accel`.
+    /// Returns whether a message is compressed after an operation of `accel`, if it has this form
+    /// before the operation.
     #[inline]
     pub fn after(self, accel: Accel) -> bool {
         match accel {

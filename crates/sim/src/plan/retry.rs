@@ -1,4 +1,4 @@
-//! Failures and retries of chains.
+//! How often chains of traces fail, and how they are retried.
 
 use accelflow_units::Time;
 
@@ -6,7 +6,8 @@ use accelflow_units::Time;
 pub const MAX_ATTEMPTS: u16 = 64;
 
 /// How a chain of traces fails and is retried. After a failed attempt and a pause, the chain starts
-/// again. After the last failed attempt, the request is answered with an error.
+/// again. If the last allowed attempt fails, the request is answered with an error, unless it
+/// already had its response or the chain is detached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retry {
     /// Probability that an attempt fails, 0 to 1, drawn for each attempt of each request.

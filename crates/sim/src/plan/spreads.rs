@@ -1,7 +1,7 @@
 //! Times that are drawn from distributions for each request.
 //!
 //! A drawn time depends only on the service's path, the seed and the request's sequence number, so
-//! it is the same in every system.
+//! it is the same under every orchestrator.
 
 use accelflow_units::Time;
 use accelflow_workload::profile::{OutsideTimes, ServiceProfile, WaitDistribution};
@@ -11,8 +11,8 @@ const COST: u64 = 0xC057 << 48;
 /// Keeps draws of the times outside of operations apart from other attributes of a request.
 const OUTSIDE: u64 = 0x0075 << 48;
 
-/// The times of a service's requests outside of operations and application logic, drawn for each
-/// request.
+/// The distributions of the times that a service's requests spend outside of operations and
+/// application logic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceSpreads {
     outside: OutsideTimes,
@@ -26,17 +26,17 @@ impl ServiceSpreads {
     }
 
     /// Returns the core time that a request spends neither in operations nor in application logic:
-    /// kernel, sockets and scheduling. Only systems that execute traces in software spend it.
-    /// `request` is the sequence number of the request, and `seed` the random seed. Zero unless a
-    /// recording has such times.
+    /// in the kernel, in sockets and in scheduling. Only systems that execute traces in software
+    /// spend it. `request` is the sequence number of the request, and `seed` the random seed. Zero
+    /// unless the service's recording has such times.
     pub fn outside_core(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.core.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE))
     }
 
     /// Returns the time that a request spends at the client, outside of the server. `request` is
-    /// the sequence number of the request, and `seed` the random seed. Zero unless a recording has
-    /// such times.
+    /// the sequence number of the request, and `seed` the random seed. Zero unless the service's
+    /// recording has such times.
     pub fn outside_client(&self, seed: u64, request: u64) -> Time {
         let outside = self.outside.client.as_ref();
         outside.map_or(Time::ZERO, |times| times.draw(seed, request, OUTSIDE | 2))

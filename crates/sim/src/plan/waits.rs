@@ -7,7 +7,8 @@ use super::{ChainPlan, Plan, WAIT};
 
 impl Plan {
     /// Returns the median time that the trace at the address `trace` waits for its message,
-    /// according to the plan's distribution for that trace.
+    /// according to the plan's distribution for that trace; zero if the plan has no distribution
+    /// for it.
     pub fn typical_wait(&self, trace: AtmAddress) -> Time {
         let distribution = self.waits.get(trace.index());
         distribution.map_or(Time::ZERO, |waits| waits.median())
@@ -23,9 +24,9 @@ impl Plan {
         own.map_or_else(|| self.typical_wait(at), |(_, waits)| waits.median())
     }
 
-    /// Returns how long the trace at the address `trace` in `chain` waits for its message, for the
-    /// request with sequence number `request` and the random seed `seed`. The time depends only on
-    /// the arguments, so it is the same in every system.
+    /// Returns the time that the trace at the address `trace` in `chain` waits for its message.
+    /// `request` is the sequence number of the request, and `seed` the random seed. The time
+    /// depends only on the arguments, so it is the same under every orchestrator.
     pub fn wait(&self, chain: &ChainPlan, trace: AtmAddress, seed: u64, request: u64) -> Time {
         let own = chain.waits.iter().find(|(at, _)| *at == trace);
         let own = own.map(|(_, distribution)| distribution);

@@ -12,12 +12,13 @@ pub struct ServerShape {
     pub server: usize,
     /// Number of cores.
     pub cores: usize,
-    /// The accelerator instances, or the tenants' shares of these instances, in the order of type,
-    /// instance and share.
+    /// The accelerator instances or, if tenants reserve shares of the instances, these shares. They
+    /// are ordered by type, then by instance, then by share.
     pub units: Vec<UnitShape>,
     /// Number of A-DMA engines.
     pub dma_engines: usize,
-    /// The names of the links of the on-chip network, indexed by [`HardwareEvent::Carries`].
+    /// The names of the links of the on-chip network. The field `link` of
+    /// [`HardwareEvent::Carries`] is an index in this list.
     pub links: Vec<String>,
     /// Whether a central manager keeps the operations of all accelerators in one queue.
     pub central: bool,
@@ -30,9 +31,9 @@ pub struct UnitShape {
     pub unit: UnitName,
     /// Number of processing elements of the instance or share.
     pub elements: u64,
-    /// Whether this unit stands for the instance's output dispatcher, which all shares of an
-    /// instance have in common: true for an unshared instance and for share 0.
-    /// [`HardwareEvent::Dispatches`] has the name of this unit.
+    /// Whether [`HardwareEvent::Dispatches`] has the name of this unit: true for an unshared
+    /// instance and for share 0. All shares of an instance have one output dispatcher, which goes
+    /// by the name of share 0.
     pub whole: bool,
 }
 
@@ -42,9 +43,9 @@ pub struct UnitShape {
 pub struct UnitName {
     /// The type of the accelerator.
     pub accel: Accel,
-    /// The index of the instance within its type.
+    /// Index of the instance within its type, from 0.
     pub instance: usize,
-    /// The index of the tenant's share; 0 if tenants share the instance.
+    /// Index of the tenant's share of the instance, from 0. It is 0 if the instance has no shares.
     pub share: usize,
 }
 
@@ -53,19 +54,20 @@ pub struct UnitName {
 pub struct Activity {
     /// The ID of the simulated server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
     pub server: usize,
-    /// The simulated time at which the activity was reported.
+    /// The simulated time at which the activity was reported, since the start of the simulation.
     pub at: Time,
-    /// The execution for which the hardware was active; `None` if there are several or none is
-    /// known.
+    /// The trace or application logic for which the hardware was active. `None` if the hardware was
+    /// active for several of them or for none, or if this is not known.
     pub of: Option<Execution>,
-    /// What the hardware did.
+    /// What the hardware did: the kind of the activity, and its data.
     pub what: HardwareEvent,
 }
 
-/// The identity of what hardware works for: a request, and its running trace or application logic.
+/// The identity of a running trace of a request, or of the request's application logic, for which
+/// hardware works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
-    /// Index of the request's service.
+    /// Index, in the plan, of the request's service.
     pub service: usize,
     /// Sequence number of the request within its service, from 0. Requests that services send to
     /// each other have a random ID with the highest bit set instead.
@@ -80,7 +82,7 @@ pub struct Execution {
 /// The kinds of activities of a simulated server's hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardwareEvent {
-    /// A request has spent a stretch of its time on one [`Part`] of its breakdown.
+    /// A request has spent a stretch of time on one kind of work or wait ([`Part`]).
     Spends {
         /// What the request's stretch of time was spent on.
         part: Part,
@@ -111,11 +113,11 @@ pub enum HardwareEvent {
     Operates(UnitName),
     /// A processing element of this accelerator becomes free.
     Freed(UnitName),
-    /// The output dispatcher of this accelerator instance starts to handle an entry or, if
-    /// [`Activity::of`] is `None`, becomes idle. The share is 0, since all shares of an instance
-    /// have one output dispatcher.
+    /// The output dispatcher of this accelerator instance starts to handle an entry of the output
+    /// queue. If [`Activity::of`] is `None`, the dispatcher becomes idle. The share in the name is
+    /// 0, since all shares of an instance have one output dispatcher.
     Dispatches(UnitName),
-    /// An A-DMA engine starts a transfer that will end at this time.
+    /// An A-DMA engine starts a transfer, which will end at this simulated time.
     Moves(Time),
     /// The central manager accepts a task.
     Manages {
@@ -137,7 +139,7 @@ pub enum HardwareEvent {
     Length(Queue, usize),
 }
 
-/// What a request waits for.
+/// What a request waits for, if its time counts as [`Part::Queueing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
     /// The request waits for a processing element, in an input queue.
@@ -167,20 +169,22 @@ pub enum CoreWork {
     /// A decision that an accelerator cannot make, such as a branch in a system without
     /// dispatchers.
     Decision,
-    /// The start of a trace: a repeated Enqueue, or another attempt of a failed chain.
+    /// Another attempt to start a trace: an Enqueue instruction that is repeated because the queue
+    /// was full, or the repetition of a failed chain.
     Start,
     /// The operating system's handling of an accelerator's exception.
     Exception,
-    /// The rest of a trace, executed in software.
+    /// A trace, or the rest of a trace, that the core executes in software.
     Software,
-    /// A notification that a trace has ended, or an interrupt that nothing waits for.
+    /// A notification that a trace has ended, or other work that no trace waits for: an interrupt,
+    /// or the start of a fork's arms.
     Notice,
-    /// A poll of the core's software queue in memory (Cohort).
+    /// A poll of the queue in memory through which accelerators send messages to the core (Cohort).
     Poll,
 }
 
 impl CoreWork {
-    /// Returns the name of this kind of work in reports.
+    /// Returns the name of this kind of work in reports, such as `application`.
     pub const fn name(self) -> &'static str {
         match self {
             CoreWork::Application => "application",
@@ -194,7 +198,7 @@ impl CoreWork {
     }
 }
 
-/// The identity of a queue of a simulated server.
+/// The identity of a queue of a simulated server: its kind, and the hardware that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Queue {
     /// The operations that wait for a processing element of this accelerator, in its input queue
@@ -208,6 +212,7 @@ pub enum Queue {
     Dma,
     /// The operations of this accelerator type that wait in the central manager's queue.
     Central(Accel),
-    /// The tasks that wait for the central manager.
+    /// The tasks that wait for the central manager. Their number is estimated from the time of the
+    /// manager's remaining work.
     Manager,
 }

@@ -25,53 +25,56 @@ pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// A server under simulation.
 pub(crate) struct Engine<'r> {
-    /// The simulation that the engine runs.
+    /// The inputs of the simulation: server parameters, plan, orchestrator and loads.
     pub run: Run<'r>,
-    /// The fixed properties of the orchestrator.
+    /// The properties of the orchestrator, which do not change during the simulation.
     pub properties: Properties,
-    /// The pending events.
+    /// The scheduled events, by simulated time.
     pub calendar: Wheel<Event>,
-    /// The arrival processes of the services.
+    /// The requests that are still to arrive from clients, by load.
     pub arrivals: Arrivals,
-    /// The requests in flight.
+    /// The requests that have arrived and have not ended.
     pub requests: Requests<'r>,
-    /// The traces in flight.
+    /// The executions of traces that have not ended.
     pub jobs: Slab<Job>,
     /// A buffer for the traces of chains that start together, reused to avoid allocations.
     pub started: Vec<JobId>,
-    /// The limits and traffic shapers of tenants.
+    /// The tenants, with their limits and traffic shapers.
     pub tenancy: Tenancy,
-    /// The accelerators.
+    /// The accelerators, with their queues, processing elements and output dispatchers.
     pub ensemble: Ensemble,
-    /// The output dispatchers.
+    /// The trace memory that the output dispatchers read, and the number of instructions they
+    /// executed.
     pub dispatchers: Dispatchers,
-    /// The central hardware manager.
+    /// The central hardware manager, and its queue if all accelerators share one.
     pub manager: Manager,
     /// The state of the RPC processor (Cerebros), if one replaces the RPC accelerator.
     pub processor: Processor,
-    /// The joins that wait for parallel arms.
+    /// The arms that forks have created and that have not started, and the joins that wait for
+    /// arms.
     pub joins: Joins,
-    /// The calls to other services.
+    /// The unanswered calls to other services, and the requests on their way to services of this
+    /// server.
     pub calls: Calls,
-    /// The attempts of chains that may be repeated.
+    /// The current attempts of the chains that may be retried.
     pub retries: Retries,
-    /// The cores.
+    /// The cores and the tasks that they execute.
     pub cores: Cores,
-    /// Networks, caches and memory.
+    /// The networks, caches and memory of the server.
     pub uncore: Uncore,
-    /// The A-DMA engines.
+    /// The A-DMA engines, and the transfers that wait for them.
     pub dma: Dma<(JobId, Movement)>,
     /// The memory buffers of payloads.
     pub buffers: Buffers,
-    /// The times of operations and movements.
+    /// The durations of operations on processing elements.
     pub timing: Timing<'r>,
-    /// The deadlines of operations.
+    /// The times of services on an idle server, from which deadlines of operations are derived.
     pub deadlines: Deadlines,
     /// The statistics collected so far.
     pub measures: Measures,
-    /// The decisions of the orchestrator or of its session.
+    /// The decision maker: the orchestrator, or its session if it keeps state in a simulation.
     pub policies: Policies,
-    /// The odds of exceptions and page faults.
+    /// The probabilities that operations raise exceptions and meet page faults.
     pub exceptions: Exceptions,
     /// The time before which a step may go on with later events.
     pub(super) horizon: Time,

@@ -1,4 +1,4 @@
-//! Errors of simulations.
+//! The errors of simulations.
 
 use accelflow_shaping::ShapingError;
 use accelflow_trace::Fault;
@@ -36,15 +36,15 @@ pub enum SimError {
         "tenant {0}: shaping: must be the same for all loads of the tenant, which share one token bucket"
     )]
     ShapingDiffers(u16),
-    /// A load names a service with this index, which the plan does not have.
+    /// A load is for the service with this index, but the plan has no such service.
     #[error("service = {0}: must be the index of a service in the plan")]
     UnknownService(usize),
-    /// The services of the loads are on this number of servers, but a function that simulates one
-    /// server was called.
+    /// The services of the loads, and those that they call, are on this number of servers. The
+    /// function that was called simulates only one server.
     #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
     SeveralServers(usize),
-    /// A load has no requests after the warm-up, or is for a service that should be called but no
-    /// other service calls.
+    /// A load has no requests after the warm-up. Or it is for a service that only other services
+    /// should call ([`Load::called`](crate::Load::called)), but no other service calls it.
     #[error(
         "service {service}: requests = {requests}: must be more than its warm-up of {warmup}; increase the number of requests or the rate of the service"
     )]
@@ -53,14 +53,15 @@ pub enum SimError {
         service: String,
         /// Number of requests of the load, including the warm-up.
         requests: u64,
-        /// Number of requests of the warm-up.
+        /// Number of requests of the load that form its warm-up.
         warmup: u64,
     },
     /// The path of the service with this name does not begin or does not end with a chain of
     /// traces.
     #[error("service {0}: path: must begin and end with a chain of traces")]
     Path(String),
-    /// A trace cannot continue with the facts (payload values that branches test) of the chain.
+    /// A trace of a chain cannot continue: for example, a branch tests a value that the chain's
+    /// facts (the values of its payloads) do not have.
     #[error("service {service}, trace {trace}: {fault}")]
     Fault {
         /// The name of the service.
@@ -70,7 +71,8 @@ pub enum SimError {
         /// The reason why the trace cannot continue.
         fault: Fault,
     },
-    /// No events are left, but some requests have not ended. This is a defect of the simulator.
+    /// No events are left, but requests have not ended or parts of the server are not idle. This is
+    /// a defect of the simulator.
     #[error("{requests} requests can never end, which is a defect of the simulator: {left}")]
     Undrained {
         /// Number of requests that have not ended.
@@ -78,10 +80,11 @@ pub enum SimError {
         /// A description of the parts of the server that are not idle.
         left: String,
     },
-    /// The policy of a user, such as an orchestrator written in Python, has failed.
+    /// An orchestrator of the user, such as one written in Python, has failed or has made a
+    /// decision that is not allowed.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The plan has no cost for an operation of a trace, since the profile has none.
+    /// The plan has no cost for an operation of a trace, because the profile has none.
     #[error(
         "service {service}, trace {trace}: the operation of {accel} must have a cost in the profile"
     )]

@@ -29,14 +29,14 @@ pub trait Observer {
 /// An event of a simulated request, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Index of the request's service.
+    /// Index, in the plan, of the request's service.
     pub service: usize,
     /// Sequence number of the request within its service, from 0. Requests that services send to
     /// each other have a random ID with the highest bit set instead.
     pub request: u64,
-    /// The simulated time of the event.
+    /// The simulated time of the event, since the start of the simulation.
     pub at: Time,
-    /// The kind of the event.
+    /// What happened to the request.
     pub what: RequestEvent,
 }
 
@@ -51,7 +51,7 @@ pub enum RequestEvent {
     Sent(Awaited),
     /// The answer for which the request waited has arrived.
     Answered(Awaited),
-    /// The request has ended, with or without a response.
+    /// The request was answered with a response, or has ended without one.
     Responded {
         /// Whether the request failed: its response is an error, or it ended without a response.
         error: bool,
@@ -61,14 +61,14 @@ pub enum RequestEvent {
     },
 }
 
-/// The answer to a message that a request has sent, for which a trace waits.
+/// An answer that a trace of a request waits for, after the request has sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Awaited {
-    /// Index of the phase that sent the message.
+    /// Index, in the service's path, of the phase that sent the message.
     pub phase: usize,
     /// Index of the chain, within the phase, that sent the message.
     pub chain: usize,
-    /// The trace that receives the answer, by the address of its first word.
+    /// The address of the first word of the trace that receives the answer.
     pub trace: AtmAddress,
     /// Whether the answer is compressed.
     pub compressed: bool,

@@ -1,4 +1,4 @@
-//! The outcome of a run: its statistics at the end.
+//! The outcome of a run: the statistics at its end.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

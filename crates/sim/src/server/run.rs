@@ -16,25 +16,26 @@ pub struct Limits {
     /// ARCUS's traffic shaper, which limits the rate of the tenant's traces or of their input
     /// bytes; `None` for no limit.
     pub flow: Option<FlowConfig>,
-    /// A limit on accelerator time; `None` for no limit. It is a token bucket. A token is a
-    /// nanosecond that operations of the tenant's traces take on idle processing elements. A trace
-    /// starts once the bucket has tokens for its predicted time: the time of earlier traces with
-    /// inputs of the same size. When the trace ends, it pays for time beyond the prediction or
-    /// returns unused tokens.
+    /// A limit on accelerator time, as a token bucket; `None` for no limit. One token is one
+    /// nanosecond of an operation on an idle processing element. A trace starts once the bucket has
+    /// tokens for its predicted time, learned from earlier traces with inputs of similar size. When
+    /// the trace ends, it pays for time beyond the prediction or returns unused tokens.
     pub time: Option<Registers>,
 }
 
-/// The requests that clients send to one service in a simulation, and how they are treated.
+/// The requests that clients send to one service in a simulation, with their tenant, priority, SLO
+/// and limits.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Index of the service in the plan.
     pub service: usize,
-    /// The arrival process of the requests.
+    /// The arrival process, by which the requests arrive.
     pub arrivals: ArrivalProcess,
     /// Number of requests that count, including the warm-up. Further requests arrive, but are not
-    /// counted, until all loads have had theirs.
+    /// counted, until the counted requests of all loads have arrived.
     pub requests: u64,
-    /// Number of requests at the beginning that the statistics leave out; less than `requests`.
+    /// Number of requests at the beginning that form the warm-up; less than `requests`. Statistics
+    /// leave these requests out, unless they are stated to cover the whole run.
     pub warmup: u64,
     /// The ID of the tenant that sends the requests. Tenants have separate limits on running
     /// traces, and processing elements wipe their state between tenants (AccelFlow, section IV.D).
@@ -45,23 +46,23 @@ pub struct Load {
     /// The SLO, the longest acceptable response time (AccelFlow, section IV.C); `None` for no SLO.
     /// Deadlines of operations are derived from the SLO, and violations are counted.
     pub slo: Option<Time>,
-    /// The limits on the traffic of the tenant, which delay the start of its traces. All loads of a
-    /// tenant must have the same limits.
+    /// The limits on the traffic of the tenant, which may delay the start of its traces. All loads
+    /// of a tenant must have the same limits.
     pub shaping: Limits,
-    /// The sampling interval: requests after the warm-up whose sequence numbers are multiples of
-    /// the interval are sampled; 0 for no samples. If a service has several loads, the interval of
-    /// the last one applies.
+    /// The sampling interval, as a number of requests; 0 for no samples. A request after the
+    /// warm-up is sampled if its sequence number is a multiple of the interval. If a service has
+    /// several loads, the interval of the last one applies.
     pub sample_every: u64,
     /// Whether response times are counted in the bins of a histogram, so that memory does not grow
-    /// with the number of requests ([`accelflow_kernel::Samples::binned`]). One load with `true` is
-    /// enough for all services of the server.
+    /// with the number of requests ([`accelflow_kernel::Samples::binned`]). If one load of a server
+    /// has `true`, this applies to all services of the server.
     pub binned: bool,
 }
 
 impl Load {
-    /// Creates a load of `requests` requests to the service with index `service`. Statistics leave
-    /// out the first `warmup` requests. The tenant is 0 and the priority 0, the lowest. The load
-    /// has no SLO, no traffic shaper and no samples.
+    /// Creates a load of `requests` requests to the service with index `service`. The first
+    /// `warmup` requests are the warm-up ([`Load::warmup`]). The tenant is 0 and the priority 0,
+    /// the lowest. The load has no SLO, no traffic shaper and no samples.
     pub fn new(service: usize, arrivals: ArrivalProcess, requests: u64, warmup: u64) -> Load {
         Load {
             service,
@@ -89,20 +90,22 @@ impl Load {
         none && (self.requests, self.warmup) == (0, 0)
     }
 
-    /// Returns the load with requests of the tenant with the ID `tenant`.
+    /// Returns the load with `tenant` as the ID of the tenant that sends the requests.
     pub fn of_tenant(self, tenant: u16) -> Load {
         Load { tenant, ..self }
     }
 
-    /// Returns the load with this priority of the requests. Requests with a higher value go first.
+    /// Returns the load with `priority` as the priority of its requests. Requests with a higher
+    /// value go first.
     pub fn at_priority(self, priority: u8) -> Load {
         Load { priority, ..self }
     }
 
     /// Returns the load with a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the
-    /// tenant wait until the shaper has tokens for their input, and start one shaping latency
-    /// later. A token for operations admits one trace. A token for bytes admits one byte of the
-    /// first operation's input; a trace takes at least one such token.
+    /// tenant wait until the shaper has tokens for them, and start one shaping latency later. A
+    /// token for operations admits one trace, or one segment of a message that the shaper splits. A
+    /// token for bytes admits one byte of the first operation's input; a trace takes at least one
+    /// such token.
     pub fn shaped(mut self, flow: FlowConfig) -> Load {
         self.shaping.flow = Some(flow);
         self
@@ -126,7 +129,7 @@ impl Load {
         }
     }
 
-    /// Returns the load with this SLO: the longest acceptable response time.
+    /// Returns the load with `slo` as its SLO: the longest acceptable response time.
     pub fn within(self, slo: Time) -> Load {
         Load {
             slo: Some(slo),
@@ -141,15 +144,16 @@ impl Load {
 pub struct Run<'r> {
     /// The parameters of the simulated server.
     pub config: &'r Config,
-    /// The services to simulate.
+    /// The services that may be simulated, with their paths and costs; `loads` chooses among them.
     pub plan: &'r Plan,
-    /// The orchestrator (system) to simulate.
+    /// The orchestrator to simulate: the rule for which hardware starts the next operation of a
+    /// trace.
     pub orchestrator: &'r dyn Orchestrator,
     /// The requests to send. Only services with a load, and the services that they call, are
     /// simulated, on the servers that the plan assigns.
     pub loads: &'r [Load],
-    /// The random seed of arrivals, payload sizes and choices of cores. Requests are the same for
-    /// every orchestrator.
+    /// The random seed, from which arrivals, payload sizes, choices of cores and other random
+    /// values follow. The requests are the same for every orchestrator.
     pub seed: u64,
 }
 
@@ -168,12 +172,13 @@ impl<'r> Run<'r> {
 /// it.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Whether the simulation shall end early. Another thread sets this to `true`.
+    /// Whether the simulation must end early. Another thread sets this to `true`.
     pub stop: AtomicBool,
     /// Approximate number of requests that have ended, including the warm-up. The simulation
-    /// updates this number every few milliseconds.
+    /// updates this number every few milliseconds of real time.
     pub ended: AtomicU64,
     /// The largest number of time intervals for which utilization is recorded
-    /// ([`crate::stats::SimulationResult::used`]). Below 2, none is recorded.
+    /// ([`crate::stats::SimulationResult::used`]), rounded down to an even number. Below 2, none is
+    /// recorded.
     pub use_intervals: usize,
 }

@@ -1,5 +1,5 @@
 //! The simulation of several servers whose services call each other. The server with the earliest
-//! event proceeds.
+//! event always proceeds first.
 
 use std::sync::atomic::Ordering;
 

@@ -1,8 +1,8 @@
 //! Reports the events of a server to its observer, if there is one.
 //!
 //! A run without an observer pays one comparison for each event and for each part of a request's
-//! time. Changes that follow from a comparison of states (tasks of cores, entries of dispatchers,
-//! lengths of queues) are detected after each event, so the steps of a request do not report them.
+//! time. Changes of the tasks of cores, the entries of dispatchers and the lengths of queues are
+//! found after each event, so the steps of a request do not report them.
 
 use accelflow_units::Time;
 

@@ -12,12 +12,12 @@ use super::servers::Servers;
 use crate::config::Config;
 use crate::stats::{Operated, SimulationResult};
 
-/// The result of one server, of several that were simulated together.
+/// The result of one server in a simulation of one or more servers.
 #[derive(Clone, Debug)]
 pub struct ServerResult {
     /// The ID of the server ([`ServicePlan::server`](crate::plan::ServicePlan::server)).
     pub server: usize,
-    /// Indices in the plan of the services on this server that have a load or are called, in
+    /// Indices, in the plan, of the services on this server that have a load or are called; in
     /// ascending order. In `outcome`, the statistics of other services are empty.
     pub services: Vec<usize>,
     /// The statistics of the server.
@@ -27,8 +27,8 @@ pub struct ServerResult {
 /// Simulates one server until every request has ended, and returns its statistics.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, for services on several servers, and if a
-/// user's policy fails.
+/// [`SimError`] for an invalid server, plan or load, for services on several servers, and if an
+/// orchestrator of the user fails.
 pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
     let config = checked(run.config)?;
     let (server, loads) = only_server(run)?;
@@ -36,7 +36,7 @@ pub fn simulate(run: &Run<'_>) -> Result<SimulationResult, SimError> {
 }
 
 /// Simulates one server like [`simulate`], and reports progress to `watch`. Returns `None` if
-/// [`Watch::stop`] was set.
+/// [`Watch::stop`] is `true` at the end.
 ///
 /// # Errors
 /// The errors of [`simulate`].
@@ -107,17 +107,18 @@ pub fn simulate_logged(run: &Run<'_>) -> Result<(SimulationResult, Vec<Operated>
 }
 
 /// Simulates several servers together until every request has ended, and returns the result of each
-/// server, in ascending order of the servers' IDs. These are the servers of all services with a
-/// load in `run`, and of the services that they call. All servers have the parameters `run.config`.
+/// server. The results are in ascending order of the servers' IDs. The servers are those of all
+/// services with a load in `run`, and of the services that they call. All servers have the
+/// parameters `run.config`.
 ///
 /// # Errors
-/// [`SimError`] for an invalid server, plan or load, and if a user's policy fails.
+/// [`SimError`] for an invalid server, plan or load, and if an orchestrator of the user fails.
 pub fn simulate_servers(run: &Run<'_>) -> Result<Vec<ServerResult>, SimError> {
     simulate_all(run, None)
 }
 
 /// Simulates servers like [`simulate_servers`], and reports progress to `watch`. Returns `None` if
-/// [`Watch::stop`] was set.
+/// [`Watch::stop`] is `true` at the end.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].

@@ -35,11 +35,11 @@ pub struct AcceleratorConfig {
     pub wipe_bandwidth: Bandwidth,
     /// Rate at which a processing element initialises its wiped scratchpad for the next tenant.
     pub initial_bandwidth: Bandwidth,
-    /// Size of the state that a processing element of Ser or Dser loads before it serves another
-    /// service; 0 for no state.
+    /// Size of the state that a processing element of Ser or Dser loads when it switches from one
+    /// service to another; 0 for no state.
     pub service_state: Bytes,
-    /// Payload size at which an accelerator has half of its speedup for very large payloads; 0 if
-    /// the speedup is the same for all sizes.
+    /// Payload size at which an accelerator reaches half of the speedup that it has for very large
+    /// payloads; 0 if the speedup is the same for all sizes.
     pub speedup_half: Bytes,
     /// Fixed time of the RPC accelerator per message, as in a dedicated RPC processor (Cerebros). 0
     /// means that the RPC accelerator's speedup applies instead.
@@ -47,27 +47,27 @@ pub struct AcceleratorConfig {
     /// Which accelerators serialize and deserialize the payloads of RPCs: Ser and Dser, or the RPC
     /// accelerator.
     pub rpc_processor: RpcProcessor,
-    /// Fixed time of the RPC processor ([`RpcProcessor::Whole`]) per payload, in addition to the
-    /// time for fields and bytes.
+    /// Fixed time of the RPC processor ([`RpcProcessor::Whole`]) per payload, for the access to
+    /// memory. The times for the payload's fields and words are added.
     pub rpc_payload: Time,
     /// Rate at which a processing element of the RPC processor ([`RpcProcessor::Whole`]) moves the
     /// words of a payload.
     pub rpc_payload_bandwidth: Bandwidth,
-    /// Time of the RPC processor ([`RpcProcessor::Whole`]) per field of a payload, for the type of
-    /// the field.
+    /// Time that the RPC processor ([`RpcProcessor::Whole`]) takes to process the type of one field
+    /// of a payload.
     pub rpc_field: Time,
-    /// Mean size of a field of a payload, from which the number of fields and so the time of the
-    /// RPC processor ([`RpcProcessor::Whole`]) is calculated.
+    /// Mean size of a field of a payload. The time of the RPC processor ([`RpcProcessor::Whole`])
+    /// depends on the number of fields: the payload's size over this mean.
     pub rpc_field_size: Bytes,
     /// Number of services whose message types the RPC processor ([`RpcProcessor::Whole`]) knows:
-    /// the services to which clients send the most requests. Cores execute RPC, Ser and Dser for
-    /// all other services.
+    /// those with the highest arrival rates of requests from clients. A trace of another service
+    /// falls back to a core when the trace reaches RPC, Ser or Dser.
     pub rpc_schema_map_entries: usize,
     /// Memory of the RPC processor ([`RpcProcessor::Whole`]) for messages and their payloads; 0 for
     /// no limit.
     pub rpc_memory: Bytes,
-    /// Memory that the RPC processor ([`RpcProcessor::Whole`]) reserves for a payload, as a
-    /// multiple of the message's size.
+    /// Memory that the RPC processor ([`RpcProcessor::Whole`]) reserves for a deserialized payload,
+    /// as a multiple of the message's size.
     pub rpc_reservation_ratio: f64,
     /// Time after which a sender repeats a message for which the RPC processor
     /// ([`RpcProcessor::Whole`]) had no memory.
@@ -80,7 +80,7 @@ pub struct AcceleratorConfig {
     pub speedup: [f64; Accel::MOST],
     /// Whether idle processing elements execute operations of other accelerator types.
     pub reuse: Reuse,
-    /// When a core executes the rest of a trace instead of the next accelerator.
+    /// When a core takes over the rest of a trace from the accelerators.
     pub fallback: FallBackWhen,
     /// Speed of a processing element at an operation of another accelerator type, relative to that
     /// type's own elements: above 0, at most 1.
@@ -110,8 +110,8 @@ impl AcceleratorConfig {
         self.rpc_payload + self.rpc_field * fields + self.rpc_payload_bandwidth.transfer(size)
     }
 
-    /// Returns whether the chip has a usable instance of `accel`: one with elements and queue
-    /// entries.
+    /// Returns whether the chip has a usable instance of `accel`: one with processing elements and
+    /// queue entries.
     pub fn has(&self, accel: Accel) -> bool {
         self.instances_of(accel) > 0
     }
@@ -165,7 +165,7 @@ pub enum Reuse {
     #[default]
     None,
     /// An operation that finds no free element of its own type goes to a free element of another
-    /// type.
+    /// type. TCP and LdB neither execute other operations nor have theirs executed elsewhere.
     Idle,
 }
 
@@ -174,16 +174,17 @@ impl Reuse {
     pub const ALL: [Reuse; 2] = [Reuse::None, Reuse::Idle];
 }
 
-/// When the core of a request executes the rest of a trace instead of the next accelerator.
+/// When the core of a request takes over the rest of a trace from the accelerators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallBackWhen {
     /// The core takes over if the input queue and the overflow area of the next accelerator are
     /// full (AccelFlow, section IV.A).
     #[default]
     Full,
-    /// The core takes over if input queue and overflow area are full, or if the core is idle and
-    /// would end the next operation before the accelerator, whose queue is not empty. AccelFlow,
-    /// section IX, proposes such "adaptive control-flow decisions based on real-time system load".
+    /// The core takes over if input queue and overflow area are full. An idle core also takes over
+    /// if it would end the next operation sooner than the accelerator, which first executes the
+    /// operations ahead in its queue. AccelFlow, section IX, proposes such "adaptive control-flow
+    /// decisions based on real-time system load".
     Sooner,
 }
 

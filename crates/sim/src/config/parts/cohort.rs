@@ -3,7 +3,7 @@
 use accelflow_units::Time;
 
 /// The parameters of Cohort's software queues, by which cores and accelerators exchange operations
-/// in memory.
+/// in memory. Of the built-in orchestrators, only `cohort_polling` has such queues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CohortConfig {
     /// Shortest time between two polls by a core that has other work. A poll looks for new entries

@@ -9,7 +9,8 @@ use super::generation::Generation;
 pub struct CoreConfig {
     /// Number of cores.
     pub count: usize,
-    /// Clock frequency of cores, accelerators and networks.
+    /// Clock frequency of networks, caches, TLBs and dispatchers. The times of software and of
+    /// operations on processing elements do not depend on the clock.
     pub clock: Frequency,
     /// Core time of the user-mode instruction Enqueue, including the programming of an A-DMA
     /// engine.
@@ -26,12 +27,12 @@ pub struct CoreConfig {
     pub transform_per_kib: Time,
     /// How the load balancer LdB chooses the core that handles a request.
     pub balancing: Balancing,
-    /// Number of services that [`Balancing::Affinity`] remembers for each core.
+    /// Number of each core's last requests whose services [`Balancing::Affinity`] remembers.
     pub function_map_depth: usize,
     /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
     /// Additional time of application logic on a core whose last request belonged to another
-    /// service, since the instruction caches hold the other service's code.
+    /// service: the core's instruction caches hold the code of the other service.
     pub cold_code: Time,
     /// Length of a time slice, after which a core switches to another waiting task; 0 lets tasks
     /// run to completion.
@@ -60,22 +61,23 @@ pub struct CoreConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
     /// The core with the fewest requests in flight; among equals, the one with the fewest tasks. If
-    /// several remain, the first is taken, counting from the executing core if LdB runs in
-    /// software.
+    /// several remain, the one with the lowest index is taken. LdB in software counts from the
+    /// executing core instead.
     #[default]
     LeastLoaded,
     /// A random core, all with the same probability.
     Random,
     /// The cores take turns, in the order of their indices.
     RoundRobin,
-    /// The less loaded of two random cores; the first drawn if both have the same load.
+    /// The less loaded of two random cores, compared as in [`Balancing::LeastLoaded`]; the first
+    /// drawn if both are equal.
     TwoChoices,
-    /// The core that has been idle for longest, without tasks and requests in flight; a random core
-    /// if none is idle.
+    /// The core that has been idle for longest. Idle cores have no tasks and no requests in flight.
+    /// A random core if none is idle.
     JoinIdleQueue,
-    /// Among the cores with the fewest requests in flight, one that LdB recently gave a request of
-    /// the same service ([`CoreConfig::function_map_depth`]); otherwise the one with the fewest
-    /// tasks.
+    /// One of the cores with the fewest requests in flight: preferably a core to which LdB recently
+    /// gave a request of the same service ([`CoreConfig::function_map_depth`]). Among equals, the
+    /// core with the fewest tasks is taken.
     Affinity,
 }
 

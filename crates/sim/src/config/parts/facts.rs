@@ -17,8 +17,8 @@ pub struct FactsConfig {
     pub write_exception: f64,
     /// Probability that a remote procedure call ends with an exception.
     pub rpc_exception: f64,
-    /// Probability that a message is compressed although it is uncompressed on the most common
-    /// path, or the reverse.
+    /// Probability that a message has another form than on the most common path: compressed instead
+    /// of uncompressed, or the reverse.
     pub other_form: f64,
 }
 

@@ -42,12 +42,16 @@ impl Generation {
     /// Returns the performance of application logic on a core, relative to a core of the base
     /// server (Ice Lake): the ratio of instructions per cycle.
     ///
-    /// The values are assumed, from reports of Intel's statements about equal clocks at launches,
-    /// which were not found again: Broadwell 5.5 % above Haswell (2014); Skylake-SP 10 % above
-    /// Broadwell (2017); Ice Lake-SP 18 % above Cascade Lake (Hot Chips 2020), whose core is
-    /// Skylake's; Golden Cove 19 % above Cypress Cove (2021), which is Ice Lake's core in an older
-    /// process. For Emerald Rapids, Intel compared only whole sockets: 21 % more on average, with
-    /// 64 cores instead of 56 (2023), so 6 % more per core.
+    /// The values are assumed: they come from reports of what Intel stated at launches, for equal
+    /// clocks. Intel's own statements were not found again.
+    ///
+    /// - Broadwell: 5.5 % above Haswell (2014).
+    /// - Skylake-SP: 10 % above Broadwell (2017).
+    /// - Ice Lake-SP: 18 % above Cascade Lake (Hot Chips 2020), which has Skylake's core.
+    /// - Sapphire Rapids: its core, Golden Cove, is 19 % above Cypress Cove (2021). Cypress Cove is
+    ///   Ice Lake's core in an older process.
+    /// - Emerald Rapids: Intel compared only whole sockets. 21 % more on average (2023), with 64
+    ///   cores instead of 56, is 6 % more per core.
     pub const fn gain(self) -> f64 {
         match self {
             Generation::Haswell => 1.0 / (1.055 * 1.10 * 1.18),

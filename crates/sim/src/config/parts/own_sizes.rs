@@ -7,15 +7,17 @@ use accelflow_units::Time;
 /// input entries or output entries, the chip does not have the accelerator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OwnSizes {
-    /// Number of instances of this accelerator type.
+    /// Number of instances of this accelerator type, 0 for none; `None` for the number that all
+    /// types have.
     pub instances: Option<usize>,
-    /// Number of processing elements of each instance.
+    /// Number of processing elements of each instance; `None` for the number that all types have.
     pub pes: Option<usize>,
-    /// Number of entries of each input queue.
+    /// Number of entries of each input queue; `None` for the number that all types have.
     pub input_entries: Option<usize>,
-    /// Number of entries of each output queue.
+    /// Number of entries of each output queue; `None` for the number that all types have.
     pub output_entries: Option<usize>,
-    /// Number of entries of the overflow area that each input queue has.
+    /// Number of entries of the overflow area that each input queue has; `None` for the number
+    /// that all types have.
     pub overflow_entries: Option<usize>,
     /// Fixed time of every operation of this accelerator type. 0 means that the type's speedup over
     /// a core applies instead.

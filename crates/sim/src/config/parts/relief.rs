@@ -5,10 +5,10 @@ use accelflow_units::Time;
 /// The parameters of RELIEF's central hardware manager, which starts every operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReliefConfig {
-    /// Time from the completion of an operation to the start of the next one, if the manager is
-    /// idle.
+    /// Time from the request of a core or an accelerator to the manager's decision, if the manager
+    /// is idle.
     pub latency: Time,
-    /// Time for which the manager is busy with the completion of an operation.
+    /// Time for which one request of a core or an accelerator occupies the manager.
     pub occupancy: Time,
     /// Number of entries of the manager's queue, which all accelerators share.
     pub queue_entries: usize,

@@ -1,4 +1,4 @@
-//! The table of parameters of limits of tenants.
+//! The table of parameters that separate and limit tenants.
 
 use crate::config::parts::{Isolation, ShapingOrder};
 use crate::config::server::Config;

@@ -1,5 +1,6 @@
-//! Accounts of accelerator time, for tenants with a limit on it: the predicted time of a trace when
-//! it starts, and the actual time when it has ended.
+//! Accounts of the accelerator time of traces, for tenants with a limit on accelerator time. A
+//! trace pays for its predicted time when it starts. When it has ended, it settles the difference
+//! to its actual time.
 
 use accelflow_shaping::{CostTable, Registers, TokenBucket};
 use accelflow_units::{Bytes, Cycles, Time};

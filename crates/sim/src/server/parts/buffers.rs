@@ -1,4 +1,4 @@
-//! Buffers of payloads: the allocators of services.
+//! The memory allocators of services, which provide buffers for payloads.
 
 use accelflow_kernel::attribute;
 use accelflow_units::Bytes;

@@ -1,4 +1,4 @@
-//! The calls of services that wait for responses, and the requests in transit to called services.
+//! Calls between services: the unanswered ones, and the requests on their way to called services.
 
 use std::collections::VecDeque;
 

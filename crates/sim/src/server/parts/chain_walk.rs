@@ -1,4 +1,4 @@
-//! Walks over a chain of the plan, without simulating it.
+//! The time that a chain of traces takes, found by a walk over its traces without a simulation.
 
 use accelflow_trace::{Accel, Action, AtmAddress, Link, PositionMark, step};
 use accelflow_units::Time;
@@ -7,11 +7,11 @@ use crate::plan::{ChainPlan, Form, MessageSize, Operation, Plan};
 
 /// An operation that a walk over a chain meets.
 pub(crate) struct Visit {
-    /// The accelerator of the operation.
+    /// The accelerator type of the operation.
     pub accel: Accel,
-    /// The trace of the operation, by the address of its first word.
+    /// The address of the first word of the operation's trace.
     pub trace: AtmAddress,
-    /// Whether the operation receives a message.
+    /// Whether the operation receives a message: true for TCP at the start of a trace.
     pub receives: bool,
     /// Index of the trace within the chain, from 0.
     pub ordinal: u16,

@@ -1,4 +1,4 @@
-//! The instructions of a trace memory, decoded once.
+//! The instructions of the trace memory, decoded once for a run.
 
 use accelflow_trace::{
     Action, AtmAddress, Effect, Facts, Fault, Image, Instruction, NIBBLES, PositionMark, Step,

@@ -1,4 +1,5 @@
-//! The cores, their run queues and their software queues.
+//! The cores, their run queues, and the queues in memory through which accelerators send them
+//! messages.
 
 use std::collections::VecDeque;
 

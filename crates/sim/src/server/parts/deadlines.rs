@@ -1,4 +1,4 @@
-//! Deadlines of acceleration steps.
+//! The deadlines of the operations of traces, derived from the SLOs of requests.
 
 use accelflow_units::Time;
 

@@ -1,4 +1,5 @@
-//! The trace memory and the counts that all output dispatchers share.
+//! The trace memory that all output dispatchers read, and the number of instructions that they
+//! execute.
 
 use accelflow_units::Time;
 

@@ -1,4 +1,4 @@
-//! Whether operations raise exceptions or meet page faults.
+//! The decision whether operations raise exceptions or meet page faults.
 
 use crate::config::Config;
 use crate::server::state::Job;

@@ -1,4 +1,4 @@
-//! Forks and joins in flight.
+//! Forks whose arms have not started, and joins that wait for arms.
 
 use accelflow_units::Bytes;
 

@@ -1,4 +1,5 @@
-//! Decisions of an orchestrator that a run asks for once and reuses.
+//! Decisions of an orchestrator that depend only on the place in a chain and on whether the payload
+//! fits a queue entry, so that a run asks for each only once.
 
 use accelflow_units::Bytes;
 

@@ -1,4 +1,4 @@
-//! The statistics of a run.
+//! The statistics of a simulation, collected while it runs.
 
 use accelflow_kernel::TimeAverage;
 use accelflow_units::Time;
@@ -28,11 +28,11 @@ pub(crate) struct Measured {
     pub services: Vec<ServiceStats>,
     /// Sums over the whole run, for checks of conservation laws.
     pub totals: Totals,
-    /// The time for which orchestration occupied hardware.
+    /// The time for which orchestration occupied hardware, over the whole run.
     pub orchestration: Orchestration,
-    /// Number of operations stopped by a page fault.
+    /// Number of operations that a page fault stopped, over the whole run.
     pub page_faults: u64,
-    /// Number of simulated events.
+    /// Number of simulated events, over the whole run.
     pub events: u64,
     /// The measured window; `None` before it has begun.
     pub window: Option<Window>,

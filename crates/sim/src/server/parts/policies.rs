@@ -1,4 +1,4 @@
-//! The decisions of the orchestrator, or of its session in this simulation.
+//! The decisions of the orchestrator, or of its session if it keeps state in a simulation.
 
 use accelflow_units::Time;
 
@@ -36,9 +36,9 @@ pub(crate) struct Policies {
 /// The state that the choice of a queue entry may use.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'e, 'r> {
-    /// The traces in flight.
+    /// The executions of traces that have not ended.
     pub jobs: &'e Slab<Job>,
-    /// The requests in flight.
+    /// The requests that have arrived and have not ended.
     pub requests: &'e Requests<'r>,
     /// The current simulated time.
     pub now: Time,

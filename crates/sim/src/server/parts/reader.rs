@@ -13,9 +13,9 @@ use crate::server::state::{Cursor, Job, LegId};
 
 /// An execution that a fork has started, at the beginning of its arm.
 pub(crate) struct Forked {
-    /// The execution that the fork starts.
+    /// The execution of an arm that the fork starts.
     pub job: Job,
-    /// Whether a join waits for the execution and its parent.
+    /// Whether a join waits for both the arm and the trace that forked it.
     pub scatters: bool,
 }
 

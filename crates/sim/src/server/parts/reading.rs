@@ -1,6 +1,6 @@
-//! Counts of the fields that are read from a trace.
+//! Counts of what an output dispatcher reads from a trace.
 
-/// Counts of the fields of a trace that were read up to the next operation.
+/// Counts of what an output dispatcher reads from a trace up to the next operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     /// Number of branches resolved up to the next operation.

@@ -1,4 +1,4 @@
-//! The requests in flight, and what the plan states about them.
+//! The requests that have not ended, and what the plan states about them.
 
 use accelflow_kernel::{Attributes, attribute};
 use accelflow_trace::{AtmAddress, Facts};

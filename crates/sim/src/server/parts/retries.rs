@@ -1,4 +1,4 @@
-//! Attempts of chains that may fail.
+//! The current attempts of chains that may fail and be retried.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ pub(crate) struct Retries {
 pub(crate) struct Attempt {
     /// Index of the attempt, from 0.
     pub number: u16,
-    /// The breakdown of the request's time up to the pause before the attempt.
+    /// The breakdown of the request's time up to the attempt. For a repeated attempt, the pause
+    /// before it is left out.
     pub path: Path,
     /// The number of executions that have not ended.
     executions: u16,

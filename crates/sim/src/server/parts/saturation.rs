@@ -7,19 +7,21 @@ use crate::stats::{Saturation, SimulationResult};
 /// The backlogs of all resources at a point in time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
-    /// Number of tasks that wait for cores.
+    /// Number of tasks that wait for cores, and of entries in the cores' software queues.
     pub cores: usize,
-    /// Number of tasks that wait for the central manager.
+    /// Number of tasks that wait for the central manager, estimated from its remaining work.
     pub manager: usize,
     /// Number of transfers that wait for A-DMA engines.
     pub dma: usize,
-    /// Number of traces that wait for other traces of their tenants to end, or for tokens.
+    /// Number of traces that wait for other traces of their tenants to end, or for tokens of their
+    /// tenants' traffic shapers or limits on accelerator time.
     pub tenants: usize,
-    /// Number of waiting operations, and number of operations turned away since the start of the
-    /// run; indexed by [`Accel::index`].
+    /// For each accelerator type, the number of waiting operations, and the number of operations
+    /// turned away since the start of the run because queues were full. Indexed by
+    /// [`Accel::index`].
     pub accelerators: [(usize, u64); Accel::MOST],
-    /// Number of results that wait for output dispatchers, and number of results that wait for an
-    /// output entry; indexed by [`Accel::index`].
+    /// For each accelerator type, the number of results that wait for output dispatchers, and the
+    /// number of results that wait for an entry of an output queue. Indexed by [`Accel::index`].
     pub dispatchers: [(usize, usize); Accel::MOST],
 }
 

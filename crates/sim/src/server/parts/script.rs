@@ -1,5 +1,5 @@
-//! Chains compiled for a run: what a dispatcher reads from each position up to the next operation,
-//! where no randomly drawn fact decides it.
+//! Chains of traces, compiled before a run. The compiled form states what an output dispatcher
+//! reads from each position up to the next operation, unless that depends on randomly drawn facts.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,30 +17,31 @@ use crate::server::state::{Cursor, LegId};
 /// A position in a chain of traces: trace, word, mark.
 type Position = (AtmAddress, AtmAddress, PositionMark);
 
-/// What is read from a position on, up to the next operation, a wait, or the end. Nothing is forked
-/// or joined there.
+/// A leg of a chain: what an output dispatcher reads from a position up to the next operation, a
+/// wait, or the end. A leg has no fork and no join.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
-    /// The trace with the position after the leg, by the address of its first word.
+    /// The address of the first word of the trace in which the leg ends.
     pub trace: AtmAddress,
-    /// The address of the word with the position after the leg.
+    /// The address of the word in which the leg ends.
     pub word: AtmAddress,
-    /// The position after the leg, within `word`.
+    /// The position within `word` at which the leg ends.
     pub mark: PositionMark,
-    /// The next leg, from the position after this leg; [`LegId::NONE`] if it is not compiled.
+    /// The leg that begins where this one ends; [`LegId::NONE`] if that leg is not compiled.
     pub then: LegId,
-    /// The next step of the trace after the leg.
+    /// What the trace does where the leg ends: an operation, a wait for a message, or its end.
     pub next: Next,
-    /// The counts of branches, words and transformations in the leg.
+    /// Numbers of branches, words and transformations that the dispatcher reads in the leg.
     pub reading: Reading,
-    /// The next trace, if one begins in the leg; else `None`.
+    /// Properties of the next trace of the chain, if that trace begins in the leg; else `None`.
     pub begins: Option<Begins>,
     /// Whether the operation after the leg receives a message.
     pub receives: bool,
-    /// The cost of the operation after the leg as a function of the message's size; `None` if the
-    /// cost depends on more.
+    /// The core time of the operation after the leg as a function of the message's size. `None` if
+    /// no operation follows, or if its core time depends on more.
     pub law: Option<Law>,
-    /// The accelerator of the operation before the leg; `None` if it may be one of several.
+    /// The accelerator of the operation before the leg. `None` at the start of a trace, in an arm
+    /// of a fork, after a join, and if several accelerators may come before.
     pub from: Option<Accel>,
 }
 
@@ -49,7 +50,8 @@ pub(crate) struct Leg {
 pub(crate) struct Begins {
     /// Whether the trace's message arrives compressed; `None` if this is drawn for each request.
     pub compressed: Option<bool>,
-    /// Whether the trace sends an error response: it does not wait for a message before it sends.
+    /// Whether the trace sends an error response: true if it does not begin with the receipt of a
+    /// message.
     pub error: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How long operations take.
+//! The durations of operations on processing elements.
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Pace, Time};

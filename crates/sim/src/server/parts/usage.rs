@@ -1,4 +1,4 @@
-//! Readings of busy times while a server runs, in bounded memory.
+//! Readings of the busy times of a server's hardware during a run, in bounded memory.
 
 use accelflow_units::Time;
 

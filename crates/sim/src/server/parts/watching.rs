@@ -1,4 +1,4 @@
-//! The observer of a server, and the last state that it was shown.
+//! The observer of a server, and what the observer was shown last.
 
 use std::cell::RefCell;
 
@@ -10,22 +10,22 @@ pub(crate) type Shared<'r> = RefCell<&'r mut (dyn Observer + 'r)>;
 
 /// The observer of a server, and the last state that it was shown.
 pub(crate) struct Watching<'r> {
-    /// The ID of the server.
+    /// The ID of the server that is observed.
     pub server: usize,
     /// The observer, which all servers of the run share.
     pub observer: &'r Shared<'r>,
-    /// Whether the observer follows the hardware.
+    /// Whether the observer follows the hardware, beside the events of requests.
     pub follows: bool,
-    /// The queue lengths that the observer was shown last, in the order of
+    /// The length of each queue that the observer was shown last, in the order of
     /// `Engine::for_each_queue`; empty before the first call.
     pub lengths: Vec<usize>,
-    /// By core, the start number of the task that the observer was shown last; `None` for an idle
-    /// core.
+    /// By core, the number of the task that the observer was shown last, counting the tasks that
+    /// the core has started; `None` for an idle core.
     pub tasks: Vec<Option<u32>>,
-    /// By unit, the entry of its dispatcher that the observer was shown last; `None` for an idle
-    /// dispatcher.
+    /// By index in `units`, the trace that the unit's output dispatcher handled when the observer
+    /// was last shown it; `None` for an idle dispatcher.
     pub dispatched: Vec<Option<JobId>>,
-    /// The accelerator instances, or the tenants' shares of these instances.
+    /// The accelerator instances or, if tenants reserve shares of the instances, these shares.
     pub units: Vec<Unit>,
 }
 

@@ -9,41 +9,44 @@ use crate::hardware::Carried;
 /// The measured window: from the end of the warm-up to the last arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// The beginning of the window.
+    /// The simulated time at which the window begins.
     pub from: Time,
     /// Busy times and backlogs at the beginning of the window.
     pub before: Busy,
-    /// The end of the window; `None` before the arrivals have ended.
+    /// The readings at the end of the window; `None` before the last counted request has arrived.
     pub end: Option<WindowEnd>,
 }
 
 /// Busy times since the start of the run, and backlogs.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
-    /// Busy time of all cores together.
+    /// Busy time of all cores together, since the start of the run.
     pub cores: Time,
-    /// Busy time of the central manager.
+    /// Busy time of the central manager, since the start of the run.
     pub manager: Time,
-    /// Busy time of all A-DMA engines together.
+    /// Busy time of all A-DMA engines together, since the start of the run.
     pub dma: Time,
-    /// Time for which each link carried data.
+    /// Time for which each link of the network carried data, since the start of the run.
     pub links: Carried,
-    /// Busy time of all processing elements together, and time in which any element of an instance
-    /// was busy, summed over instances; indexed by [`Accel::index`].
+    /// For each accelerator type, two times since the start of the run: the busy time of all
+    /// processing elements together, and the time for which any element of an instance was busy,
+    /// summed over the instances. Indexed by [`Accel::index`].
     pub accelerators: [(Time, Time); Accel::MOST],
-    /// Busy time of all output dispatchers of a type together, indexed by [`Accel::index`].
+    /// Busy time of all output dispatchers of each accelerator type together, since the start of
+    /// the run; indexed by [`Accel::index`].
     pub dispatchers: [Time; Accel::MOST],
-    /// The backlogs of all resources.
+    /// The backlogs of all resources at the time of the reading.
     pub queues: Queues,
 }
 
 /// The readings when the last request has arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowEnd {
-    /// The end of the window.
+    /// The simulated time at which the window ends.
     pub at: Time,
     /// Busy times and backlogs at the end of the window.
     pub busy: Busy,
-    /// Number of requests in flight at the end of the window.
+    /// Number of requests that have not ended at the end of the window. Detached chains count as
+    /// requests.
     pub in_flight: usize,
 }

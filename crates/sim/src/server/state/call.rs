@@ -1,4 +1,4 @@
-//! Messages between services.
+//! The requests and responses that services send to each other.
 
 use accelflow_units::Time;
 
@@ -9,20 +9,22 @@ pub(crate) struct Caller {
     pub server: usize,
     /// The ID of the call on the caller's server.
     pub call: u64,
-    /// The time of the response on the network; zero if the caller is on the same server.
+    /// Time that the response takes on the network; zero if the caller is on the same server.
     pub back: Time,
 }
 
 /// A request that a service sends to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation {
-    /// Index of the service that is called.
+    /// Index in the plan of the service that is called.
     pub service: u16,
-    /// ID of the request within the called service, from which its random numbers are derived.
+    /// ID of the request among those of the called service. The request's random numbers are
+    /// derived from it.
     pub number: u64,
-    /// Whether the client's request that caused the call counts: it arrived after the warm-up.
+    /// Whether statistics count the client's request that caused the call: it arrived after the
+    /// warm-up.
     pub measured: bool,
-    /// The call that the response must answer.
+    /// The call that the response to this request answers.
     pub caller: Caller,
 }
 
@@ -39,8 +41,8 @@ pub(crate) enum CallMessage {
 pub(crate) struct Envelope {
     /// The ID of the server that receives the message.
     pub server: usize,
-    /// The time at which the message arrives.
+    /// The simulated time at which the message arrives.
     pub at: Time,
-    /// The message.
+    /// The request or the response that the message carries.
     pub message: CallMessage,
 }

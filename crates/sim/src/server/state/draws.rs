@@ -1,4 +1,4 @@
-//! Random numbers that decide whether operations are stopped.
+//! Random numbers that decide whether exceptions or page faults stop operations.
 
 use accelflow_kernel::Attributes;
 use accelflow_trace::{Accel, PositionMark};

@@ -78,8 +78,8 @@ const _: () = assert!(size_of::<Event>() == 8);
 pub(crate) struct Transfer {
     /// The destination of the transfer.
     pub kind: TransferKind,
-    /// The accelerator whose output entry becomes free when the transfer ends; `None` for data from
-    /// memory.
+    /// The accelerator whose entry of the output queue becomes free when the transfer ends; `None`
+    /// for data from memory.
     pub source: Option<Unit>,
 }
 
@@ -107,9 +107,9 @@ pub(crate) enum TransferKind {
 /// A trace that is to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The trace that starts.
+    /// Index of the execution that starts, among the executions of traces that have not ended.
     pub job: JobId,
-    /// What starts the trace.
+    /// What starts the trace: a core's Enqueue, a client's message, or an answer.
     pub by: By,
 }
 

@@ -1,4 +1,4 @@
-//! Indices of things in flight, and places in the server.
+//! Indices of requests, traces and cores, and the identity of an accelerator instance.
 
 use accelflow_trace::Accel;
 
@@ -38,7 +38,7 @@ pub(crate) struct Unit {
     pub accel: Accel,
     /// Index of the instance within its type.
     pub instance: u8,
-    /// Index of the tenant's share; 0 if tenants share the instance.
+    /// Index of the tenant's share of the instance, from 0. It is 0 if the instance has no shares.
     pub share: u16,
     /// Index of the instance or share among all instances and shares of the server.
     pub station: u32,

@@ -1,4 +1,4 @@
-//! One execution of a trace.
+//! The execution of a trace, and the data that it needs.
 
 use accelflow_kernel::Attributes;
 use accelflow_trace::{Accel, AtmAddress, PositionMark};
@@ -18,48 +18,53 @@ use crate::plan::Operation;
 /// One execution of a trace: the content of a queue entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job {
-    /// The request that the trace belongs to.
+    /// Index of the request that the trace belongs to, among the requests that have not ended.
     pub request: RequestId,
     /// The tenant and the service of the request.
     pub owner: Owner,
-    /// The priority of the request.
+    /// The priority of the request that the trace belongs to; a higher value goes first.
     pub priority: u8,
-    /// Index of the request's phase.
+    /// Index, in the service's path, of the phase that the trace belongs to.
     pub phase: u16,
     /// The request's random numbers, from which exceptions and page faults are drawn.
     pub draws: Draws,
-    /// The position in the chain of traces.
+    /// The position in the chain up to which the trace has been read.
     pub cursor: Cursor,
     /// The accelerator type of the current operation.
     pub accel: Accel,
-    /// The accelerator at which the current operation is, was or will be executed. It has the type
-    /// of the operation, unless accelerators execute operations of other types.
+    /// The accelerator at which the current operation is, was or will be executed. Its type is that
+    /// of the operation, unless another type of accelerator executes the operation.
     pub unit: Unit,
     /// The current operation: its cost and payload sizes.
     pub operation: Operation,
-    /// The payload that the trace processes.
+    /// The data that the trace processes.
     pub payload: Payload,
-    /// What follows the current operation.
+    /// What the trace does after the current operation.
     pub next_step: NextStep,
-    /// The cost of orchestrating the last completion.
+    /// The orchestrator's decision about the last completed operation: how long dispatcher, manager
+    /// and core are busy with it.
     pub decision: Decision,
-    /// Whether the output dispatcher handles the last completion alone, without manager and core.
+    /// Whether the output dispatcher handles the last completed operation alone, without manager
+    /// and core.
     pub alone: bool,
-    /// Number of words of the trace memory that the dispatcher has yet to read.
+    /// Number of words of the trace memory that the output dispatcher has yet to read for its
+    /// decision.
     pub reads: u8,
-    /// The state of the trace's queue entry.
+    /// The state of the queue entry that holds the trace.
     pub entry: QueueEntry,
-    /// The transfer under way, or the last one.
+    /// The current or the last transfer of the trace's data by an A-DMA engine.
     pub transfer: Transfer,
     /// The state of the trace's operation in its processing element.
     pub run: ElementRun,
-    /// The deadline of the current operation.
+    /// The deadline of the current operation, and the time allowed for later operations.
     pub deadline: Deadline,
-    /// The breakdown of the request's time along the path of this trace.
+    /// The breakdown of the time since the request's arrival, along the path of this trace.
     pub path: Path,
-    /// Core time that the trace takes in software.
+    /// Core time of the task that executes the trace in software, with a context switch if one is
+    /// needed.
     pub software: Time,
-    /// Whether LdB has run in software, so that the request may change its core when the task ends.
+    /// Whether the task that executes the trace in software includes the operation of LdB that
+    /// assigns the request to a core. The request may then change its core when the task ends.
     pub balances: bool,
     /// The time from the current operation to the end of the chain on an idle server; zero unless
     /// the manager has a central queue.
@@ -71,17 +76,18 @@ pub(crate) struct Job {
 pub(crate) struct Cursor {
     /// Index of the chain within its phase.
     pub chain: u16,
-    /// The trace, by the address of its first word.
+    /// The address of the first word of the trace.
     pub trace: AtmAddress,
     /// The address of the word that is being read.
     pub word: AtmAddress,
-    /// The position within the word.
+    /// The position within `word` from which the trace is read next.
     pub mark: PositionMark,
     /// Index of the trace within the chain, from 0.
     pub ordinal: u16,
-    /// Index of the chain's script.
+    /// Index of the compiled form of the chain.
     pub script: u32,
-    /// The compiled leg that begins at the position; [`LegId::NONE`] if no leg begins there.
+    /// The compiled leg that begins at the position (what a dispatcher reads up to the next
+    /// operation); [`LegId::NONE`] if no compiled leg begins there.
     pub leg: LegId,
 }
 
@@ -95,51 +101,53 @@ impl Cursor {
 /// The next step of a trace, and its relation to joins and errors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NextStep {
-    /// The next step of the trace.
+    /// The next step of the trace: an operation, a wait for a message, or the end.
     pub next: Next,
-    /// Whether the job has reached a join: the arms meet at the next operation.
+    /// Whether the trace has reached a join, so that its arms meet at the next operation.
     pub meets: bool,
-    /// The job's place among the arms of a join.
+    /// The place of the execution among the arms of a join; `None` if it is not an arm of a join.
     pub join_arm: Option<JoinArm>,
-    /// Whether the trace, reached by a tail, begins at once instead of waiting for a message. It then
-    /// sends an error response.
+    /// Whether a tail has led to a trace that begins at once, without waiting for a message. Such a
+    /// trace sends an error response.
     pub error: bool,
 }
 
 /// The state of a job's queue entry.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueEntry {
-    /// The place where the job waits for a message.
+    /// The place where the trace waits for a message.
     pub held: Held,
-    /// Number of sources whose data the entry still lacks.
+    /// Number of transfers of data that must end before the entry is complete.
     pub missing: u8,
-    /// Number of failed attempts of the core to enqueue the job.
+    /// Number of attempts of the core to enqueue the trace that have failed because the queue was
+    /// full.
     pub attempts: u16,
-    /// Whether the job counts as a running trace of its tenant.
+    /// Whether the execution counts as a running trace of its tenant.
     pub counted: bool,
-    /// Whether the manager of a central queue knows of the current operation.
+    /// Whether the manager knows of the current operation; used only if the manager has a central
+    /// queue.
     pub known: bool,
 }
 
 /// The operation on a processing element.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ElementRun {
-    /// The time since which the result has waited for an output entry, or the element has been
-    /// stopped.
+    /// The time since which the result has waited for an entry of the output queue, or since which
+    /// an exception has stopped the element.
     pub waits_since: Time,
-    /// The time when the operation is expected to end. While the operation is stopped: the duration
-    /// of the preparation that the element needs before it.
+    /// The time when the operation is expected to end. While an exception stops the operation, it
+    /// is instead the duration of the element's preparation for the operation.
     pub ends: Time,
-    /// Number of operations that the job has begun.
+    /// Number of operations of the execution that have begun on processing elements.
     pub steps: u16,
 }
 
 /// When the steps of a job are due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
-    /// The time when the current step is due; [`Time::MAX`] without deadlines.
+    /// The time when the current operation is due; [`Time::MAX`] without deadlines.
     pub due: Time,
-    /// The ratio of the allowed time of a step to its time on an idle server.
+    /// The time allowed for each further operation, as a multiple of its time on an idle server.
     pub stretch: f64,
 }
 
@@ -164,13 +172,13 @@ impl Deadline {
 /// An exception of an operation, which the hardware cannot handle (AccelFlow, section IV.A).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Exception {
-    /// Time that the element needs for preparation before the operation, when the operation is
-    /// resumed.
+    /// Time to prepare the element for the operation when the operation is resumed.
     pub preparation: Time,
-    /// Time of the operating system for the exception, without the time to take the interrupt.
+    /// Time that the operating system takes to handle the exception, without the time to take the
+    /// interrupt.
     pub handling: Time,
-    /// Whether the element resumes the operation afterwards; otherwise the core continues in
-    /// software.
+    /// Whether the element resumes the operation afterwards. If not, the core executes the rest of
+    /// the trace in software.
     pub resumes: bool,
 }
 

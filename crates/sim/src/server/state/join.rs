@@ -1,4 +1,4 @@
-//! Joins with arms on their way.
+//! Joins of parallel arms that have not all arrived.
 
 use accelflow_units::Bytes;
 
@@ -7,27 +7,28 @@ use super::ids::JobId;
 /// The place of an execution among the arms of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JoinArm {
-    /// Index of the join.
+    /// Index of the join among those whose arms have not all arrived.
     pub join: u32,
-    /// Index of the arm, in the order of the trace.
+    /// Index of the arm in the order of the trace, from 0.
     pub arm: u8,
 }
 
 /// A join whose arms have not all arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Join {
-    /// The place of the joined execution in the enclosing join; `None` without one.
+    /// The place, among the arms of an enclosing join, of the execution that continues after this
+    /// join; `None` if no join encloses this one.
     pub outer: Option<JoinArm>,
     /// Number of arms of the join.
     pub arms: u8,
-    /// Number of arms whose last operation before the join has a decision of the orchestrator.
+    /// Number of arms for which the orchestrator has decided on the last operation before the join.
     pub decided: u8,
-    /// The first arm to arrive, which continues when all arms have arrived; `None` before it
-    /// arrives.
+    /// The arm that arrived first, which continues when all arms have arrived; `None` if no arm has
+    /// arrived.
     pub lead: Option<JobId>,
-    /// Where the arms meet; valid once the first arm has arrived.
+    /// The place where the arms meet; valid once the first arm has arrived.
     pub at: Meeting,
-    /// Number of bytes of the arms' data in the queue entry; the rest is in memory.
+    /// Number of bytes of the arms' data that the queue entry holds; the other bytes are in memory.
     pub filled: Bytes,
 }
 

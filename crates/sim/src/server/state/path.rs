@@ -1,4 +1,4 @@
-//! The breakdown of a request's time, along the path that its response waits for.
+//! The breakdown of a request's time, along the traces that its response waits for.
 
 use accelflow_units::Time;
 
@@ -7,9 +7,9 @@ use crate::stats::{Breakdown, Part};
 /// The time since a request's arrival, with its breakdown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// The breakdown of the time until `since`.
+    /// The breakdown of the time from the request's arrival until `since`.
     pub spent: Breakdown,
-    /// The time up to which `spent` accounts for the request's time.
+    /// The simulated time up to which `spent` accounts for the request's time.
     pub since: Time,
 }
 

@@ -1,4 +1,4 @@
-//! The data of a job.
+//! The data that a trace processes.
 
 use accelflow_units::Bytes;
 
@@ -7,16 +7,17 @@ use crate::plan::{Form, MessageSize};
 /// The message that a trace handles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Payload {
-    /// The size of the message that the payload belongs to.
+    /// The size of the message that the trace processes.
     pub message: MessageSize,
-    /// The size of the message over the mean size of such messages ([`MessageSize::relative`]).
+    /// The size of the message divided by the mean size of such messages
+    /// ([`MessageSize::relative`]).
     pub relative: f64,
-    /// The size of the message when it is compressed.
+    /// The size that the message has in its compressed form.
     pub packed: Bytes,
     /// Whether the message is compressed after the current operation.
     pub compressed: bool,
-    /// The memory of the payload: of the whole payload if a core reads or has written it, else of
-    /// the part that does not fit a queue entry.
+    /// The buffer in memory: of the whole payload if a core reads or has written the payload, else
+    /// of the part that does not fit a queue entry. `None` if no part is in memory.
     pub buffer: Option<Buffer>,
 }
 
@@ -60,6 +61,6 @@ impl Payload {
 pub(crate) struct Buffer {
     /// The memory address of the buffer.
     pub address: u64,
-    /// Index of the free list to which the buffer returns.
+    /// Index of the allocator's list of free buffers to which the buffer returns.
     pub list: usize,
 }

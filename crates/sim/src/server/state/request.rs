@@ -1,4 +1,4 @@
-//! A request in flight.
+//! A request that has not ended.
 
 use accelflow_units::Time;
 
@@ -16,44 +16,44 @@ pub(crate) struct Request {
     /// Sequence number or ID of the request within the service, from which its random numbers are
     /// derived.
     pub number: u64,
-    /// Time at which the request arrived.
+    /// The simulated time at which the request arrived.
     pub arrived: Time,
-    /// The call that has sent the request; `None` for requests from clients.
+    /// The call of another service that has sent the request; `None` for requests from clients.
     pub caller: Option<Caller>,
     /// Index of the current phase in the service's path.
     pub phase: u16,
-    /// Number of executions of the current phase that have not ended.
+    /// Number of executions of traces in the current phase that have not ended.
     pub outstanding: u16,
-    /// The core that handles the request.
+    /// Index of the core that handles the request.
     pub core: CoreId,
-    /// Whether LdB has chosen the core.
+    /// Whether an operation of LdB has chosen the core.
     pub balanced: bool,
     /// Whether statistics count the request: it arrived after the warm-up.
     pub measured: bool,
     /// Whether the response has been sent.
     pub responded: bool,
-    /// Whether this is a detached part of a request: one chain of one phase, for which nothing
-    /// waits.
+    /// Whether this stands for a detached chain of a request, whose end neither the phase nor the
+    /// response waits for.
     pub is_part: bool,
     /// Whether a time-out or an error has ended the request: running executions finish, but no new
     /// executions start.
     pub terminated: bool,
     /// Index of the tenant among those of the server.
     pub tenant: u16,
-    /// Priority of the request; higher goes first.
+    /// Priority of the request; requests with a higher value go first.
     pub priority: u8,
     /// The time when the response is due; [`Time::MAX`] without an SLO.
     pub due: Time,
-    /// Index of the TCP instance of the request's connection.
+    /// Index of the TCP accelerator's instance that handles the request's connection.
     pub tcp: u8,
     /// The breakdown of the request's time so far.
     pub path: Path,
-    /// Core time of the current application task: application logic and context switch.
+    /// Core time of the current task of application logic, including the context switch.
     pub cpu: Time,
-    /// Additional time of the next application logic, because the core last ran another service's
-    /// code.
+    /// Additional core time of the next application logic, because the core last ran another
+    /// service's code.
     pub cold: Time,
-    /// Core time to start chains and to notice the last notification.
+    /// Core time to notice the end of the last phase and to start the chains of the next one.
     pub overhead: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Values in reusable slots.
+//! A container whose values have small indices; the slots of removed values are reused.
 
 /// Values that are addressed by a small index. A removed value's slot is used again.
 #[derive(Clone, Debug)]

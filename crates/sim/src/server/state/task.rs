@@ -1,4 +1,4 @@
-//! The work of cores.
+//! The tasks that cores execute.
 
 use accelflow_units::Time;
 

@@ -1,4 +1,4 @@
-//! The arrival of requests.
+//! The arrival of requests at the server.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

@@ -1,4 +1,5 @@
-//! A manager with one queue for all accelerators: admission, order, forwarding.
+//! The central manager with one queue for all accelerators: how operations enter the queue, in
+//! which order they leave it, and how they move to accelerators.
 //!
 //! The manager assigns operations to elements: when a completion frees an element, it gives the
 //! element to the waiting operation with the least laxity.

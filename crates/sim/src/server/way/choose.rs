@@ -1,4 +1,4 @@
-//! The choice of the entry that leaves a queue of an accelerator next.
+//! The choice of the entry that is the next to leave a queue of an accelerator.
 
 use accelflow_units::Time;
 

@@ -1,5 +1,5 @@
 //! The decision on a result in an output queue: the trace determines the next step, and the
-//! orchestrator who handles it.
+//! orchestrator determines who handles that step.
 
 use accelflow_trace::Accel;
 use accelflow_units::{Bytes, Time};

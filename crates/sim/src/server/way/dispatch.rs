@@ -1,4 +1,4 @@
-//! Output dispatchers and the manager at work.
+//! The work of output dispatchers and of the central manager after an operation.
 
 use accelflow_units::Time;
 

@@ -1,4 +1,4 @@
-//! Operations on processing elements.
+//! The start, execution and end of operations on processing elements.
 
 use accelflow_units::Time;
 

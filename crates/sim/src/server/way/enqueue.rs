@@ -1,4 +1,4 @@
-//! The enqueueing of operations.
+//! How operations enter the input queues of accelerators.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Forks: a trace starts further executions.
+//! Forks: a trace starts the executions of its parallel arms.
 
 use accelflow_units::Time;
 

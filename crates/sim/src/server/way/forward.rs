@@ -1,4 +1,5 @@
-//! The move of a job out of its output queue: to the next accelerator, or to memory for a core.
+//! The move of a trace's data out of an output queue: to the next accelerator, or to memory for a
+//! core.
 
 use accelflow_units::Time;
 

@@ -4,8 +4,8 @@
 //! entry as ready when all data has arrived" (AccelFlow, section IV.A). The first arm to arrive
 //! takes the entry, and each arm brings its data there. An arm must not wait for a resource that
 //! only its own join frees. So it never waits for room: if queue and overflow area are full, the
-//! arms meet at the core. Operations in an overflow area wait for an input entry, so one of these
-//! is never taken by a join.
+//! arms meet at the core. Operations in an overflow area wait for an input entry, so joins leave at
+//! least one entry of each queue to other operations.
 
 use accelflow_units::{Bytes, Time};
 

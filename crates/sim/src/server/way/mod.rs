@@ -3,8 +3,8 @@
 //! In the order of a request: [`arrival`], [`phases`], [`admission`], [`enqueue`], [`elements`],
 //! [`decide`], [`dispatch`], [`forward`], [`wait`], [`notify`], [`cores`], [`respond`]. Several
 //! steps use [`choose`], [`movements`] and [`placement`]. Only some requests or systems reach
-//! [`calls`], [`central`], [`exceptions`], [`forks`], [`joins`], [`software`], [`polling`] and
-//! [`retries`].
+//! [`calls`], [`central`], [`exceptions`], [`forks`], [`joins`], [`software`], [`polling`],
+//! [`reserve`] and [`retries`].
 
 mod admission;
 mod arrival;

@@ -1,4 +1,4 @@
-//! Where data is in memory, and the movements between memory and queues.
+//! The memory addresses of data, and the movements of data between memory and queues.
 
 use accelflow_units::{Bytes, Time};
 

@@ -1,4 +1,4 @@
-//! The choice between accelerators and between their instances.
+//! The choice of the accelerator, and of its instance, that executes an operation.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

@@ -1,4 +1,5 @@
-//! Messages at the RPC processor: its schema map, and the memory that it reserves for messages.
+//! The reception of messages by the RPC processor: its schema map, and the memory that it reserves
+//! for messages.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

@@ -1,4 +1,4 @@
-//! Failed attempts of chains, and their repetition.
+//! Failed attempts of chains, and the attempts that follow them.
 
 use accelflow_kernel::attribute_unit;
 use accelflow_units::Time;
