@@ -154,7 +154,8 @@ def test_unnamed_kernels_have_the_names_that_results_give_them(tmp_path: Path) -
     [
         (
             '[[alternatives]]\nname = "as given"\ntransfer_cycles = 0\n',
-            "alternatives[0].name = 'as given': must be a string, unique, and not 'as given'",
+            "alternatives[0].name = 'as given': must be a string that names no other alternative,"
+            " not 'as given'",
         ),
         (
             "[slo]\nlatency_us = 100\nlimit_us = inf\n",
@@ -206,7 +207,7 @@ def test_services_without_a_finite_answer_are_refused(
     [
         (
             "all_offloads_per_s = { min = 1, max = 2 }\n",
-            "all_offloads_per_s = {'min': 1, 'max': 2}: must be a number: it cannot be a range",
+            "all_offloads_per_s = {'min': 1, 'max': 2}: must be a number, not a range",
         ),
         ('rides_on = "other"\n', "kernel.rides_on = 'other': must be left out: there is no other"),
     ],

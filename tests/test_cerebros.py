@@ -125,7 +125,7 @@ def test_figures_are_of_several_seeds_and_say_how_sure_they_are() -> None:
     with pytest.raises(InputError, match="replications = 0: must be a whole number from 1"):
         cerebros.figures(replications=0)
     with pytest.raises(
-        InputError, match=r"requests = 50: must be more, since USR's .* never called"
+        InputError, match=r"requests = 50: must be more: no request called the function .* of USR"
     ):
         cerebros.figures(requests=50)
 

@@ -37,7 +37,7 @@ def test_missing_packages_have_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     done = run()
     assert done.exit_code == 1
-    assert "missing: no-such-package" in str(done.exception)
+    assert "the installation lacks no-such-package" in str(done.exception)
     text = " ".join(done.stdout.split())
     assert "MISSING no-such-package for nothing: scripts/bootstrap, or pip install" in text
     # What only tests need is no error.

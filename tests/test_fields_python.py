@@ -52,7 +52,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: axis(low=1.5, high=2.0, whole=True), "low = 1.5: must be a whole number, since"),
     (lambda: axis(low=1.0, high=2.0, whole=1), "whole = 1: must be true or false"),
     (lambda: axis(1.0, NAN), "rate_rps[1] = nan: must be a finite number"),
-    (axis, "rate_rps = (): must be a Range, or a list of values"),
+    (axis, "rate_rps = (): must be a Range, or a list with values"),
     (lambda: axis(1.0, name="rate_rsp"), "axis = 'rate_rsp': must be a field of a scenario"),
     (lambda: study(kind="lst"), "kind = 'lst': must be grid, latin_hypercube or list"),
     (lambda: study(scenario={"rate_rps": NAN}), "scenario.rate_rps = nan: must be a finite"),

@@ -72,5 +72,5 @@ def test_a_comparison_writes_spans_that_are_imported(tmp_path: Path) -> None:
 def test_spans_are_of_one_orchestrator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "spans.jsonl"
     assert run([*COMPARE, "--out", str(tmp_path), "--spans", str(file)]) == 2
-    assert "must be given together with one --orchestrator" in capsys.readouterr().err
+    assert "must be given together with exactly one --orchestrator" in capsys.readouterr().err
     assert not file.exists()

@@ -251,9 +251,8 @@ def test_chips_have_names_of_their_own_and_set_something(
     Path("empty.toml").write_text("# nothing\n")
     message = said(capsys, "chip", "show", "empty.toml")
     assert (
-        message
-        == "accelflow: error: CHIP = 'empty.toml': must set at least one parameter or a name,"
-        " but is empty"
+        message == "accelflow: error: CHIP = 'empty.toml': must set a parameter, a name or a"
+        " description"
     )
 
 
@@ -290,7 +289,7 @@ def test_times_of_arrivals_need_a_column_in_few_words(
     message = said(capsys, "import", "arrivals", "a.csv", "--out", "b.csv")
     assert message == (
         "accelflow: error: a.csv:1: columns = 'when, what': must include times, such as time_s,"
-        " time_ms or timestamp; or name them with --column"
+        " time_ms or timestamp; or be named with --column"
     )
 
 

@@ -568,7 +568,7 @@ def test_a_page_is_written_anew_from_the_results(tmp_path: Path) -> None:
     refused({"findings": [{"key": "nothing"}]}, "does not fit this version's experiment")
     refused({"setup": {}}, "has results of a different setup of the experiment; run")
     done = run("--page", str(tmp_path))
-    assert "must have the results of experiments" in done.stderr
+    assert "must be a folder with results of `accelflow reproduce`" in done.stderr
 
 
 def test_a_search_runs_end_to_end() -> None:

@@ -156,7 +156,7 @@ def test_the_command_says_how_far_a_search_came(
     found = CliRunner().invoke(find_command, [str(file), "--out", str(place), "--time-limit", "9s"])
     said = "Least config.pes.TCP under accelflow: 8 keeps the limits, 1 does not."
     assert said in found.stdout
-    message = "--time-limit 9s: the search did not end; the same command resumes it"
+    message = "--time-limit 9s: the search did not end in this time; the same command resumes it"
     assert str(found.exception) == message
 
 

@@ -322,7 +322,7 @@ def check_loads(scenario: Scenario, loads: Sequence[float]) -> None:
         if not 0.0 < finite_number("loads", factor) <= MAX_LOAD:
             raise refused("loads", factor, f"must be more than 0 and at most {MAX_LOAD:,g}")
     if loads and resolved(scenario)["arrivals"] == "own":
-        allowed = "must be empty, since the workload says when requests arrive; "
+        allowed = "must be left out, since the workload says when requests arrive; or "
         raise refused("loads", list(loads), allowed + "set arrivals = 'poisson'")
     for factor in loads:
         check(_scaled(scenario, factor))

@@ -45,7 +45,7 @@ def read_text(path: Path) -> str:
     with path.open("rb") as file:
         data = file.read(_MAX_TEXT_BYTES + 1)
     if len(data) > _MAX_TEXT_BYTES:
-        raise OSError(errno.EFBIG, f"more than {_MAX_TEXT_BYTES} bytes", str(path))
+        raise OSError(errno.EFBIG, f"has more than {_MAX_TEXT_BYTES} bytes, the limit", str(path))
     return data.removeprefix(codecs.BOM_UTF8).decode()
 
 

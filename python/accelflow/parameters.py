@@ -258,7 +258,7 @@ def checked(engine: str, values: Mapping[str, Any], place: str = "") -> dict[str
             setting = None if error.place is None else f"{place}{error.place}"
             raise InputError(f"{place}{error}", setting) from error
         if key in found:
-            again = f"must not be set again: it is another spelling of {key}"
+            again = f"must not be set again: {key} is already set, in another spelling"
             raise refused(f"{place}{given}", value, again)
         found[key] = number
     return found

@@ -354,7 +354,8 @@ def _check_name(system: System, taken: Mapping[str, str]) -> None:
 
 def _check_properties(properties: object, name: str) -> None:
     if not isinstance(properties, Properties):
-        raise refused(f"{name}.properties()", properties, "must be a Properties")
+        allowed = "must be an accelflow.policies.Properties"
+        raise refused(f"{name}.properties()", properties, allowed)
 
 
 def _check_queues(system: System, properties: Properties) -> None:

@@ -124,7 +124,10 @@ pub enum AccelError {
     },
     /// An accelerator needs the TCP or TLS state of the message's connection, but the job's
     /// [`Session`](crate::Session) does not have it.
-    #[error("the message has no {layer} session, but an accelerator of the trace needs one")]
+    #[error(
+        "the message has no {layer} session (the state of its connection), but an accelerator of the \
+         trace needs one"
+    )]
     NoSession {
         /// The protocol whose state is missing: "TCP" or "TLS".
         layer: &'static str,
@@ -171,7 +174,9 @@ pub enum AccelError {
         found: u8,
     },
     /// A TLS record sequence number would exceed 64 bits. The keys must be updated first.
-    #[error("TLS record sequence number {sequence} is the last of these keys: update the keys")]
+    #[error(
+        "TLS record sequence number {sequence} is the last that the keys allow: update the keys"
+    )]
     SequenceExhausted {
         /// The last record sequence number that the keys allow.
         sequence: u64,

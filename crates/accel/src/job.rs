@@ -130,7 +130,7 @@ impl Job {
                 step: "join",
                 found: arm.format,
                 expected: "protocol data (str)",
-                hint: "; serialize it in its arm of the join",
+                hint: "; serialize the payload in its arm of the join",
             });
         }
         for other in others {

@@ -107,7 +107,7 @@ fn json_to_bson(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, AccelError> {
         Bson::Document(document) => document.to_vec().map_err(bad_bson),
         other => {
             let why = format!(
-                "top of the BSON document = {:?}: must be an object",
+                "type of the JSON text = {:?}: must be an object",
                 other.element_type()
             );
             Err(AccelError::BadBson { why })

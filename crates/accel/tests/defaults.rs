@@ -150,7 +150,7 @@ const REFUSED: &[(&str, usize, &str)] = &[
     (
         "struct S { 1: i32 a } const S A = {'b': 1}",
         36,
-        "'S': unknown field 'b'",
+        "field = 'b': must be a field of 'S'",
     ),
     (
         "struct S { 1: i32 a } const S A = {1: 1}",

@@ -149,7 +149,7 @@ impl Platform {
         let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
         let carrier = spec.answers.as_ref().map(|answers| &flows[answers.by]);
         if carrier.is_some_and(|carrier| carrier.arrivals != Arrivals::Answers) {
-            return incomplete("answers to be carried by a flow with Arrivals::Answers");
+            return incomplete("answers to be carried by a flow whose arrivals are answers");
         }
         match spec.path {
             Path::InlineTx if spec.port.is_none() => incomplete("an Ethernet port"),

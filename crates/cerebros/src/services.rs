@@ -158,7 +158,7 @@ impl Service {
             ] {
                 if !(value.is_finite() && value >= 0.0) {
                     let place = format!("{}.{what}", function.call.name);
-                    return Err(Refusal::new(place, value, "must be a number from 0"));
+                    return Err(Refusal::new(place, value, "must be a number, 0 or more"));
                 }
             }
         }

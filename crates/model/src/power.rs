@@ -350,7 +350,7 @@ impl Power {
             if !(0.0..=limit * ROUNDING).contains(&value) {
                 let allowed = match limit < f64::MAX {
                     true => format!("must be from 0 to {limit} s: all units busy for window_s"),
-                    false => "must be from 0 upwards".to_owned(),
+                    false => "must be 0 or more".to_owned(),
                 };
                 return Err(Refusal::new(place, value, allowed));
             }
@@ -380,7 +380,7 @@ fn server_max_w(inputs: &PowerInputs) -> Result<f64, Refusal> {
     let server_max_w = accelerators_max_w / inputs.accelerators_server_share;
     if accelerators_max_w + inputs.orchestration_max_w >= server_max_w {
         let allowed = format!(
-            "must be smaller: with the accelerators' {accelerators_max_w} W, it \
+            "must be smaller: the sum with the accelerators' {accelerators_max_w} W \
              must stay below the server's {server_max_w} W"
         );
         return Err(orchestration_refused(inputs, allowed));

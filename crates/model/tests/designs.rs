@@ -195,7 +195,10 @@ fn batch_names_the_column_and_the_index() {
     let error = sweep
         .evaluate(design, 0, &mut out.0, &mut out.1)
         .unwrap_err();
-    assert!(error.to_string().contains("each of 2 points"), "{error}");
+    assert!(
+        error.to_string().contains("each of the 2 points"),
+        "{error}"
+    );
     let sizes = BreakEven {
         cycles_per_byte: Column::Each(vec![5.62, 5.62]),
         complexity: Column::Each(vec![1.0, 2.0]),

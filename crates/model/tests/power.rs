@@ -177,7 +177,7 @@ fn impossible_activity_and_inputs_are_refused() {
         moved_bytes: -1.0,
         ..second()
     };
-    assert!(refused(&negative).starts_with("moved_bytes = -1: must be from 0"));
+    assert!(refused(&negative).starts_with("moved_bytes = -1: must be 0 or more"));
     let mut pes = second();
     pes.busy_pe_s[4] = 9.0;
     assert!(refused(&pes).starts_with("TCP = 9: must be from 0 to 8"));

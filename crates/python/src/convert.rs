@@ -238,7 +238,7 @@ impl Serialize for Value<'_, '_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let (object, problem) = (self.object, self.problem);
         if self.depth > MAX_DEPTH {
-            let why = format!("nested deeper than {MAX_DEPTH}");
+            let why = format!("nested deeper than {MAX_DEPTH} levels");
             return Err(problem.is(Why::Value(why)));
         }
         if let Ok(text) = object.cast::<PyString>() {

@@ -37,7 +37,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
                 if let Err(panic) = thread.join() {
                     resume_unwind(panic);
                 }
-                return Err(failure("the work's thread ended without a result"));
+                return Err(failure("the thread of this call ended without a result"));
             }
         }
     }

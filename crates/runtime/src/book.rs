@@ -79,7 +79,7 @@ impl<P: Peer, C: DerefMut<Target = Conversation>> Book<P, C> {
         let Some(caller) = &mut self.conversation.caller else {
             self.entering = Some(name.to_owned());
             let message =
-                "the error subtrace replies to the service's caller, but this run has none";
+                "the error subtrace replies to the service's caller, but this run has no caller";
             return Err(Cause::new("no_caller", message));
         };
         let (call, body) = error_reply(&caller.call, &execution.job);

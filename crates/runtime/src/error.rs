@@ -108,7 +108,7 @@ pub(crate) fn unknown_trace(name: &str, image: &Image) -> Failure {
         .filter(|known| is_name(known))
         .collect();
     let known = match known.is_empty() {
-        true => "the traces of this trace memory, but it has none".to_owned(),
+        true => "the traces of this trace memory, but the memory has none".to_owned(),
         false => known.join(", "),
     };
     let cause = Cause::new("unknown_trace", format!("must be one of {known}"));

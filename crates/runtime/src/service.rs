@@ -325,7 +325,9 @@ impl Invocation<'_> {
             "T2" | "T3" => {
                 let call = self.call.as_ref().map(ThriftCall::reply);
                 let call = call.ok_or_else(|| {
-                    no_message("the trace replies, but no request was received before".to_owned())
+                    no_message(
+                        "the trace replies, but no request was received before it".to_owned(),
+                    )
                 })?;
                 contents.response().map(|body| (body, Call::Thrift(call)))
             }

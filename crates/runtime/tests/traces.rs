@@ -466,8 +466,8 @@ fn only_protocol_data_can_be_joined() {
     assert_eq!(failure.error.reason, "wrong_format");
     assert_eq!(
         failure.error.message,
-        "join needs protocol data (str), but the payload's format is JSON; serialize it in its arm \
-         of the join"
+        "join needs protocol data (str), but the payload's format is JSON; serialize the payload in \
+         its arm of the join"
     );
     // The connection is whole: the next run can have it.
     let mut executor = joining(&[&["Ser"], &["Dcmp", "Ser"]], &["Encr", "TCP"]);

@@ -323,7 +323,7 @@ fn check_costs(
         return Err(misfit("profile", paper, &others, "with a recording"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
-        let others = [paper.name(), "left out with a recording"];
+        let others = [paper.name(), "left out in favour of a recording"];
         let of = format!("for the workload {}", workload.name);
         return Err(misfit("profile", measured, &others, &of));
     }

@@ -369,7 +369,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "trace look:",
         "trace T1:",
-        "workload.traces[0].source = 'T1': must be another name: a trace of the paper has this one",
+        "workload.traces[0].source = 'T1': must be another name: a trace of the paper has this name",
     ),
     (
         "TCP Decr Dser",

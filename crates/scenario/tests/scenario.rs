@@ -175,7 +175,7 @@ fn contradicting_fields_are_refused() {
         ),
         (
             json!({"workload": "mediaservices", "profile": "measured"}),
-            "profile = 'measured': must be paper or left out with a recording for the workload mediaservices",
+            "profile = 'measured': must be paper or left out in favour of a recording for the workload mediaservices",
         ),
     ] {
         let scenario = Scenario::from_json(&document.to_string()).unwrap();

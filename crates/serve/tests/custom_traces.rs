@@ -332,7 +332,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{respond}trace own_receive:\n    TCP RPC LdB\n"),
-            "it ends too early: Dser must follow, since a message arrives through TCP, RPC, Dser \
+            "the trace ends too early: Dser must follow, since a message arrives through TCP, RPC, Dser \
              in this order",
         ),
         (
@@ -340,7 +340,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
                 "{respond}trace own_receive:\n    TCP RPC\n    branch out['compressed'] == 1\n      \
                  on true:\n        Dser\n    LdB\n"
             ),
-            "it ends too early: Dser must follow",
+            "the trace ends too early: Dser must follow",
         ),
         (
             format!(
@@ -363,7 +363,7 @@ fn traces_that_do_not_fit_are_refused_with_the_reason() {
         ),
         (
             format!("{receive}trace own_respond:\n    Ser RPC TCP\n    tail own_receive\n"),
-            "it waits for a message, but this trace must only send",
+            "the trace waits for a message, but this trace must only send",
         ),
         (
             format!(

@@ -237,16 +237,16 @@ fn a_client_calls_with_traces_of_its_own() {
     for (text, why) in [
         (
             [ANSWER, "trace own_call:\n    Ser RPC TCP\n"].concat(),
-            "call = 'own_call': trace 'own_call': it ends after sending: must continue with tail \
+            "call = 'own_call': trace 'own_call': the trace ends after sending: must continue with tail \
              'own_answer', which receives the answer",
         ),
         (
             [ANSWER, "trace own_call:\n    Ser RPC TCP\n    tail other\ntrace other:\n    TCP RPC Dser LdB\n"].concat(),
-            "its tail after sending is 'other': must be 'own_answer', which receives the answer",
+            "tail after sending = 'other': must be 'own_answer', which receives the answer",
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC LdB\n"].concat(),
-            "it ends too early: Dser must follow",
+            "the trace ends too early: Dser must follow",
         ),
         (
             [CALL, "trace own_answer:\n    TCP RPC Dser Ser RPC TCP\n"].concat(),

@@ -79,7 +79,7 @@ pub enum StorageError {
     },
     /// All connections were in use until the time limit of the read or write. Holds the number of
     /// connections.
-    #[error("all {0} connections to storage are in use")]
+    #[error("none of the {0} connections to storage became free in time")]
     Exhausted(usize),
     /// The tenant is at its limit of concurrent calls and storage accesses, and no call or access
     /// ended in time. No request was sent.

@@ -81,7 +81,7 @@ fn traces_that_do_not_fit_storage_are_refused() {
             "tail T6_error",
             "'T6_error' answers the service's caller",
         ),
-        ("tail own_found", "notify", "it ends after sending"),
+        ("tail own_found", "notify", "the trace ends after sending"),
         (
             "\n    trace own_read:\n        Ser",
             "\nkind Shout yields shouted number\n    trace own_read:\n        Shout Ser",

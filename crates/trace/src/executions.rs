@@ -97,9 +97,8 @@ impl Reader<'_> {
         let mut summary = self.sequence(nodes)?;
         summary.ends |= std::mem::take(&mut summary.falls);
         if is_name(self.part) && !summary.meets.is_empty() {
-            return Err(
-                self.fault("it reaches a join whose arms no scatter instruction has started")
-            );
+            return Err(self
+                .fault("the trace reaches a join whose arms no scatter instruction has started"));
         }
         Ok(summary)
     }

@@ -283,7 +283,7 @@ fn a_memory_whose_arms_do_not_meet_is_refused() {
         ),
         (
             [0x5f00_1000_0000_0000, meet, meet],
-            "it reaches a join whose arms no scatter instruction has started",
+            "the trace reaches a join whose arms no scatter instruction has started",
         ),
     ] {
         let error = raw(&words, &parts).unwrap_err().to_string();

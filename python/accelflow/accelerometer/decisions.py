@@ -179,8 +179,8 @@ def _check_sought(service: Service, kernel: Kernel, parameter: str) -> None:
         raise refused(
             "parameter",
             parameter,
-            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: it rides_on "
-            f"{kernel.rides_on}",
+            f"must be acceleration_ratio, since {kernel.name} has no costs of its own: its rides_on"
+            f" is {kernel.rides_on}",
         )
     elif parameter == "transfer_cycles_per_byte" and kernel.sizes is None:
         allowed = f"must be given to seek {parameter}; without sizes, seek transfer_cycles"
@@ -201,7 +201,7 @@ def _check_sought_offloads(service: Service, kernel: Kernel) -> None:
         raise refused(
             "parameter",
             "offloads_per_s",
-            f"must be another parameter: {kernel.name} shares its offloads with {shared}",
+            f"must be another parameter: kernel {kernel.name} shares its offloads with {shared}",
         )
 
 

@@ -114,7 +114,7 @@ def _from_nine_lines(text: str, path: Path) -> Service:
     for name in needed:
         if value[name] is None:
             word, set_at = found[name]
-            raise refused(f"{path}:{set_at}: {name}", word, "must be a number")
+            raise refused(f"{path}:{set_at}: {name}", word, "must be a number, not NA")
     kernel = Kernel(
         threading=threading,
         kernel_share_ratio=value["a"] or 0.0,
@@ -180,13 +180,13 @@ def read_question(path: Path) -> Question:
 def _alternatives(tree: Mapping[str, Any], path: Path) -> dict[str, Service]:
     rows = tree.get("alternatives", [])
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise refused(f"{path}: alternatives", rows, "must be tables, [[alternatives]]")
+        raise refused(f"{path}: alternatives", rows, "must be a list of tables, [[alternatives]]")
     found: dict[str, Service] = {}
     for index, row in enumerate(rows):
         place = f"{path}: alternatives[{index}]"
         name = row.get("name", LEFT_OUT)
         if not isinstance(name, str) or not name or name in found or name == AS_GIVEN:
-            allowed = f"must be a string, unique, and not '{AS_GIVEN}'"
+            allowed = f"must be a string that names no other alternative, not '{AS_GIVEN}'"
             raise refused(f"{place}.name", name, allowed)
         kernels = _named(tree["kernels"])
         names = [kernel.get("name", "kernel") for kernel in kernels]
@@ -244,7 +244,8 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     _check_names(tree, known, path)
     host = _either(tree, ("host_cycles_per_s", "host_ghz"), path)
     if host is None:
-        raise refused(f"{path}: host_cycles_per_s", LEFT_OUT, "must be given, or host_ghz")
+        allowed = "must be given, unless host_ghz is given"
+        raise refused(f"{path}: host_cycles_per_s", LEFT_OUT, allowed)
     name, value = host
     cycles = _scaled(value, 1e9 if name == "host_ghz" else 1.0, f"{path}: {name}")
     rows = tree.get("kernels", LEFT_OUT)
@@ -257,7 +258,7 @@ def _service(tree: Mapping[str, Any], path: str, folder: Path) -> Service:
     names = [kernel.name for kernel in kernels]
     for kernel_name in names:
         if names.count(kernel_name) > 1:
-            raise refused(f"{path}: kernels: name", kernel_name, "must not be repeated")
+            raise refused(f"{path}: kernels: name", kernel_name, "must name one kernel only")
     return Service(
         host_cycles_per_s=cycles,
         kernels=kernels,
@@ -407,7 +408,7 @@ def _check_kinds(given: dict[str, Any], place: str) -> None:
         elif name == "latency_thread_switches":
             given[name] = _whole(value, where)
         elif name == "all_offloads_per_s" and isinstance(value, Mapping):
-            raise refused(where, dict(value), "must be a number: it cannot be a range")
+            raise refused(where, dict(value), "must be a number, not a range")
         elif name != "sizes" and not isinstance(value, Range):
             given[name] = _value(value, where)
 
@@ -419,7 +420,7 @@ _TEXTS: Final = ("interpolation", "approximation", "shared", "file", "map", "ker
 def _table(kind: type[Any], value: Any, place: str) -> Any:
     names = [f.name for f in fields(kind)]
     if not isinstance(value, Mapping):
-        raise refused(place, value, f"must be a table of {', '.join(names)}")
+        raise refused(place, value, f"must be a table; its keys are {', '.join(names)}")
     _check_names(value, names, place)
     lists = kind is Sizes
     for name, item in value.items():

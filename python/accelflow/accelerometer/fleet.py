@@ -88,11 +88,11 @@ def read_fleet(path: Path) -> Fleet:
         _check(row, ("name", "file", "servers"), place)
         file = row.get("file", LEFT_OUT)
         if not isinstance(file, str):
-            raise refused(f"{place}.file", file, "must be the name of a file")
+            raise refused(f"{place}.file", file, "must be the name of a service's file")
         servers = _number(row.get("servers", LEFT_OUT), f"{place}.servers", least=1)
         name = row.get("name", Path(file).stem)
         if not isinstance(name, str) or any(name == member.name for member in members):
-            raise refused(f"{place}.name", name, "must be a string, and unique")
+            raise refused(f"{place}.name", name, "must be a string that names no other service")
         members.append(Member(name, servers, read(path.parent / file)))
     return Fleet(
         members=members,
@@ -119,13 +119,13 @@ def _table(kind: Any, tree: Mapping[str, Any], name: str, path: Path) -> Any:
 def _check(row: Mapping[str, Any], known: Sequence[str], place: str) -> None:
     for key in row:
         if key not in known:
-            raise refused(place, key, known=known)
+            raise refused(f"{place}: key", key, known=known)
 
 
 def _number(value: Any, place: str, *, least: float) -> float:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not least <= value < math.inf:
-        raise refused(place, value, f"must be a number from {least:g} upwards")
+        raise refused(place, value, f"must be a number from {least:g} upwards, and finite")
     return float(value)
 
 

@@ -222,7 +222,7 @@ def _check(service: Service) -> None:
     whole_number("seed", service.seed, 0, 2**64 - 1)
     kernels: Any = service.kernels
     if isinstance(kernels, str) or not isinstance(kernels, Sequence):
-        raise refused("kernels", kernels, "must be a list of Kernel")
+        raise refused("kernels", kernels, "must be a list of Kernel objects")
     for index, kernel in enumerate(kernels):
         if not isinstance(kernel, Kernel):
             raise refused(f"kernels[{index}]", kernel, "must be a Kernel")
@@ -293,12 +293,13 @@ def _rider(kernel: Kernel, by_name: Mapping[str, Kernel]) -> Kernel:
                 getattr(kernel, name),
                 f"must be left out: the offloads are those of {carrier.name}; set this cost there",
             )
-    if "lucrative" in (kernel.selection, carrier.selection):
-        raise refused(
-            f"{kernel.name}.selection",
-            "lucrative",
-            "must be 'all' for a kernel with rides_on and for the kernel named there",
-        )
+    for part in (kernel, carrier):
+        if part.selection == "lucrative":
+            raise refused(
+                f"{part.name}.selection",
+                "lucrative",
+                "must be 'all' for a kernel with rides_on and for the kernel named there",
+            )
     for name in ("threading", "placement", "driver_waits", "offloads_per_s"):
         if getattr(kernel, name) != getattr(carrier, name):
             raise refused(
@@ -346,7 +347,7 @@ def _joined(parts: Sequence[Kernel]) -> Kernel:
                 f"{part.name}.all_offloads_per_s",
                 part.all_offloads_per_s,
                 f"must equal that of {carrier.name}, {carrier.all_offloads_per_s}, for a"
-                " simulation",
+                " simulation, since they share one offload",
             )
     shares = [float(_central(part.kernel_share_ratio)) for part in parts]
     ratios = [part.acceleration_ratio for part in parts]

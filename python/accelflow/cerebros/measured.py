@@ -114,7 +114,7 @@ def _on_dedicated_cores(affinity: Run, load: Load) -> tuple[float, ...]:
 def _check_every_function(run: Run, requests: int) -> None:
     for function in run["functions"]:
         if not function["results"]["requests"]:
-            never = f"must be more, since USR's {function['function']} was never called"
+            never = f"must be more: no request called the function {function['function']} of USR"
             raise refused("requests", requests, never)
 
 

@@ -166,7 +166,7 @@ def simulate(  # noqa: PLR0913 (settings, by name)
     changes = checked("cerebros", parameters or {})
     designs = texts("designs", designs)
     if not designs:
-        raise refused("designs", designs, "must have at least one")
+        raise refused("designs", designs, "must name at least one design")
     request = {
         "service": service if isinstance(service, str) else service.name,
         "own": own,

@@ -59,7 +59,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
     except AccelflowError as error:
         raise InputError(f"{place}:{error}") from error
     if not any(found[key] for key in ("name", "description", "config")):
-        raise refused("chip", place, "must set at least one parameter or a name, but is empty")
+        raise refused("chip", place, "must set a parameter, a name or a description")
     return Chip(
         name=found["name"] or name,
         description=found["description"] or "",

@@ -60,7 +60,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "report",
         "report",
         "report",
-        "Write the page of RESULTS, a JSON file of `accelflow compare`.",
+        "Write the report page of RESULTS, a JSON file of `accelflow compare`.",
     ),
     Listed(
         "size",
@@ -72,7 +72,7 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "sweep",
         "sweep",
         "sweep",
-        "Simulate the points of a study that its folder does not have yet.",
+        "Simulate those points of a study whose results its folder does not have yet.",
     ),
     Listed(
         "find",

@@ -65,14 +65,14 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
     "directory",
     type=WRITTEN_FOLDER,
     metavar="DIR",
-    help="Write pictures into DIR: breakdown, sensitivity, heat map, granularity.",
+    help="Write pictures of the results into DIR: breakdown, sensitivity, heat map, granularity.",
 )
 @click.option(
     "--sensitivity",
     "around_ratio",
     type=float,
     metavar="SHARE",
-    help="Also vary each input by this share, such as 0.2.",
+    help="Also show the gain if each input is this share lower or higher, such as 0.2.",
 )
 @click.option(
     "--seek",
@@ -82,11 +82,15 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--goal",
     metavar="OF:GAIN",
-    help="With --seek: the goal, speedup:GAIN% or latency:GAIN%, such as speedup:8%.",
+    help="With --seek: the gain to reach, speedup:GAIN% or latency:GAIN%, such as speedup:8%.",
 )
 @click.option("--simulate", is_flag=True, help="Also simulate the offloads, event by event.")
 @click.option(
-    "--threads", type=int, default=64, show_default=True, help="With --simulate: threads of a host."
+    "--threads",
+    type=int,
+    default=64,
+    show_default=True,
+    help="With --simulate: number of threads of a host.",
 )
 @click.option(
     "--load",
@@ -104,10 +108,15 @@ _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--bodies",
     is_flag=True,
-    help="With --measure: measure the software of the nine accelerators, not the processor's"
-    " instructions.",
+    help="With --measure: measure accelflow's software of the nine accelerators, not the"
+    " processor's instructions for AES and SHA.",
 )
-@click.option("--recording", type=_FILE, metavar="FILE", help="Take the service from a recording.")
+@click.option(
+    "--recording",
+    type=_FILE,
+    metavar="FILE",
+    help="Take the service from a recording of `accelflow record`.",
+)
 @click.option(
     "--service",
     "named",

@@ -63,7 +63,7 @@ def _number(name: str, meaning: str) -> Callable[[_Command], _Command]:
 
 @arcus.command("shape")
 @_number("--refill", "Tokens that are added after each interval.")
-@_number("--bucket", "Maximum of tokens in the bucket.")
+@_number("--bucket", "Largest number of tokens in the bucket.")
 @_number("--interval", "Cycles from one refill to the next.")
 @click.option(
     "--clock-mhz",
@@ -81,7 +81,7 @@ def _number(name: str, meaning: str) -> Callable[[_Command], _Command]:
 )
 @AS_JSON
 def shape(as_json: bool, **registers: Any) -> None:
-    """Print the rate and the burst that these registers allow."""
+    """Print the rate and the burst that the registers of a traffic shaper allow."""
     limiter = shaping.RateLimiter(**registers)
     result = shaping.shape(limiter)
     if as_json:

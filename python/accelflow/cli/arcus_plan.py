@@ -34,7 +34,7 @@ _VERDICTS: Final = {"below": "BELOW ITS SLO"}
 @click.option(
     "--profiles",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A table that `accelflow arcus profile --out` wrote.",
+    help="Use the simulated mixtures of this table, which `accelflow arcus profile --out` wrote.",
 )
 @REPORT
 @_AS_JSON
@@ -48,9 +48,9 @@ def plan(
 ) -> None:
     """Admit the flows of FILE, choose their registers, and run them with and without shaping.
 
-    The last columns are each flow's promised rate, its rates with ARCUS and without shaping while
-    it was active, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits
-    with 1 if ARCUS broke a promise or admitted no flow.
+    The last columns are the rate promised to each flow, the flow's rates with ARCUS and without
+    shaping, and whether ARCUS kept the promise. A star marks a rate below the promise. Exits with 1
+    if ARCUS broke a promise or admitted no flow.
     """
     check_report(report_file)
     with busy(Console(stderr=True), "simulating"):
@@ -160,21 +160,21 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     type=int,
     multiple=True,
     metavar="BYTES",
-    help="Also profile messages of this size, of tenants that are not known yet; repeatable.",
+    help="Also profile messages of this size, for tenants that come later; repeatable.",
 )
 @click.option(
     "--path",
     "paths",
     multiple=True,
     metavar="PATH",
-    help="With --size: a path of such tenants; repeatable. Default: all paths.",
+    help="With --size: a path of tenants that come later; repeatable. Default: all paths.",
 )
 @click.option(
     "--most",
     type=int,
     default=2,
     show_default=True,
-    help="The most flows in a combination, and the most kinds of traffic (a route and a message"
+    help="Largest number of flows in a combination, and of kinds of traffic (a route and a message"
     " size) in a context.",
 )
 @click.option(
@@ -188,7 +188,7 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     "--out",
     type=WRITTEN,
     metavar="FILE.json",
-    help="Write the table here, for `plan --profiles`.",
+    help="Write the table to this file, for `accelflow arcus plan --profiles`.",
 )
 @_AS_JSON
 def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None:

@@ -77,7 +77,7 @@ _OPTIONS: Final = (
         show_default=True,
         callback=lambda _, __, name: (name,),
         metavar="NAME",
-        help="The simulated system.",
+        help="The system to simulate.",
         shell_complete=offered.orchestrators,
     ),
     click.option(
@@ -103,7 +103,7 @@ _OPTIONS: Final = (
     click.option(
         "--facts",
         metavar="NAME",
-        help="Conditions of branches: common, drawn or recorded, as for `accelflow compare`.",
+        help="How branches go: common, drawn or recorded, as for `accelflow compare`.",
         shell_complete=offered.names(simulation.FACTS),
     ),
     click.option(

@@ -49,7 +49,9 @@ def _parameter(name: str, meaning: str) -> Callable[[_Command], _Command]:
 @_parameter("accelerator_cycles", "Cycles of the accelerator for all tasks [90].")
 @_parameter("traversals", "Traversals of the chip's network for one offload [5].")
 @_parameter("traversal_cycles", "Cycles of one traversal [40].")
-@_parameter("coalesced_traversals", "Traversals when requests carry their input [3].")
+@_parameter(
+    "coalesced_traversals", "Traversals for an offload whose request carries its input [3]."
+)
 @_parameter("low_diameter_cycles", "Cycles of a traversal in a low-diameter network [19.84].")
 @REPORT
 @_AS_JSON
@@ -158,7 +160,7 @@ _PAPER_OFFLOADS: Final = (
 @click.option(
     "--senders",
     type=int,
-    help="Senders that each wait for their response before they send again [1].",
+    help="Number of senders; each waits for a response before it sends again [1].",
 )
 @click.option(
     "--requests",
@@ -306,7 +308,7 @@ _ROLES: Final = {"input": "in", "fit": "fit"}
     "--requests",
     default=model.REQUESTS,
     show_default=True,
-    help="Requests of each run; those of USR have ten times as many.",
+    help="Requests of each run; runs of the service USR have ten times as many.",
 )
 @click.option(
     "--seed",

@@ -44,10 +44,10 @@ def list_chips(as_json: bool) -> None:
 
 @chip_command.command("show")
 @click.argument("chip", shell_complete=offered.chips)
-@click.option("--file", "as_file", is_flag=True, help="Print the chip as a file instead.")
+@click.option("--file", "as_file", is_flag=True, help="Print the text of the chip's file instead.")
 @_AS_JSON
 def show(chip: str, as_file: bool, as_json: bool) -> None:
-    """Show how CHIP, a file or a name, differs from the paper's chip, and its area and power."""
+    """Show area and power of CHIP, a file or a name, and how it differs from the paper's chip."""
     found = find_chip(chip)
     if as_file and as_json:
         raise refused("--json", GIVEN, "must be left out with --file")
@@ -113,7 +113,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
     default="paper",
     show_default=True,
     metavar="CHIP",
-    help="Begin with this chip, a file or a name.",
+    help="Begin with this chip: a file, or a name that `accelflow chip list` shows.",
     shell_complete=offered.chips,
 )
 @click.option(
@@ -126,7 +126,7 @@ def _print_costs(sizes: dict[str, float]) -> None:
 def new(name: str, like: str, out: Path | None) -> None:
     """Write a chip called NAME as a commented file, ready to be edited and used."""
     if name in {chip.name for chip in packaged()}:
-        allowed = "must differ from the names of the packaged chips"
+        allowed = "must differ from the names of `accelflow chip list`"
         raise refused("name", name, allowed)
     if not name or "/" in name:
         raise refused("name", name, "must be a name without '/'; --out FILE.toml sets the folder")

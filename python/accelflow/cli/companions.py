@@ -47,8 +47,8 @@ _DEFAULT: Final = Path("out") / "companions"
 @click.option(
     "--precision",
     metavar="SHARE",
-    help="Run each section of the results with more seeds until half the width of every 95 %"
-    " interval is at most this share of its figure, such as 5%, or --most-seeds have run.",
+    help="Add seeds to each section of the results until half the width of every 95 % interval is"
+    " at most this share of its figure, such as 5%, or until --most-seeds have run.",
 )
 @click.option(
     "--most-seeds",
@@ -69,8 +69,8 @@ _DEFAULT: Final = Path("out") / "companions"
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="PROGRAM",
     help="With together: measure the live server on this machine first, for about half an hour, "
-    "and keep the result in DIR/live.json. PROGRAM is that of examples/socialnetwork. Other work "
-    "disturbs it.",
+    "and keep the result in DIR/live.json. PROGRAM is the executable of examples/socialnetwork. "
+    "Other work on this machine disturbs the measurement.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
@@ -128,7 +128,8 @@ def _check_options(context: click.Context, paper: str) -> None:
         left_out(context, " with --again, which simulates nothing", allowed)
     most = context.get_parameter_source("most_seeds") is ParameterSource.COMMANDLINE
     if most and options["precision"] is None:
-        raise refused("--most-seeds", options["most_seeds"], "must be given with --precision")
+        rule = "must be given together with --precision"
+        raise refused("--most-seeds", options["most_seeds"], rule)
 
 
 def _together(out: Path, seed: int, threads: int, *, as_json: bool, program: Path | None) -> None:

@@ -65,7 +65,7 @@ _DEFAULT = simulation.Scenario()
 @file_once(
     "--save-scenario",
     "saved_file",
-    text="Write WORKLOAD and options as a scenario.",
+    text="Write WORKLOAD and the options to this file, for --scenario.",
     metavar="FILE.json",
     kind=WRITTEN,
 )
@@ -76,7 +76,7 @@ _DEFAULT = simulation.Scenario()
     metavar="NAME",
     help="Simulate this orchestrator; repeatable. Default: the paper's five and Ideal."
     " per_acc_type_q, direct and cntr_flow are the steps from RELIEF to AccelFlow;"
-    " direct_list is Direct of Fig. 3.",
+    " direct_list is the system Direct of the paper's Fig. 3.",
     shell_complete=offered.orchestrators,
 )
 @click.option(
@@ -98,7 +98,9 @@ _DEFAULT = simulation.Scenario()
     "recording_file",
     text="Take costs from a recording, written by `accelflow record` or an earlier comparison.",
 )
-@click.option("--recalibrate", is_flag=True, help="Measure costs again, even if saved ones exist.")
+@click.option(
+    "--recalibrate", is_flag=True, help="Measure costs again, even if measured ones are saved."
+)
 @click.option(
     "--chip",
     "--config",
@@ -127,8 +129,8 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--arrivals",
     metavar="NAME",
-    help="poisson; short_bursts; alibaba and azure: bursts fitted to these traces. Default: as set"
-    " by WORKLOAD, else poisson.",
+    help="How requests arrive: poisson; short_bursts; alibaba and azure: bursts fitted to traces of"
+    " these clouds. Default: as set by WORKLOAD, else poisson.",
     shell_complete=offered.names(simulation.ARRIVALS),
 )
 @click.option(
@@ -156,8 +158,9 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--facts",
     metavar="NAME",
-    help="common: the most common path. drawn: cache hits, errors and compression are drawn for"
-    " each request. recorded: each request takes those of a random request in --recording."
+    help="How branches go. common: the most common path. drawn: cache hits, errors and compression"
+    " are drawn for each request. recorded: each request has the hits, errors and compression of a"
+    " random request in --recording."
     " Default: drawn for a file with odds, else common.",
     shell_complete=offered.names(simulation.FACTS),
 )
@@ -187,8 +190,8 @@ _DEFAULT = simulation.Scenario()
     type=int,
     default=_DEFAULT.requests,
     show_default=True,
-    help="Requests of a service with the mean rate; other services run for the same time. The"
-    " first requests are warm-up (--warmup).",
+    help="Number of requests of a service with the mean rate; other services run for the same"
+    " time. The first requests are warm-up (--warmup).",
 )
 @length_options
 @click.option(
@@ -381,7 +384,8 @@ def _loads_asked(
 def _check_spans(scenario: simulation.Scenario, file: Path | None) -> None:
     """Raise InputError for spans of several systems or chips."""
     if file and len(scenario.orchestrators) != 1:
-        raise refused("--spans", str(file), "must be given together with one --orchestrator")
+        allowed = "must be given together with exactly one --orchestrator"
+        raise refused("--spans", str(file), allowed)
     if file and len(scenario.chips) > 1:
         raise refused("--spans", str(file), "must be left out for several chips")
 
@@ -393,7 +397,8 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
         raise refused(
             "--recalibrate",
             GIVEN,
-            f"must be left out: the costs are of kind {costs}, not measured (--profile measured)",
+            "must be left out: costs are measured with --profile measured; their source here is"
+            f" {costs}",
         )
 
 

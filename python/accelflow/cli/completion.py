@@ -21,6 +21,7 @@ def completion(context: click.Context, shell: str) -> None:
     """
     found = get_completion_class(shell)
     if found is None:
-        raise refused("SHELL", shell, "must be a shell for which click offers completion")
+        allowed = "must be a shell that the installed package click can complete"
+        raise refused("SHELL", shell, allowed)
     script = found(context.find_root().command, {}, "accelflow", "_ACCELFLOW_COMPLETE")
     click.echo(script.source_template % script.source_vars(), nl=False)

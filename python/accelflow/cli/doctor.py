@@ -81,7 +81,7 @@ def doctor(as_json: bool) -> None:
     else:
         _print(found)
     if missing:
-        raise AccelflowError(f"missing: {', '.join(missing)}")
+        raise AccelflowError(f"the installation lacks {', '.join(missing)}")
     if not as_json:
         click.echo("Everything that the commands need is there.")
 

@@ -36,13 +36,13 @@ def explain(key: str | None, as_json: bool, page: Path | None) -> None:
 
     KEY may also be the beginning of several keys, such as `relief`. Keys of the simulated server
     have no prefix. Those of other models begin with `area`, `power`, `accelerometer`, `cerebros`,
-    `cerebros.analytic`, `arcus`, `relief_suite` or `profile`; those of servers and clients on bytes
-    with `server` and `client`.
+    `cerebros.analytic`, `arcus`, `relief_suite` or `profile`; those of servers and clients that
+    handle real messages begin with `server` and `client`.
     """
     known = engines(simulation.ASSUMED_TCP_COST_NS)
     group = None if key is None else key.removesuffix(".")
     if group == "":
-        raise refused("KEY", key, "must be a key, or be left out to list all")
+        raise refused("KEY", key, "must be a key, such as core.count, or be left out to list all")
     if page is not None:
         left_out(click.get_current_context(), " with --markdown, which writes all", ("page",))
         text = markdown(known)

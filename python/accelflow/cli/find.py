@@ -58,8 +58,8 @@ def find(  # noqa: PLR0913, PLR0917 (options)
     _say(question, found, place, as_json=as_json)
     if not found.ended:
         raise AccelflowError(
-            f"--time-limit {seconds_text(time_limit_s or 0.0)}: the search did not end; the same"
-            " command resumes it"
+            f"--time-limit {seconds_text(time_limit_s or 0.0)}: the search did not end in this"
+            " time; the same command resumes it"
         )
     if found.best is None:
         what = "design that was tried keeps"
@@ -119,12 +119,12 @@ def _front_text(goal: studies.Goal, found: studies.Front) -> str:
         lines.append(f"{design.cost:10g}{values}  {design.seeds:5}  {_fared(design)}")
     lines.append("")
     lines.append(
-        f"{len(found.tried)} designs were simulated; none is better in both {goal.minimize} and"
-        " distance to the limits."
+        f"{len(found.tried)} designs were simulated; none is better than one above in both"
+        f" {goal.minimize} and distance to the limits."
     )
     if found.best is not None:
         chosen = ", ".join(f"{name} = {value:g}" for name, value in found.best.values.items())
-        unclear = "" if found.best.clear else " Its interval has the limit inside."
+        unclear = "" if found.best.clear else " Its worst measure's interval contains the limit."
         lines.append(
             f"Least {goal.minimize} under {goal.system}: {found.best.cost:g}, with {chosen}."
             + unclear

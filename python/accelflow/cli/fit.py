@@ -109,4 +109,4 @@ def _print_rows(found: Fit) -> None:
         f"{len(found.evaluations)} points had more noise than {found.lengths.noise:g}"
     )
     if not best.steady:
-        click.echo("the chosen point has more noise than --noise: no point had less")
+        click.echo("the chosen point has more noise than --noise, like every other point")

@@ -51,7 +51,11 @@ def _common(command: _Command) -> _Command:
 
 
 _OUT: Final = click.option(
-    "--out", type=WRITTEN, required=True, metavar="FILE.toml", help="Write the workload here."
+    "--out",
+    type=WRITTEN,
+    required=True,
+    metavar="FILE.toml",
+    help="Write the workload to this file.",
 )
 _NAME: Final = click.option(
     "--name", metavar="NAME", help="Name of the workload. Default: the file name of --out."
@@ -86,7 +90,8 @@ _TOP: Final = click.option(
     "window_s",
     type=float,
     metavar="SECONDS",
-    help="Length of the windows in seconds. Default: the most common distance between them.",
+    help="Length of the windows of a column count, in seconds. Default: the most common distance"
+    " between them.",
 )
 @click.option(
     "--zone", metavar="ZONE", help="Time zone of dates without one, such as Europe/Berlin."
@@ -235,7 +240,7 @@ def _profile(command: _Command) -> _Command:
             "rate_rps",
             type=float,
             metavar="NUMBER",
-            help="Requests per second, with --duration; instead of --requests.",
+            help="Mean requests per second during --duration; instead of --requests.",
         ),
         click.option(
             "--requests",
@@ -248,7 +253,7 @@ def _profile(command: _Command) -> _Command:
             type=WRITTEN,
             required=True,
             metavar="FILE.toml",
-            help="Write the workload here.",
+            help="Write the workload to this file.",
         ),
         click.option(
             "--service", required=True, metavar="NAME", help="The service that was profiled."
@@ -270,7 +275,7 @@ _EVENT: Final = click.option(
 _PROCESS: Final = click.option(
     "--process",
     metavar="NAME",
-    help="Count only samples of this command (perf) or first frame (folded).",
+    help="Count only samples of this command (perf), or of this first frame (folded).",
 )
 
 
@@ -432,8 +437,8 @@ def deathstarbench(
 ) -> None:
     """Read response times of wrk2 or locust.
 
-    This does not create a workload: --against RESULTS.json compares them with simulated ones.
-    RESULTS.json is the output of `accelflow compare --json`.
+    This does not create a workload: --against RESULTS.json compares the response times with
+    simulated ones. RESULTS.json is the output of `accelflow compare --json`.
     """
     if service is not None and against is None:
         raise refused("--service", service, "must be given together with --against")
@@ -479,7 +484,7 @@ def _name_of(name: str | None, out: Path) -> str:
 
 def _check_csv(out: Path) -> None:
     if out.suffix != ".csv":
-        raise refused("--out", str(out), "must end in .csv; or give --into and --service")
+        raise refused("--out", str(out), "must end in .csv, unless --into and --service are given")
 
 
 def _check_update(into: Path, out: Path) -> None:

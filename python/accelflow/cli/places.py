@@ -35,7 +35,7 @@ def check_place(out: Path, option: str = "--out") -> None:
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise refused(
-            option, str(out), f"must be in a folder that can be written; {existing} is not"
+            option, str(out), f"must be in a folder that can be written, unlike {existing}"
         )
 
 
@@ -54,9 +54,9 @@ def check_file(out: Path, option: str = "--out") -> None:
         return
     folder = out.absolute().parent
     if not folder.exists():
-        raise refused(option, str(out), f"must be in a folder that exists; {folder} does not")
+        raise refused(option, str(out), f"must be in a folder that exists, unlike {folder}")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise refused(option, str(out), f"must be in a folder that can be written; {folder} is not")
+        raise refused(option, str(out), f"must be in a folder that can be written, unlike {folder}")
 
 
 def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:

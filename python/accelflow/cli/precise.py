@@ -58,14 +58,15 @@ def length_options(command: _Command) -> _Command:
     precision = click.option(
         "--precision",
         metavar="MEASURE:SHARE",
-        help="Run until the 95 % interval of p99, p999 or mean is this narrow for every service"
-        " and system, such as p99:2%. Uses ten seeds, or --seeds.",
+        help="Lengthen the runs until half the 95 % interval of p99, p999 or mean is at most this"
+        " share of the value, for every service and system, such as p99:2%. Uses ten seeds, or"
+        " --seeds.",
     )
     warmup = click.option(
         "--warmup",
         type=_Warmup(),
-        help="Number of warm-up requests of each service, which are not counted; mser5 chooses it."
-        " Default: a tenth.",
+        help="Number of warm-up requests of each service, which are not counted, or mser5: the"
+        " MSER-5 test chooses the number. Default: a tenth of the requests.",
     )
     percentiles = click.option(
         "--percentiles",

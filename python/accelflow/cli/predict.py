@@ -64,7 +64,7 @@ def _share(option: str, percent: float) -> float:
     "named",
     required=True,
     metavar="FUNCTION=NAME",
-    help="Call Service.method, and simulate it as the service NAME of the workload.",
+    help="Call FUNCTION, a Service.method, and simulate it as the service NAME of the workload.",
 )
 @click.option(
     "--arguments",

@@ -52,17 +52,18 @@ def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> Non
     "--event",
     "sample_type",
     metavar="TYPE",
-    help="Sample type or event to weigh by: for pprof cpu or cpu/nanoseconds, for perf cycles.",
+    help="What weighs the samples: a sample type of pprof, such as cpu, or an event of perf, such"
+    " as cycles.",
 )
 @click.option(
     "--details",
     is_flag=True,
-    help="Also show the kinds of leaf functions, and who calls them (Figs. 3 to 7).",
+    help="Also show the kinds of leaf functions, and their callers (the paper's Figs. 3 to 7).",
 )
 @click.option(
     "--requests",
     metavar="N,N",
-    help="Requests served during each of several profiles. Default: the same number.",
+    help="Number of requests served during each of several FILES. Default: equal numbers.",
 )
 @click.option(
     "--plot",

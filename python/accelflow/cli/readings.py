@@ -74,7 +74,7 @@ def _choice_names() -> list[str]:
     "--held",
     type=WRITTEN,
     metavar="FILE.json",
-    help="Also write the results by reading to this file, as `accelflow reproduce` quotes them.",
+    help="Also write each reading's results to this file, as `accelflow reproduce` quotes them.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."
@@ -97,7 +97,7 @@ def readings(  # noqa: PLR0913 (the options)
     """Show how results change with each reading of the paper.
 
     A reading is one way to understand a sentence of the paper that allows several. Runs EXPERIMENTs
-    with every other reading of each such choice, one at a time, and shows how far each result (a
+    with every other reading of each such sentence, one at a time, and shows how far each result (a
     row) moves.
     """
     context = click.get_current_context()

@@ -59,14 +59,14 @@ class _Settings:
     "services",
     multiple=True,
     metavar="FUNCTION=NAME",
-    help="Record Service.method as the service NAME (CPost, UniqId, ...); with WORKLOAD, NAME "
-    "alone: run this service. Repeatable.",
+    help="Record FUNCTION, a Service.method, as the service NAME, such as CPost; with WORKLOAD, "
+    "give NAME alone, a service to run. Repeatable.",
 )
 @click.option(
     "--base",
     type=_FILE,
     metavar="FILE",
-    help="A recording from which services without requests are taken.",
+    help="A recording from which services that got no requests are taken.",
 )
 @click.option("--out", type=WRITTEN, required=True, metavar="FILE", help="File for the recording.")
 @click.option(
@@ -79,9 +79,14 @@ class _Settings:
     "--certificate",
     type=_FILE,
     metavar="FILE.pem",
-    help="Certificate chain of the server that --interface describes.",
+    help="Certificate chain of the server; required with MODULE:FUNCTION.",
 )
-@click.option("--key", type=_FILE, metavar="FILE.pem", help="Private key of the certificate.")
+@click.option(
+    "--key",
+    type=_FILE,
+    metavar="FILE.pem",
+    help="Private key of the certificate; required with MODULE:FUNCTION.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -180,8 +185,10 @@ def _read(file: Path) -> str:
     try:
         text = read_text(file)
         _native.check_recording(text)
-    except (OSError, UnicodeDecodeError, AccelflowError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise unreadable("--base", file, error) from error
+    except AccelflowError as error:
+        raise refused("--base", str(file), f"must be a valid recording: {error}") from error
     return text
 
 
@@ -235,8 +242,8 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         raise refused(
             "--from",
             address,
-            "must be the operators' port of a server that records; it answered:"
-            f" {message or error}",
+            "must be the operators' port of a server that records; the server"
+            f" answered: {message or error}",
         ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)

@@ -17,9 +17,9 @@ from accelflow.cli.output import busy
     show_default=True,
     type=click.Choice(list(model.READINGS)),
     help="What the papers leave open. release: RELIEF's manager takes 2.0 us per interrupt, as in "
-    "RELIEF's released code. The others differ in one point. text: it takes 1.5 us per task; "
-    "by_pointer: AccelFlow passes results in memory; deadline: AccelFlow's queues are in order of "
-    "deadline.",
+    "RELIEF's released code. The others change one point of it. text: the manager takes 1.5 us per "
+    "task; by_pointer: AccelFlow passes results in memory; deadline: AccelFlow's queues are in "
+    "order of deadline.",
 )
 @click.option("--graphs", default=330, show_default=True, help="Number of task graphs in a run.")
 @click.option("--seed", default=1, show_default=True, help="Seed of random arrivals.")

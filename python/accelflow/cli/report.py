@@ -24,7 +24,7 @@ from accelflow.report.page import comparison_page
     help="File for the page.",
 )
 def report(results_file: Path, out: Path) -> None:
-    """Write the page of RESULTS, a JSON file of `accelflow compare`.
+    """Write the report page of RESULTS, a JSON file of `accelflow compare`.
 
     The page has no distribution of response times, since the file does not contain it. `accelflow
     compare --report FILE.html` writes a page with it (docs/report.md).

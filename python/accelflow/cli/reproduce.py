@@ -68,14 +68,17 @@ from accelflow.reproduce import (
 )
 @budget_option("full")
 @click.option("--quick", is_flag=True, help="Short for --budget quick: everything in minutes.")
-@config_option("Server parameters, and [scenario] for the choices that the paper leaves open.")
+@config_option(
+    "File with server parameters, and [scenario] for the choices that the paper leaves open."
+)
 @chip_options
-@click.option("--placement", metavar="NAME", help="colocated or isolated; overrides FILE.")
+@click.option("--placement", metavar="NAME", help="colocated or isolated; overrides --config.")
 @click.option("--arrivals", metavar="NAME", help="Arrival process for the paper's production load.")
 @click.option(
     "--slo-system",
     metavar="NAME",
-    help="System whose response time on an idle server sets the SLOs; own: each system's own.",
+    help="System whose response time on an idle server sets the SLOs; own: each system sets its"
+    " own.",
 )
 @threads_option
 @REPORT

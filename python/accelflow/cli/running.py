@@ -45,7 +45,8 @@ def worker_options(command: _Command) -> _Command:
     )
     cluster = click.option(
         "--cluster",
-        help="Simulate on Dask: a scheduler's address, local:N processes, slurm:N, kubernetes:N.",
+        help="Simulate on a cluster of Dask: a scheduler's address, or N workers that the command"
+        " starts (local:N, slurm:N or kubernetes:N).",
     )
     return workers(cluster(command))
 

@@ -23,7 +23,7 @@ FROM_FILE = click.option(
     "file",
     type=FILE,
     metavar="TRACEFILE",
-    help="Trace file to read; without it, the paper's traces.",
+    help="Trace file to read. Default: the paper's traces.",
 )
 #: The option ``--json`` of the commands.
 AS_JSON = click.option(

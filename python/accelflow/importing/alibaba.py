@@ -144,7 +144,7 @@ class _Builder:
             raise refused(
                 "timestamp",
                 self.graphs.first_ms,
-                "must differ between the calls, unless a table MSRTQps gives the rates",
+                "must not be the same for all calls, unless a table MSRTQps gives the rates",
             )
         tree["rate_rps"] = max(
             rounded(service.count / span_s / self.options.sampled_share), LEAST_RATE_RPS

@@ -104,11 +104,11 @@ class Arrivals:
                     "left out of the file of arrivals",
                 )
             if value > MOST_RATE_RPS:
-                raise refused("a rate", value, f"must be at most {MOST_RATE_RPS:g} a second")
+                raise refused("a rate", value, f"must be at most {MOST_RATE_RPS:g} requests/s")
             area += rate * (time_ns - last)
             last, rate = time_ns, value
         if first is None:
-            raise refused("arrivals", 0, "must be at least 1")
+            raise refused("number of arrivals", 0, "must be at least 1")
         if self.process == "times":
             intervals, span = self._records.count - 1, last - first
             self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span // max(intervals, 1)), first)
@@ -256,7 +256,7 @@ class _Reader:
         raise refused(
             f"{self.table.path}:1: columns",
             there,
-            "must include times, such as time_s, time_ms or timestamp; or name them with --column",
+            "must include times, such as time_s, time_ms or timestamp; or be named with --column",
         )
 
     def read(self) -> None:

@@ -94,7 +94,8 @@ class Days:
     def _count(self, function: str, counts: Counter[int]) -> None:
         self._totals[function] += counts.total()
         if len(self._totals) > _MOST_FUNCTIONS:
-            raise refused("functions", len(self._totals), f"must be at most {_MOST_FUNCTIONS}")
+            allowed = f"must be at most {_MOST_FUNCTIONS}"
+            raise refused("number of functions", len(self._totals), allowed)
         if function in self._lost:
             return
         self._minutes.setdefault(function, Counter()).update(counts)
@@ -135,7 +136,7 @@ class Days:
                 )
             elif len(self._durations) >= _MOST_FUNCTIONS:
                 raise refused(
-                    f"{row.place}: functions",
+                    f"{row.place}: number of functions",
                     len(self._durations) + 1,
                     f"must be at most {_MOST_FUNCTIONS}",
                 )

@@ -42,9 +42,9 @@ def compared(
         if name is None and len(names) == 1:
             name = names[0]
         if name is None:
-            raise refused(
-                "--service", LEFT_OUT, f"must name the service of {each.name!r}: {', '.join(names)}"
-            )
+            known = ", ".join(names)
+            allowed = f"must name the service of the measurement {each.name!r}: {known}"
+            raise refused("--service", LEFT_OUT, allowed)
         for system in comparison.systems:
             if (result := system.service(name)) is not None:
                 rows += _rows(each, system.orchestrator, result)

@@ -92,7 +92,7 @@ def _requests(options: Options) -> float:
     raise refused(
         "--requests",
         LEFT_OUT,
-        "must be given (requests served while profiling), or --rate and --duration",
+        "must be given (requests served while profiling), unless --rate and --duration are",
     )
 
 
@@ -108,8 +108,8 @@ def _time_ns(tally: Tally, options: Options) -> float:
         raise refused(
             "--cores" if options.cores is None else "--duration",
             LEFT_OUT,
-            "must be given, as the profile is not weighted by time: its time is --cores (mean"
-            " number of busy cores) times --duration (seconds)",
+            "must be given, as the profile is not weighted by time: the time of all samples is"
+            " --cores (mean number of busy cores) times --duration (seconds)",
         )
     cores = positive_number("--cores", options.cores, 1e6)
     return cores * positive_number("--duration", options.duration_s, _MOST) * 1e9
@@ -171,7 +171,7 @@ class _Parts:
             if not weight:
                 self.report.guessed(
                     f"operations without a sample: {name}",
-                    "the cost is that of one sample, which is about the most",
+                    "the cost is that of one sample, about the most that it can be",
                 )
                 weight, samples = lightest, 1.0
             tables[name] = {
@@ -188,7 +188,8 @@ def _set_application(service: Tree, app_us: float, report: Report) -> None:
     own = [phase["cpu_us"] for phase in phases if "cpu_us" in phase]
     for each in own:
         if not isinstance(each, int | float) or not 0 <= each <= _MOST_APP_US:
-            raise refused("cpu_us", each, f"must be a time from 0 to {_MOST_APP_US:g} us")
+            place = f"{service['name']}: cpu_us"
+            raise refused(place, each, f"must be a time from 0 to {_MOST_APP_US:g} us")
     if any(phase.get("cpu") is True for phase in phases):
         service["app_us"] = rounded(min(max(app_us - sum(own), 0.0), _MOST_APP_US))
         if own:

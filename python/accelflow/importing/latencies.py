@@ -138,7 +138,7 @@ def _failed(run: Measured, count: int, report: Report, place: str) -> None:
     run.failed += count
     report.guessed(
         "failed requests",
-        "counted; whether the response times have them is not known",
+        "counted; whether the response times include them is not known",
         place,
         count,
     )

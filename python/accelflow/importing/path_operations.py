@@ -133,10 +133,12 @@ def _walked(chain: Tree, place: str, image: _native.TraceImage) -> dict[str, flo
 
 def _table(given: Any, place: str, allowed: Callable[[Any], bool]) -> dict[str, dict[str, Any]]:
     if not isinstance(given, dict):
-        raise refused(place, given, "must be a table of traces")
+        needed = "must be a table of traces, such as { T1 = { compressed = 0 } }"
+        raise refused(place, given, needed)
     for trace, fields in given.items():
         if not isinstance(fields, dict):
-            raise refused(f"{place}.{trace}", fields, "must be a table of fields")
+            needed = "must be a table of fields, such as { compressed = 0 }"
+            raise refused(f"{place}.{trace}", fields, needed)
         for field, value in fields.items():
             if not allowed(value):
                 what = "a whole number of at most 64 bits"
@@ -160,7 +162,8 @@ def _drawn(
     """All facts that can be drawn, with their probabilities."""
     bits = [(trace, field, p) for trace, fields in odds.items() for field, p in fields.items()]
     if len(bits) > _MOST_ODDS:
-        raise refused(f"{place}.odds", f"{len(bits)} fields", f"must have at most {_MOST_ODDS}")
+        allowed = f"must have at most {_MOST_ODDS} fields"
+        raise refused(f"{place}.odds", f"{len(bits)} fields", allowed)
     for values in itertools.product((0, 1), repeat=len(bits)):
         drawn = {trace: dict(fields) for trace, fields in facts.items()}
         probability = 1.0

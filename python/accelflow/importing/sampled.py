@@ -78,7 +78,8 @@ class Tally:
         Raises InputError if the weights of `other` have another unit.
         """
         if self.weights and self.unit_ns != other.unit_ns:
-            raise refused("FILE", place, "must have weights of the same unit as the other files")
+            allowed = "must have samples weighted in the same unit as the other files"
+            raise refused("FILE", place, allowed)
         self.unit_ns = other.unit_ns
         for mine, others in (
             (self.weights, other.weights),

@@ -194,7 +194,7 @@ def read_workload(path: Path) -> Tree:
         raise refused(f"{path}: schema", tree.get("schema", LEFT_OUT), f"must be '{SCHEMA}'")
     services = tree.get("services", LEFT_OUT)
     if not isinstance(services, list) or not services:
-        raise refused(f"{path}: services", services, "must be a list of tables")
+        raise refused(f"{path}: services", services, "must be a list of tables, not empty")
     for index, service in enumerate(services):
         if not isinstance(service, dict) or not isinstance(service.get("name"), str):
             raise refused(f"{path}: services[{index}]", service, "must be a table with a name")

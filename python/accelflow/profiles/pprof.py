@@ -184,7 +184,7 @@ class _Reader:
                 raise self.error(f"{where}: number of values", len(sample.value), allowed)
             weight = sample.value[index]
             if weight < 0:
-                allowed = "must be at least 0: the profile must not be a difference of two"
+                allowed = "must be at least 0: a difference of two profiles cannot be used"
                 raise self.error(f"{where}: value", weight, allowed)
             frames: list[str] = []
             for location in reversed(sample.location_id):

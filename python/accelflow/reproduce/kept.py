@@ -94,7 +94,7 @@ def read_kept(folder: Path) -> Kept:
     found = [folder / f"{name}.json" for name in names()]
     trees = {path: _tree(path) for path in found if path.is_file()}
     if not trees:
-        raise refused("folder", folder, "must have the results of experiments")
+        raise refused("folder", folder, "must be a folder with results of `accelflow reproduce`")
     _check_together(trees)
     first = next(iter(trees))
     try:
@@ -118,7 +118,7 @@ def _check_together(trees: Mapping[Path, Mapping[str, Any]]) -> None:
                 f"{path}: scenario.workload",
                 workload,
                 "must be left out, since the page compares with the paper's services; run the"
-                " experiments again with --out",
+                " experiments again without --workload",
             )
     first, *others = trees
     for path in others:

@@ -307,7 +307,7 @@ def _rates_of(workload: Mapping[str, Any]) -> dict[str, float]:
         if rate is not None:
             rates[name] = rate
         elif name not in called:
-            allowed = "must be given in rates_rps or the workload's file, since no service calls it"
+            allowed = "must be given in rates_rps or the workload's file: no service calls this one"
             raise refused(f"rate of {name}", LEFT_OUT, allowed)
     return rates
 
@@ -452,7 +452,7 @@ def _check_workload(workload: Mapping[str, Any], scenario: object) -> None:
         if service.get("arrivals", common).get("process") == "times" and not replaced:
             allowed = (
                 "must be a process other than times, since a plan varies the rate; or set"
-                " scenario.arrivals, which replaces it"
+                " scenario.arrivals, which replaces this process"
             )
             raise refused(f"arrivals of {service['name']}", "times", allowed)
 

@@ -345,8 +345,8 @@ class _Run:
         asked.failures += 1
         if asked.failures >= _MOST_FAILURES:
             raise AccelflowError(
-                "a batch of simulations was given up, since its workers died again and again; its"
-                f" first simulation is {asked.batch.keys[0]}"
+                "a batch of simulations was given up, since its workers died again and again; the"
+                f" key of the first simulation in the batch is {asked.batch.keys[0]}"
             )
         if not asked.futures:
             self._submit(asked, None)

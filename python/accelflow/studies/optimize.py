@@ -130,9 +130,8 @@ def _check_cost(goal: Goal) -> None:
         for share in (0.0, 1.0)
     )
     if cheap == dear:
-        raise refused(
-            "find.minimize", goal.minimize, f"must depend on at least one axis: {', '.join(ranges)}"
-        )
+        allowed = f"must be a cost that at least one of the axes changes: {', '.join(ranges)}"
+        raise refused("find.minimize", goal.minimize, allowed)
 
 
 class _Search:

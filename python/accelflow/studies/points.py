@@ -65,7 +65,7 @@ class Points:
             raise TimeUpError(f"the time limit of {self._limit} has passed")
         rows = self._folder.rows(keys)
         if rows is None:
-            raise AccelflowError("every simulation of the point failed without results")
+            raise AccelflowError(_told(values, "every simulation failed without results"))
         for reason in errors_of(rows).values():
             raise InputError(_told(values, reason))
         by_key: dict[str, list[dict[str, Any]]] = {}

@@ -132,7 +132,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
         raise refused("find.most" if most else "find.least", name, "must be the name of an axis")
     check_axis("find.most" if most else "find.least", name)
     system = _system(tree, study)
-    limits, slo = _limits(tree.get("limits", {}))
+    limits, slo = _limits(tree.get("limits", LEFT_OUT))
     return Question(
         study=_of_system(study, system),
         system=system,
@@ -153,12 +153,12 @@ def _goal(study: Study, tree: Mapping[str, Any]) -> Goal:
     if minimize not in COSTS:
         raise refused("find.minimize", minimize, known=COSTS)
     system = _system(tree, study)
-    limits, slo = _limits(tree.get("limits", {}))
+    limits, slo = _limits(tree.get("limits", LEFT_OUT))
     return Goal(
         study=_of_system(study, system),
         system=system,
         minimize=minimize,
-        axes=_goal_axes(tree.get("axes", {})),
+        axes=_goal_axes(tree.get("axes", LEFT_OUT)),
         limits=limits,
         slo=slo,
         most_seeds=_most_seeds(tree),
@@ -199,7 +199,8 @@ def _most_seeds(tree: Mapping[str, Any]) -> int:
 def _limits(tree: object, place: str = "find.limits") -> tuple[dict[str, float], bool]:
     # The value false is no limit; slo = 0 is refused below.
     if not isinstance(tree, Mapping) or all(value is False for value in tree.values()):
-        raise refused(place, tree, "must be a table with a limit, such as p99_us or slo = true")
+        allowed = "must be a table with a limit, such as p99_us = 900 or slo = true"
+        raise refused(place, tree, allowed)
     limits = dict(tree)
     slo = limits.pop("slo", False)
     if not isinstance(slo, bool):

@@ -122,7 +122,7 @@ class Axis:
         if isinstance(self.values, Range):
             return
         if not isinstance(self.values, list | tuple) or not self.values:
-            raise refused(self.name, self.values, "must be a Range, or a list of values")
+            raise refused(self.name, self.values, "must be a Range, or a list with values")
         for number, value in enumerate(self.values):
             _check_finite(f"{self.name}[{number}]", value)
 
@@ -346,7 +346,7 @@ def _values(place: str, value: object, kind: str) -> Range | tuple[Any, ...]:
     if isinstance(value, Mapping):
         return read_range(place, value, kind)
     if not isinstance(value, list) or not value:
-        raise refused(place, value, "must be a list of values, or a table with from and to")
+        raise refused(place, value, "must be a list with values, or a table with from and to")
     check_plain(place, value)
     if any(value.count(item) > 1 for item in value):
         raise refused(place, value, "must have each value once")
@@ -376,7 +376,7 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
 
 def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(tree, list) or not all(isinstance(point, Mapping) for point in tree):
-        raise refused("points", tree, "must be tables, each [[points]]")
+        raise refused("points", tree, "must be a list of tables, [[points]]")
     found = tuple(dict(axes_by_name(point)) for point in tree)
     for number, point in enumerate(found):
         for name, value in point.items():

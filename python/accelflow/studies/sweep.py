@@ -139,7 +139,7 @@ def _planned(study: Study, *, strict: bool) -> tuple[list[Task], list[Skipped]]:
         else:
             skipped.append(task)
     if not found:
-        raise InputError(f"no point can be simulated; {_told(skipped[0])}")
+        raise InputError(f"no point can be simulated; the first one is {_told(skipped[0])}")
     return found, skipped
 
 

@@ -26,7 +26,7 @@ def load(path: str | PathLike[str]) -> Image:
     with Path(path).open("rb") as file:
         data = file.read(_MAX_FILE_BYTES + 1)
     if len(data) > _MAX_FILE_BYTES:
-        error = TraceError(f"{path}: more than {_MAX_FILE_BYTES} bytes; trace files are smaller")
+        error = TraceError(f"{path}: more than {_MAX_FILE_BYTES} bytes, the limit of a trace file")
         error.reason = "bad_length"
         raise error
     try:

@@ -109,7 +109,10 @@ impl Accelerator for Cmp {
 
     fn run(&mut self, job: &mut Job) -> Result<(), AccelError> {
         if job.packed.is_some() {
-            let (found, hint) = (job.format, "; it is compressed: decompress it first");
+            let (found, hint) = (
+                job.format,
+                "; the payload is compressed: decompress it first",
+            );
             let expected = "uncompressed data";
             return Err(AccelError::WrongFormat {
                 step: "Cmp",

@@ -198,7 +198,7 @@ impl Accelerator for Dcmp {
             });
         };
         if job.format != Format::Str && job.envelope.is_none() {
-            let (found, hint) = (job.format, "; transform it to string first");
+            let (found, hint) = (job.format, "; transform the payload to str first");
             return Err(AccelError::WrongFormat {
                 step: "Dcmp",
                 found,

@@ -136,7 +136,10 @@ impl Dser {
     fn grpc(&self, call: &GrpcCall, job: &mut Job) -> Result<(), AccelError> {
         let limits = &self.limits;
         if job.packed.is_some() {
-            let (found, hint) = (job.format, "; it is compressed: decompress it first");
+            let (found, hint) = (
+                job.format,
+                "; the payload is compressed: decompress it first",
+            );
             return Err(AccelError::WrongFormat {
                 step: "Dser",
                 found,
@@ -230,7 +233,8 @@ impl Accelerator for Dser {
         let call = std::mem::take(&mut job.call);
         let outcome = match &call {
             Call::None => {
-                let why = "its kind is not known: call RPC first, or set job.call";
+                let why =
+                    "the kind of the message is not known: run RPC before Dser, or set job.call";
                 Err(AccelError::NoCall { step: "Dser", why })
             }
             Call::Thrift(thrift) => self.thrift(thrift, job),

@@ -48,7 +48,7 @@ impl Rpc {
 
     fn send_thrift(&self, job: &mut Job) -> Result<(), AccelError> {
         let Call::Thrift(call) = &job.call else {
-            let why = "it has no Thrift header to send (job.call)";
+            let why = "no Thrift header is given: set job.call to a Thrift call";
             return Err(AccelError::NoCall { step: "RPC", why });
         };
         let header = call.write_header(job.bytes.len(), &self.limits)?;
@@ -76,7 +76,7 @@ impl Accelerator for Rpc {
 /// Adds the prefix of a sent message, or removes that of a received one and finds its method.
 fn frame_grpc(job: &mut Job, limits: &Limits) -> Result<(), AccelError> {
     let Call::Grpc(call) = &mut job.call else {
-        let why = "it has no gRPC method (job.call)";
+        let why = "no gRPC method is given: set job.call to a gRPC call";
         return Err(AccelError::NoCall { step: "RPC", why });
     };
     let (id, method) = call.find()?;

@@ -94,7 +94,7 @@ impl Accelerator for Ser {
         let bytes = match &job.call {
             call if is_body(call, job, &self.schema)? => std::mem::take(&mut job.bytes),
             Call::None => {
-                let why = "its kind is not known: set job.call";
+                let why = "the kind of the message is not known: set job.call";
                 return Err(AccelError::NoCall { step: "Ser", why });
             }
             Call::Thrift(call) => self.thrift(call, job)?,
@@ -136,7 +136,7 @@ fn expect_json(job: &Job) -> Result<(), AccelError> {
     if job.format == Format::Json {
         return Ok(());
     }
-    let (found, hint) = (job.format, "; transform it first");
+    let (found, hint) = (job.format, "; transform the payload to JSON first");
     Err(AccelError::WrongFormat {
         step: "Ser",
         found,

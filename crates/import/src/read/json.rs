@@ -69,13 +69,13 @@ fn check_first(source: &mut Source, file: &str) -> Result<(), ImportError> {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     let why = match first {
         Some(b'{' | b'[') => return Ok(()),
-        None => "must be JSON: it begins with only spaces and line breaks".to_owned(),
+        None => "must be JSON: the file begins with nothing but spaces and line breaks".to_owned(),
         Some(byte) if byte.is_ascii_graphic() => {
             let shown = char::from(*byte);
-            format!("must be JSON, which begins with '{{' or '[': it begins with '{shown}'")
+            format!("must be JSON, which begins with '{{' or '[': the file begins with '{shown}'")
         }
         Some(byte) => {
-            format!("must be JSON: it is binary, and begins with the byte 0x{byte:02x}")
+            format!("must be JSON: the file is binary, and begins with the byte 0x{byte:02x}")
         }
     };
     Err(ImportError::Kind {

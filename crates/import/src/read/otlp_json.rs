@@ -207,12 +207,12 @@ impl<'de> Visitor<'de> for Level<'_, '_, '_> {
                 }
                 (Depth::ScopeSpans, Key::Spans) => members.next_value_seed(Spans(reader))?,
                 (Depth::Document, Key::Jaeger) => {
-                    let why = "this is an answer of Jaeger's API: import it as `jaeger`";
+                    let why = "the file is an answer of Jaeger's API: import it as `jaeger`";
                     return Err(A::Error::custom(why));
                 }
                 (Depth::Document, Key::NoSpans) => {
                     return Err(A::Error::custom(
-                        "this is OTLP without spans: metrics or logs",
+                        "the file is OTLP without spans: metrics or logs",
                     ));
                 }
                 _ => drop(members.next_value::<IgnoredAny>()?),
@@ -269,7 +269,7 @@ impl Reader<'_, '_> {
         self.early.push(draft);
         if self.early.len() > self.collector.window_spans() {
             return Err(
-                "more spans come before their resource than `window_spans` allows: increase it",
+                "more spans come before their resource than allowed: increase `window_spans`",
             );
         }
         Ok(())

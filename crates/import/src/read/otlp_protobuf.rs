@@ -118,8 +118,8 @@ impl Wire<'_, '_> {
             Err(ImportError::Kind {
                 file: self.file.to_owned(),
                 why: format!(
-                    "must be OTLP, as JSON or as protocol buffers (TracesData, with or without its \
-                     length before it): it begins with the byte 0x{:02x}",
+                    "must be OTLP, as JSON or as protocol buffers (TracesData, with or without a \
+                     length before each message): the file begins with the byte 0x{:02x}",
                     first[0]
                 ),
             })
@@ -276,7 +276,7 @@ impl Wire<'_, '_> {
                 Ok(())
             }
             Some(_) => Err(self.wrong(
-                "more spans come before their resource than `window_spans` allows: increase it",
+                "more spans come before their resource than allowed: increase `window_spans`",
             )),
         }
     }

@@ -56,7 +56,7 @@ impl Column {
             Column::Each(values) if values.len() != points => Err(Refusal::new(
                 place,
                 format!("{} values", values.len()),
-                format!("must have one, or one for each of {points} points"),
+                format!("must have one value, or one for each of the {points} points"),
             )),
             Column::Each(values) => {
                 // Without an early exit within a block, so that blocks are checked many at a time.
@@ -73,7 +73,7 @@ impl Column {
     }
 }
 
-const FROM_ZERO: &str = "must be a number from 0 upwards";
+const FROM_ZERO: &str = "must be a number, 0 or more";
 const ABOVE_ZERO: &str = "must be a number above 0";
 
 fn from_zero(value: f64) -> bool {
@@ -148,7 +148,7 @@ impl Sweep {
         let points = speedup.len();
         if latency_reduction.len() != points {
             let found = format!("{} values", latency_reduction.len());
-            let rule = format!("must have {points}, like the speedups");
+            let rule = format!("must have {points} values, as many as the speedups");
             return Err(Refusal::new("latency_reduction", found, rule));
         }
         let points = (first, points);
@@ -242,7 +242,7 @@ impl BreakEven {
         let points = from_bytes.len();
         if to_bytes.len() != points {
             let found = format!("{} values", to_bytes.len());
-            let rule = format!("must have {points}, like from_bytes");
+            let rule = format!("must have {points} values, as many as from_bytes");
             return Err(Refusal::new("to_bytes", found, rule));
         }
         let points = (first, points);

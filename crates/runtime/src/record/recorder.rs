@@ -72,7 +72,7 @@ pub enum RecordError {
     #[error("{0} = 0: must be at least 1")]
     Zero(&'static str),
     /// The callback `progress` of [`record`] asked to end the recording.
-    #[error("interrupted")]
+    #[error("the recording was interrupted")]
     Interrupted,
     /// The loopback sockets that measure TCP failed.
     #[error("the loopback socket failed: {0}")]

@@ -47,7 +47,7 @@ pub struct Written {
 }
 
 /// The advice for a timeline with too many requests.
-const NARROW: &str = "narrow it by a window (--timeline-from, --timeline-for), by services \
+const NARROW: &str = "narrow the timeline by a window (--timeline-from, --timeline-for), by services \
     (--timeline-service), by numbers (--timeline-request) or to the slowest (--timeline-slowest)";
 
 impl Checked {

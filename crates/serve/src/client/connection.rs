@@ -234,9 +234,10 @@ impl Connection {
         self.wire.inbound.consume(usize::MAX);
         match outcome.arrivals.into_iter().next() {
             Some(arrival) => Ok(arrival.job),
-            None => Err(
-                WireError::Lost("the trace has ended without notifying a core".to_owned()).into(),
-            ),
+            None => Err(WireError::Lost(
+                "the client's trace ended without notifying a core".to_owned(),
+            )
+            .into()),
         }
     }
 
@@ -324,7 +325,7 @@ impl Connection {
             .next()
             .map(|arrival| arrival.job);
         job.ok_or_else(|| {
-            WireError::Lost("the trace has ended without notifying a core".to_owned()).into()
+            WireError::Lost("the client's trace ended without notifying a core".to_owned()).into()
         })
     }
 

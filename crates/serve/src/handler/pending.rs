@@ -104,7 +104,7 @@ impl Future for Pending {
 
 fn kept(answer: Result<Kept, oneshot::error::RecvError>) -> Kept {
     answer.unwrap_or_else(|_| {
-        let why = "the handler dropped its promise of a later answer without an answer";
+        let why = "the handler promised to answer later, but dropped the promise without an answer";
         Err(HandlerError::Internal(why.to_owned()))
     })
 }

@@ -114,7 +114,7 @@ pub enum FitFault {
     },
     /// The trace ends before its task is done.
     #[error(
-        "it ends too early: {expected} must follow, since a message {passes} {order} in this order"
+        "the trace ends too early: {expected} must follow, since a message {passes} {order} in this order"
     )]
     Early {
         /// The accelerator that must follow.
@@ -140,22 +140,24 @@ pub enum FitFault {
     #[error("{0} sends, but this trace must only receive")]
     Sends(Accel),
     /// A trace waits for a message, but must only send one.
-    #[error("it waits for a message, but this trace must only send")]
+    #[error("the trace waits for a message, but this trace must only send")]
     Waits,
     /// A trace waits for a response without having sent a message.
-    #[error("it waits for a response before it has sent a message")]
+    #[error("the trace waits for a response before it has sent a message")]
     Unasked,
     /// A trace ends after sending a message, but must continue with the trace of this name, which
     /// receives the response.
-    #[error("it ends after sending: must continue with tail '{0}', which receives the answer")]
+    #[error(
+        "the trace ends after sending: must continue with tail '{0}', which receives the answer"
+    )]
     NoAnswer(String),
     /// A trace of a storage access ends after sending the request, but must continue with a trace
     /// that receives the response.
-    #[error("it ends after sending: must continue with a tail that receives the response")]
+    #[error("the trace ends after sending: must continue with a tail that receives the response")]
     NoResponse,
     /// A trace continues with a different trace than the one that is configured to receive the
     /// response.
-    #[error("its tail after sending is '{found}': must be '{expected}', which receives the answer")]
+    #[error("tail after sending = '{found}': must be '{expected}', which receives the answer")]
     OtherAnswer {
         /// The name of the trace with which the faulty trace continues.
         found: String,
@@ -168,7 +170,7 @@ pub enum FitFault {
     )]
     Gone(Accel),
     /// The trace has a fork, which could send more than one message.
-    #[error("a fork would send more than one message; use join")]
+    #[error("a fork would send more than one message: use a join instead")]
     Forks,
     /// A trace continues with the error subtrace of this name, but may not answer the client of the
     /// request being handled.

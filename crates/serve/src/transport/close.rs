@@ -8,10 +8,10 @@ use accelflow_accel::AccelError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Close {
     /// The client has closed it between two messages.
-    #[error("closed by the client")]
+    #[error("closed by the other end")]
     Done,
     /// The client has closed it within a message.
-    #[error("closed by the client within a message")]
+    #[error("closed by the other end within a message")]
     Cut,
     /// The server is stopping and has answered all received requests.
     #[error("the server is stopping")]
@@ -38,11 +38,11 @@ pub(crate) enum Close {
     #[error("TLS: {0}")]
     Handshake(rustls::Error),
     /// The client has reported an error of TLS.
-    #[error("TLS alert {0} from the client")]
+    #[error("TLS alert {0} from the other end")]
     Alert(u8),
     /// The peer has sent more key updates than allowed.
     #[error(
-        "TLS: more key updates than {}",
+        "TLS: more key updates than allowed ({})",
         crate::transport::tls::key_updates::ALLOWED
     )]
     KeyUpdates,
@@ -59,7 +59,7 @@ pub(crate) enum Close {
     #[error("the server is stopping")]
     Stopped,
     /// The client's tenant has its maximum number of connections.
-    #[error("the client's tenant has its largest number of connections")]
+    #[error("the client's tenant has as many connections as it may have")]
     TooManyOfTenant,
     /// The socket failed.
     #[error(transparent)]

@@ -327,7 +327,7 @@ impl Parser<'_> {
             )),
             Type::Bytes(span) if span.length() > usize::from(MAX_INTEGER_BYTES) => {
                 let message = format!(
-                    "{span} = {} bytes: an integer must have at most {MAX_INTEGER_BYTES}",
+                    "{span} = {} bytes: an integer must have at most {MAX_INTEGER_BYTES} bytes",
                     span.length()
                 );
                 Err(self.error(at, message))

@@ -98,7 +98,7 @@ impl Predicate {
             Ok(Predicate { ops })
         } else {
             Err(PredicateError::Malformed(
-                "its operations do not leave exactly one value",
+                "the operations do not leave exactly one value",
             ))
         }
     }

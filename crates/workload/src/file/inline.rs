@@ -92,7 +92,7 @@ impl Files<'_> {
         read.map_err(|error| refuse(error.to_string()))?;
         match bytes.len() as u64 > MAX_FILE_BYTES {
             true => Err(refuse(format!(
-                "it has more than {MAX_FILE_BYTES} bytes, the largest size allowed"
+                "the file has more than {MAX_FILE_BYTES} bytes, the largest size allowed"
             ))),
             false => Ok(bytes),
         }

@@ -72,7 +72,7 @@ impl Workload {
             })?;
             for (name, nodes) in parsed {
                 if TEMPLATES.iter().any(|template| template.name == name) {
-                    let allowed = "must be another name: a trace of the paper has this one";
+                    let allowed = "must be another name: a trace of the paper has this name";
                     return Err(Refusal::new(place, quoted(&name), allowed));
                 }
                 found.push((index, name, nodes));

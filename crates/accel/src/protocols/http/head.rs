@@ -79,7 +79,8 @@ impl Head {
             if read.status == 101 {
                 return bad(
                     start,
-                    "status = 101: must be another, since no upgrade was requested".to_owned(),
+                    "status = 101: must be another status, since no upgrade was requested"
+                        .to_owned(),
                 );
             }
             if head.end > MAX_HEAD {
@@ -179,13 +180,15 @@ impl Fields {
                 if fields.length.is_some_and(|known| known != parsed) {
                     return bad(
                         at,
-                        "two different content-length headers: must have one".to_owned(),
+                        "content-length occurs with different values: must have one value"
+                            .to_owned(),
                     );
                 }
                 fields.length = Some(parsed);
             } else if is("transfer-encoding") {
                 if fields.chunked || !value.eq_ignore_ascii_case("chunked") {
-                    let why = format!("transfer-encoding = '{value}': must be chunked, once");
+                    let why =
+                        format!("transfer-encoding = '{value}': must be chunked, and occur once");
                     return bad(at, why);
                 }
                 fields.chunked = true;
@@ -215,7 +218,7 @@ impl Fields {
 
     fn head(self, call: &HttpCall, end: usize, old: bool) -> Result<Head, AccelError> {
         if self.chunked && (self.length.is_some() || old) {
-            let why = "transfer-encoding: must be in HTTP/1.1 and without content-length";
+            let why = "transfer-encoding: must only occur in HTTP/1.1, and without content-length";
             return bad(0, why.to_owned());
         }
         let empty = call.role == Role::Response

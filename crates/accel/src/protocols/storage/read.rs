@@ -88,7 +88,7 @@ pub fn read_request(message: &[u8], limits: &Limits) -> Result<StorageRequest, A
     }
     let (role, decoded) = decode(message, limits)?;
     if role != Role::Request {
-        let why = "it is a response: must be a request".to_owned();
+        let why = "the message is a response: must be a request".to_owned();
         return Err(AccelError::BadFrame {
             what: "storage message",
             at: 4,
@@ -142,7 +142,8 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
         other => {
             let why = match other {
                 None => {
-                    "it is empty: must have a request (field 1) or a response (field 2)".to_owned()
+                    "the message is empty: must have a request (field 1) or a response (field 2)"
+                        .to_owned()
                 }
                 Some((ty, id)) => format!(
                     "field {id} of type {}: must be field 1 or 2 of type struct",

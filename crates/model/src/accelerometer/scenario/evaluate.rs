@@ -197,7 +197,7 @@ impl Losses {
 
 fn check_kernels(scenario: &Scenario) -> Result<(), Refusal> {
     match scenario.kernels.is_empty() {
-        true => Err(Refusal::new("kernels", 0, "must be one or more")),
+        true => Err(Refusal::new("kernels", 0, "must be at least one kernel")),
         false => Ok(()),
     }
 }
@@ -304,7 +304,8 @@ fn check_queue(kernel: &Kernel) -> Result<(), Refusal> {
             at_least_zero("queue.service_cycles", service.map_or(0.0, |s| s.0))?;
             at_least_zero("queue.service_scv_ratio", service_scv.unwrap_or(0.0))?;
             if service.is_none() && kernel.acceleration.is_none() {
-                let why = "the queue's service_cycles are to be derived from it";
+                let why =
+                    "the queue's service_cycles are left out and follow from acceleration_ratio";
                 return Err(missing("acceleration_ratio", why));
             }
             Ok(())
@@ -316,11 +317,7 @@ fn at_least_zero(place: &str, value: f64) -> Result<(), Refusal> {
     if value >= 0.0 && value.is_finite() {
         return Ok(());
     }
-    Err(Refusal::new(
-        place,
-        value,
-        "must be a number from 0 upwards",
-    ))
+    Err(Refusal::new(place, value, "must be a number, 0 or more"))
 }
 
 fn above_zero(place: &str, value: f64) -> Result<(), Refusal> {

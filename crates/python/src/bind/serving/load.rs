@@ -106,9 +106,9 @@ impl Load {
             let made = due.len().min(next.load(Ordering::Relaxed));
             let mut found = vec![Driven::default(); made];
             for thread in threads {
-                let calls = thread
-                    .join()
-                    .map_err(|_| "a caller thread panicked".to_owned())?;
+                let calls = thread.join().map_err(|_| {
+                    "callers: a thread ended without a result (it panicked)".to_owned()
+                })?;
                 for (number, call) in calls {
                     found[number] = call;
                 }

@@ -133,7 +133,7 @@ impl PyExecutor {
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {
         let Some(kind) = kind.own() else {
-            let allowed = "must be a custom accelerator, not one of the nine";
+            let allowed = "must be a custom accelerator, not one of the paper's nine";
             let message = Refusal::new("kind", quoted(kind.name().unwrap_or_default()), allowed);
             return Err(Failure::new("bad_kind", message).into());
         };

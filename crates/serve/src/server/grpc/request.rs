@@ -457,7 +457,7 @@ fn body(value: Value) -> Result<Body, Status> {
 /// others.
 fn no_room() -> Status {
     let why =
-        "the client has not read its other responses, and there is no memory left for this one";
+        "the client has not read its other responses, and no memory is left for this response";
     Status::new(Code::ResourceExhausted, "unsent", why)
 }
 

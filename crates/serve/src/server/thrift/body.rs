@@ -127,7 +127,9 @@ fn encode(schema: &Schema, function: FunctionId, value: Value) -> Result<Body, R
             record: Some(record),
         }),
         Value::Json(_) if !returns => Ok(Body::json(b"{}".to_vec())),
-        Value::Json(value) if value.is_empty() => Err(internal("the handler returned nothing")),
+        Value::Json(value) if value.is_empty() => Err(internal(
+            "the handler returned nothing, but its function has a result",
+        )),
         Value::Json(mut value) => {
             let body = Body::json(member("success", &value));
             wipe_all(&mut value);

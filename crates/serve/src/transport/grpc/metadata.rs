@@ -46,7 +46,7 @@ pub enum MetadataValue<'m> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// This name is empty or has characters that are not allowed.
-    #[error("metadata = '{0}': must be a name of 0 to 9, a to z, '_', '-' and '.'")]
+    #[error("metadata = '{0}': must be a name of the characters 0 to 9, a to z, '_', '-' and '.'")]
     Name(String),
     /// The protocol itself sets the header of this name.
     #[error("metadata '{0}': the protocol sets this header itself")]

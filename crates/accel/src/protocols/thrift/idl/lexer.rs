@@ -158,8 +158,10 @@ impl<'a> Scanner<'a> {
                 Some('t') => '\t',
                 Some(same @ ('"' | '\'' | '\\')) => same,
                 _ => {
-                    let allowed = "\\n, \\r, \\t, \\\", \\' and \\\\ are";
-                    return Err(at.error(format!("this escape is not allowed; {allowed}")));
+                    let allowed = "\\n, \\r, \\t, \\\", \\' and \\\\";
+                    return Err(
+                        at.error(format!("this escape is not allowed; allowed are {allowed}"))
+                    );
                 }
             };
             self.take(1);

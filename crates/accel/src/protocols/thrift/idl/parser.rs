@@ -78,7 +78,7 @@ impl Parser {
                                service";
                 return Err(word
                     .place
-                    .error(format!("'{other}' is not supported; {allowed} are")));
+                    .error(format!("'{other}' is not supported; allowed are {allowed}")));
             }
         }
         self.annotations()

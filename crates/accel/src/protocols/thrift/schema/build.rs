@@ -90,7 +90,7 @@ impl<'f> Builder<'f> {
             .iter()
             .any(|other| other.name.text == service.name.text)
         {
-            let why = format!("'{}' is declared twice", service.name.text);
+            let why = format!("service '{}' is declared twice", service.name.text);
             return Err(service.name.place.error(why));
         }
         let mut functions = match &service.extends {

@@ -132,10 +132,15 @@ impl Defaults<'_, '_> {
                 self.write(out, format!("{:?}", number as f64).as_bytes(), place)?;
                 return Ok(None);
             }
-            _ => return Err(place.error(format!("{number}: must be of type {}", ty.name()))),
+            _ => {
+                return Err(place.error(format!("value = {number}: must be of type {}", ty.name())));
+            }
         };
         if !(least..=most).contains(&number) {
-            let why = format!("{number}: must be of type {}, {least} to {most}", ty.name());
+            let why = format!(
+                "value = {number}: must be of type {}, {least} to {most}",
+                ty.name()
+            );
             return Err(place.error(why));
         }
         let text = match (ty, number) {
@@ -187,9 +192,11 @@ impl Defaults<'_, '_> {
             (Ty::Struct(id), ConstantValue::Map(members)) => {
                 self.members(*id, constant, members, depth + 1, out)
             }
-            (_, value) => {
-                Err(place.error(format!("{}: must be of type {}", kind(value), ty.name())))
-            }
+            (_, value) => Err(place.error(format!(
+                "value = {}: must be of type {}",
+                kind(value),
+                ty.name()
+            ))),
         }
     }
 
@@ -244,7 +251,7 @@ impl Defaults<'_, '_> {
             };
             let structure = self.schema.get(id);
             let Some((place, field)) = structure.field_by_name(name) else {
-                let why = format!("'{}': unknown field '{name}'", structure.name);
+                let why = format!("field = '{name}': must be a field of '{}'", structure.name);
                 return Err(key.place.error(why));
             };
             if seen >> place & 1 == 1 {
