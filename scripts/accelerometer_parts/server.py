@@ -126,7 +126,8 @@ def _errors(cases: list[dict[str, Any]]) -> list[str]:
     return [
         *markdown_table(("equation", "compared by", "errors, points"), rows),
         f"The equations are too optimistic in {optimistic(cases)}. The workers share their core"
-        " with the client, which no equation has; what else makes the difference was not separated.",
+        " with the client, which no equation has; what else makes the difference was not"
+        " separated.",
         "",
     ]
 

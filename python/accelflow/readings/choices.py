@@ -56,6 +56,11 @@ class Reading:
         """The values that the reading sets, as text; from the second on, each follows its key."""
         return _label(self.settings)
 
+    @property
+    def with_keys(self) -> str:
+        """The values that the reading sets, as text; each follows its key."""
+        return ", ".join(f"{key} = {_text(key, value)}" for key, value in self.settings.items())
+
     def of(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with the settings of this reading."""
         config = simulation.configured({k: value for k, value in self.settings.items() if "." in k})

@@ -101,7 +101,9 @@ def write_held(found: Sequence[Readings], path: Path) -> None:
             by_choice = rows.setdefault(figure.finding.key, {})
             by_choice.setdefault(tried.choice.name, []).append(
                 {
-                    "reading": tried.reading.label,
+                    "reading": (
+                        tried.reading.with_keys if tried.choice.combined else tried.reading.label
+                    ),
                     "mean": figure.mean,
                     "verdict": figure.verdict,
                     "saturated": figure.saturated,

@@ -7,6 +7,7 @@ writes this file. Other values follow from the paper's printed figures, by proof
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -23,6 +24,11 @@ __all__ = ["COMPUTED", "HELD", "computed_text", "held", "holds_and_tried", "impl
 
 #: The name of the file with our figures by reading of the paper.
 HELD: Final = "held.json"
+
+#: The posts of the measured timeline, the longest of SocialNetwork's messages, and the number of
+#: invocations of each service for which its size is drawn.
+_POSTS: Final = 10
+_DRAWN: Final = 500
 
 #: The largest number of readings that a text names in which a figure agrees.
 _MOST: Final = 3
@@ -63,9 +69,14 @@ def holds_and_tried(row: str, choices: Sequence[str]) -> tuple[str, str]:
 
 
 def _named(choice: str, reading: Mapping[str, Any]) -> str:
-    """Return the name of a reading with its choice; a reading of several choices names them."""
-    label: str = reading["reading"]
-    return label if choice == "together" else f"{choice} = {label}"
+    """Return the name of a reading with its choice."""
+    return _with_choice(choice, reading["reading"])
+
+
+def _with_choice(choice: str, labels: str) -> str:
+    """Return `labels` after the choice's name, unless they name their keys (a combined choice)."""
+    first = labels.split(",", maxsplit=1)[0]
+    return labels if " = " in first else f"{choice} = {labels}"
 
 
 def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
@@ -82,7 +93,7 @@ def _range(choice: str, readings: Sequence[Mapping[str, Any]]) -> str:
     if known and without:
         found += f"; no figure with {' or '.join(without)}"
     stuck = ", saturated" if any(reading["saturated"] for reading in readings) else ""
-    named = labels if choice == "together" else f"{choice} = {labels}"
+    named = _with_choice(choice, labels)
     return f"{named} ({found}{stuck})"
 
 
@@ -107,8 +118,18 @@ def _timeout() -> str:
     return f"with a time-out of {number(low / 1e3)} ms and the captured waits of SocialNetwork"
 
 
+def _posts() -> str:
+    """Return a text with the lengths of timelines that are as long messages as the paper prints."""
+    paper = targets()["accelflow.payload_kb.largest"].figure
+    scenario = simulation.Scenario(profile="paper", facts="common", sizes="socialnetwork")
+    payloads = simulation.payloads(scenario, _DRAWN)
+    post_kb = max(max(before, after) for _, before, after in payloads) / 1e3 / _POSTS
+    least, most = math.ceil(float(paper.low) / post_kb), math.floor(float(paper.high) / post_kb)
+    return f"with timelines of {least} to {most} posts"
+
+
 #: Functions that compute the value of an input at which a figure would agree, by name.
-COMPUTED: Final[Mapping[str, Callable[[], str]]] = {"timeout": _timeout}
+COMPUTED: Final[Mapping[str, Callable[[], str]]] = {"timeout": _timeout, "posts": _posts}
 
 
 def computed_text(name: str, place: str) -> str:
