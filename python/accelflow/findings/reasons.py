@@ -41,8 +41,9 @@ class Reason:
     names our figures by other definitions. `missing` is the input that the paper does not give.
     `choices` names the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
     says at which value of the missing input the figure would agree (``holds_at`` in the file);
-    `implied` names proofs of that value, and `computed` says how it can be computed. `tried` lists
-    the readings with which the figure is still off. Only `text` is never empty.
+    `implied` names proofs of that value, and `computed` says how it can be computed. `undecided`
+    lists the readings with which the figure's interval is too wide for a verdict, and `tried` those
+    with which it is still off. Only `text` is never empty.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Reason:
     implied: tuple[str, ...] = ()
     computed: str = ""
     holds: str = ""
+    undecided: str = ""
     tried: str = ""
 
     def sentence(self) -> str:
@@ -66,9 +68,11 @@ class Reason:
         said.append(self.text)
         if self.holds:
             said.append(f"The row would agree, within a quarter, {self.holds}.")
+        if self.undecided:
+            said.append(f"The row would be undecided with {self.undecided}.")
         if self.tried:
             said.append(f"The row would stay off with {self.tried}.")
-        if self.choices and not self.holds and not self.tried:
+        if self.choices and not (self.holds or self.undecided or self.tried):
             said.append("No run with other values is recorded.")
         if self.measures:
             said.append(f"Ours by another definition: {_listed(self.measures)}.")
@@ -87,6 +91,7 @@ class Reason:
             "measures": list(self.measures),
             "input": self.missing or None,
             "holds": self.holds or None,
+            "undecided": self.undecided or None,
             "tried": self.tried or None,
         }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -20,7 +21,7 @@ from accelflow.findings.targets import DATA
 from accelflow.reproduce.implications import proof
 from accelflow.reproduce.implications.page import value_text
 
-__all__ = ["COMPUTED", "HELD", "computed_text", "held", "holds_and_tried", "implied_text"]
+__all__ = ["COMPUTED", "HELD", "Quoted", "computed_text", "held", "implied_text", "quoted"]
 
 #: The name of the file with our figures by reading of the paper.
 HELD: Final = "held.json"
@@ -46,31 +47,44 @@ def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
     return rows
 
 
-def holds_and_tried(row: str, choices: Sequence[str]) -> tuple[str, str]:
-    """Return two texts: under which readings of `choices` the figure `row` agrees, and the others.
+@dataclass(frozen=True)
+class Quoted:
+    """Texts that list readings of a figure: it agrees, is undecided, or is `off` with them.
 
     A text is empty if there is no such reading.
     """
+
+    holds: str
+    undecided: str
+    off: str
+
+
+def quoted(row: str, choices: Sequence[str]) -> Quoted:
+    """Return the readings of `choices` that were tried, by the verdict on the figure `row`."""
     agreeing: list[tuple[float, str]] = []
-    without: list[str] = []
+    undecided: list[str] = []
+    off: list[str] = []
     paper = targets()[row].figure
     for choice in choices:
         tried = held().get(row, {}).get(choice, ())
         for reading in tried:
             if reading["verdict"] == "agrees":
-                text = f"with {_named(choice, reading)} ({number(reading['mean'])})"
                 distance = abs(reading["mean"] - float(paper.nearest(reading["mean"])))
-                agreeing.append((distance, text))
-        others = [reading for reading in tried if reading["verdict"] != "agrees"]
+                agreeing.append((distance, f"with {_text(choice, reading)}"))
+            elif reading["verdict"] == "undecided":
+                undecided.append(_text(choice, reading))
+        others = [reading for reading in tried if reading["verdict"] == "off"]
         if others:
-            without.append(_range(choice, others))
+            off.append(_range(choice, others))
     nearest = [text for _, text in sorted(agreeing)[:_MOST]]
-    return "; or ".join(nearest), "; ".join(without)
+    return Quoted("; or ".join(nearest), "; or ".join(undecided), "; ".join(off))
 
 
-def _named(choice: str, reading: Mapping[str, Any]) -> str:
-    """Return the name of a reading with its choice."""
-    return _with_choice(choice, reading["reading"])
+def _text(choice: str, reading: Mapping[str, Any]) -> str:
+    """Return a reading as text, with our figure."""
+    mean = reading["mean"]
+    found = "no figure" if mean is None else number(mean)
+    return f"{_with_choice(choice, reading['reading'])} ({found})"
 
 
 def _with_choice(choice: str, labels: str) -> str:
@@ -128,8 +142,18 @@ def _posts() -> str:
     return f"with timelines of {least} to {most} posts"
 
 
+def _core_tlbs() -> str:
+    """Return a text with the printed misses, as those of the cores: the accelerators' are few."""
+    paper = targets()["accelflow.rare_events.data_tlb_misses_per_kilo_instruction"].value
+    return f"with {number(paper)} misses of the cores' TLBs in a thousand instructions"
+
+
 #: Functions that compute the value of an input at which a figure would agree, by name.
-COMPUTED: Final[Mapping[str, Callable[[], str]]] = {"timeout": _timeout, "posts": _posts}
+COMPUTED: Final[Mapping[str, Callable[[], str]]] = {
+    "timeout": _timeout,
+    "posts": _posts,
+    "core_tlbs": _core_tlbs,
+}
 
 
 def computed_text(name: str, place: str) -> str:

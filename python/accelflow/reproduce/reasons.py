@@ -10,7 +10,7 @@ from accelflow import findings
 from accelflow.errors import InputError, refused
 from accelflow.findings.reasons import Reason
 from accelflow.findings.reasons import read_reason as read_plain
-from accelflow.reproduce.held import computed_text, holds_and_tried, implied_text
+from accelflow.reproduce.held import computed_text, implied_text, quoted
 from accelflow.reproduce.implications import IMPLIED, proof
 from accelflow.reproduce.measures import check_measure
 
@@ -35,11 +35,12 @@ def reasons() -> Mapping[str, Reason]:
 
 def _with_evidence(key: str, reason: Reason) -> Reason:
     """Return `reason` with the values at which the figure would agree, and readings tried."""
-    holds, tried = holds_and_tried(key, reason.choices)
-    values = [reason.holds, holds, implied_text(reason.implied)]
+    tried = quoted(key, reason.choices)
+    values = [reason.holds, tried.holds, implied_text(reason.implied)]
     if reason.computed:
         values.append(computed_text(reason.computed, f"reasons.toml: {key}"))
-    return replace(reason, holds="; or ".join(value for value in values if value), tried=tried)
+    holds = "; or ".join(value for value in values if value)
+    return replace(reason, holds=holds, undecided=tried.undecided, tried=tried.off)
 
 
 def read_reason(content: object, place: str, row: str = "") -> Reason:
