@@ -164,7 +164,12 @@ def test_command_decides_and_seeks() -> None:
     for arguments, message in (
         (
             ("fig20.toml", "--threads", "3"),
-            "--threads = 3: must be left out, since it does nothing for FILE",
+            "--threads = 3: must be left out, since it does nothing for FILE without --simulate",
+        ),
+        (
+            ("shared.toml", "--seek", "acceleration_ratio", "--goal", "speedup:8%"),
+            "--seek = 'acceleration_ratio': must be KERNEL.PARAMETER for a service with several"
+            " kernels; KERNEL is one of compression, encryption, checksum",
         ),
         (
             ("fig20.toml", "--host-ghz", "3"),

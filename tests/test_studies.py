@@ -262,7 +262,9 @@ def test_bad_studies_are_refused(tmp_path: Path, old: str, new: str, message: st
 
 def test_a_latin_hypercube_needs_its_number_of_points(tmp_path: Path):
     text = STUDY.replace(", points = 3", "").replace("seeds = 2", 'kind = "latin_hypercube"')
-    with pytest.raises(InputError, match=r"design\.points = 0: must be a whole number from 2"):
+    with pytest.raises(
+        InputError, match=r"design\.points = left out: must be a whole number from 2"
+    ):
         read(text, tmp_path)
     study = read(text.replace("[axes]", "points = 4\n[axes]"), tmp_path)
     assert len(list(points(study))) == 4

@@ -199,8 +199,10 @@ def _check_options(file: Path | None, options: dict[str, Any]) -> None:
         source = "a fleet" if is_fleet(file) else "FILE"
         allowed = ("report_file",)
         if source == "FILE":
-            allowed = (*_OF_FILE, *(_OF_SIMULATION if options["simulate"] else ()))
-            source += "" if options["simulate"] else " without --simulate"
+            allowed = (*_OF_FILE, *_OF_SIMULATION)
+            if not options["simulate"]:
+                useless = ", since it does nothing for FILE without --simulate"
+                left_out(context, useless, {*context.params} - {*_OF_SIMULATION})
     useless = f", since it does nothing for {source}"
     left_out(context, useless, (*allowed, "file", "measure", "as_json"))
     if options["goal"] is not None and options["seek"] is None:
@@ -327,6 +329,10 @@ def _write_plots(service: model.Service, directory: Path, decision: dict[str, An
 def _sought(service: model.Service, options: dict[str, Any]) -> tuple[Goal, Found]:
     kernel, _, parameter = options["seek"].rpartition(".")
     goal = parse_goal(options["goal"])
+    names = [each.name for each in service.kernels]
+    if not kernel and len(names) > 1:
+        allowed = "must be KERNEL.PARAMETER for a service with several kernels; KERNEL is one of"
+        raise refused("--seek", options["seek"], f"{allowed} {', '.join(names)}")
     return goal, seek(service, parameter, goal, kernel=kernel or None)
 
 

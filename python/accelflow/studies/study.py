@@ -290,7 +290,7 @@ def _check_kind(
     elif not axes:
         raise refused("axes", LEFT_OUT, "must be a table of the axes")
     if kind == "latin_hypercube":
-        whole_number("design.points", design.get("points", 0), 2, _MOST_POINTS)
+        whole_number("design.points", design.get("points", LEFT_OUT), 2, _MOST_POINTS)
     elif "points" in design:
         raise refused(
             "design.points",
