@@ -63,7 +63,10 @@ def test_equal_arguments_give_equal_results() -> None:
         ),
         ({"applications": ["jpeg"]}, "application = 'jpeg': must be canny, deblur"),
         ({"graphs": 0}, "graphs = 0: must be a whole number from 1"),
-        ({"graphs": 5, "warmup": 5}, "graphs = 5: must be above 5, the graphs of the warm-up"),
+        (
+            {"graphs": 5, "warmup": 5},
+            "graphs = 5: must be above 5, the number of graphs in the warm-up",
+        ),
         ({"seed": True}, "seed = True: must be a whole number"),
     ],
 )

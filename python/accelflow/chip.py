@@ -263,7 +263,7 @@ def _invocations(service: str) -> float:
         return float(json.loads(_native.service_walk(service))["accelerators"])
     except AccelflowError as error:
         raise refused(
-            "service", service, f"must be a service whose traces can be followed: {error}"
+            "service", service, f"must be a service of a built-in suite: {error}"
         ) from error
 
 

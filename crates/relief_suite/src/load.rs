@@ -41,7 +41,10 @@ impl Load {
     /// [`Refusal`] for no graphs beyond the warm-up, and for arrivals at a standstill or all at once.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.graphs <= self.warmup {
-            let allowed = format!("must be above {}, the graphs of the warm-up", self.warmup);
+            let allowed = format!(
+                "must be above {}, the number of graphs in the warm-up",
+                self.warmup
+            );
             return Err(Refusal::new("graphs", self.graphs, allowed));
         }
         match self.arrivals {

@@ -108,15 +108,14 @@ impl Registers {
     }
 
     /// Creates registers for a rate of `tokens_per_s` tokens per second with the clock `clock`, and
-    /// bursts of `bucket` tokens. Uses the shortest interval whose rate is within a millionth of
-    /// the requested rate, or else the nearest possible rate. If such a refill does not fit the
-    /// bucket, uses the nearest rate whose refill fits. The rate is within a hundredth of the
-    /// requested rate.
+    /// bursts of `bucket` tokens. Refill and interval are a convergent of the rate's continued
+    /// fraction: the first within a millionth of the rate, or else the last that fits the registers
+    /// and the bucket. The rate is within a hundredth of the requested rate.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
-    /// interval, or so high that a refill would overflow the bucket. Also the errors of
-    /// [`Registers::new`].
+    /// interval, or so high that a refill would overflow the bucket; and if no convergent that fits
+    /// is within a hundredth of the rate. Also the errors of [`Registers::new`].
     pub fn for_rate(
         tokens_per_s: f64,
         bucket: u64,

@@ -47,8 +47,8 @@ def timeline_options(command: Command) -> Command:
             "--timeline-for",
             type=float,
             metavar="US",
-            help="Show requests that arrive in the interval of this length that starts at "
-            "--timeline-from, in us. Default: to the end.",
+            help="Show requests that arrive within this many us after --timeline-from. Default: "
+            "until the end of the run.",
         ),
         click.option(
             "--timeline-service",

@@ -114,7 +114,7 @@ def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
 
 
 def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
-    """Return the rule's decision on one choice, and whether `default` follows it."""
+    """Return what the rule decides on `choice`: why `default` is it, and how it breaks the rule."""
     if default is None:
         return Decision(
             choice, None, tuple(others), "", (), ("the default is none of the readings",)

@@ -43,8 +43,9 @@ def log_ratio(ours: float | None, paper: float) -> float:
 
 
 def standard_error(findings: Sequence[Finding]) -> float:
-    """Return the standard error of the distance of `findings`, by the jackknife over the seeds.
+    """Return the standard error of :func:`distance`, by the jackknife over the seeds.
 
+    `findings` are our figures with the paper's.
     Infinite for a single seed, and if a figure is missing or has no logarithm.
     """
     values = {finding.key: finding.ours.values if finding.ours else () for finding in findings}

@@ -21,8 +21,8 @@ pub struct Completion {
     pub transforms: u8,
     /// Size of the payload after the operation.
     pub size: Bytes,
-    /// Whether this completion starts the operation after a join of parallel arms, if the trace has
-    /// a join here.
+    /// Whether the operation ends an arm of a join, and if so, whether the other arms have already
+    /// completed.
     pub arm: Arm,
 }
 

@@ -278,7 +278,7 @@ pub enum RecordingError {
         /// The number of groups of requests.
         count: usize,
     },
-    /// The number of requests in a group is not from 1 to 1e12.
+    /// The `count` of a group of equal requests ([`RecordedRequest`]) is not from 1 to 1e12.
     #[error("service {service}, request {request}: count = {count}: must be from 1 to 1e12")]
     RequestCount {
         /// The name of the service.
