@@ -108,13 +108,13 @@ impl Registers {
     }
 
     /// Creates registers for a rate of `tokens_per_s` tokens per second with the clock `clock`, and
-    /// bursts of `bucket` tokens. Refill and interval are a convergent of the rate's continued
-    /// fraction: the first within a millionth of the rate, or else the last that fits the registers
-    /// and the bucket. The rate is within a hundredth of the requested rate.
+    /// bursts of `bucket` tokens. Refill and interval are the first convergent of the rate's
+    /// continued fraction that is within a millionth of the rate, or else the nearest fraction that
+    /// fits the registers and the bucket.
     ///
     /// # Errors
     /// [`ShapingError::ImpossibleRate`] for a rate that is not above 0, too low for the longest
-    /// interval, or so high that a refill would overflow the bucket; and if no convergent that fits
+    /// interval, or so high that a refill would overflow the bucket; and if no fraction that fits
     /// is within a hundredth of the rate. Also the errors of [`Registers::new`].
     pub fn for_rate(
         tokens_per_s: f64,
@@ -203,33 +203,42 @@ impl Registers {
     }
 }
 
-/// The first convergent of the continued fraction of `value` that is within a millionth of it, or
-/// the last one whose parts fit registers, the upper one at most `most`; none of them is zero.
+/// Returns the first convergent of the continued fraction of `value` that is within a millionth of
+/// it, or else the nearest fraction whose parts fit registers, the upper one at most `most`. No part
+/// is zero.
 fn nearest_fraction(value: f64, most: u64) -> (u64, u64) {
-    let fits = |part: u64| part <= u64::from(Registers::MAX);
+    let register = u64::from(Registers::MAX);
+    let error = |(upper, lower): (u64, u64)| (upper as f64 / lower as f64 / value - 1.0).abs();
     let (mut before, mut last) = ((1, 0), (value as u64, 1));
     let mut rest = value.fract();
-    while last.0 == 0 || (last.0 as f64 / last.1 as f64 / value - 1.0).abs() > 1e-6 {
+    while last.0 == 0 || error(last) > 1e-6 {
         let whole = (1.0 / rest).floor();
-        // Beyond that no part fits a register; a float of that size has no fraction left either.
-        if !(1.0..=1e12).contains(&whole) {
+        // There is no rest, or one that floats cannot tell from none.
+        if last.0 > 0 && whole > 1e12 {
             break;
         }
         rest = (1.0 / rest).fract();
-        let whole = whole as u64;
-        let next = (
-            whole.saturating_mul(last.0).saturating_add(before.0),
-            whole.saturating_mul(last.1).saturating_add(before.1),
-        );
-        if next.0 > most || !fits(next.0) || !fits(next.1) {
+        // Each part grows by that of the last convergent, as often as there is room.
+        let uppers = times(most.min(register), last.0, before.0);
+        let room = times(register, last.1, before.1).min(uppers);
+        let found = |times| (times * last.0 + before.0, times * last.1 + before.1);
+        if whole > room as f64 {
+            let between = found(room);
+            if room > 0 && (last.0 == 0 || error(between) < error(last)) {
+                last = between;
+            }
             break;
         }
-        (before, last) = (last, next);
+        (before, last) = (last, found(whole as u64));
     }
-    match last {
-        (0, _) => (1, u64::from(Registers::MAX)),
-        found => found,
-    }
+    last
+}
+
+/// Returns how often `step` can be added to `part` within `most`: any number of times if it is 0.
+fn times(most: u64, step: u64, part: u64) -> u64 {
+    most.saturating_sub(part)
+        .checked_div(step)
+        .unwrap_or(u64::MAX)
 }
 
 fn register(name: &'static str, value: u64, zero: ShapingError) -> Result<u32, ShapingError> {

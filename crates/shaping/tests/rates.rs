@@ -44,6 +44,12 @@ fn a_refill_fits_the_bucket_of_any_rate() {
 }
 
 #[test]
+fn a_refill_between_two_convergents_is_found() {
+    // The convergents are 0/1, 1/1 and 21/22, whose refill does not fit.
+    assert_eq!(registers(955_000.0, 20), Ok((20, 21)));
+}
+
+#[test]
 fn rates_that_cannot_be_are_refused() {
     for (rate, bucket) in [
         (0.0, 1),
@@ -84,6 +90,27 @@ proptest! {
         } else {
             let per_cycle = rate / hz as f64;
             prop_assert!(per_cycle < 1.0 / f64::from(u32::MAX), "{rate} at {hz} Hz");
+        }
+    }
+
+    #[test]
+    fn no_other_refill_that_fits_is_nearer(rate in 1e3..3e6f64, bucket in 1u64..300) {
+        let per_cycle = rate / MEGAHERTZ as f64;
+        let error = |refill: u64, interval: u64| {
+            (refill as f64 / interval as f64 / per_cycle - 1.0).abs()
+        };
+        let nearest = (1..=bucket)
+            .flat_map(|refill| {
+                let interval = (refill as f64 / per_cycle) as u64;
+                [interval.max(1), interval + 1].map(|interval| error(refill, interval))
+            })
+            .fold(f64::INFINITY, f64::min);
+        match registers(rate, bucket) {
+            Ok((refill, interval)) => {
+                let found = error(u64::from(refill), interval);
+                prop_assert!(found <= nearest.max(1e-6) * (1.0 + 1e-9), "{found} for {nearest}");
+            }
+            Err(_) => prop_assert!(nearest > 0.01, "{nearest}"),
         }
     }
 }
