@@ -29,6 +29,16 @@ def off_rows() -> list[str]:
     ]
 
 
+def near_and_undecided(key: str) -> bool:
+    """Whether runs of a reading are too short for a verdict on a figure near the paper's."""
+    paper = targets()[key].value
+    return any(
+        reading["verdict"] == "undecided" and 0.75 <= reading["mean"] / paper <= 1.25
+        for choice in findings.reasons()[key].choices
+        for reading in held()[key].get(choice, ())
+    )
+
+
 def test_every_row_that_is_off_has_a_reason_and_its_evidence() -> None:
     """An input that is not printed has a value at which the row would agree, or might."""
     off = off_rows()
@@ -36,7 +46,7 @@ def test_every_row_that_is_off_has_a_reason_and_its_evidence() -> None:
     for key in off:
         reason = reasons()[key]
         if reason.kind == "not_printed":
-            assert reason.holds or reason.undecided, key
+            assert reason.holds or near_and_undecided(key), key
         if reason.kind == "definition":
             assert reason.measures, key
         if reason.kind == "contradiction":

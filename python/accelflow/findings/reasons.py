@@ -42,8 +42,9 @@ class Reason:
     `choices` names the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
     says at which value of the missing input the figure would agree (``holds_at`` in the file);
     `implied` names proofs of that value, and `computed` says how it can be computed. `undecided`
-    lists the readings with which the figure's interval is too wide for a verdict, and `tried` those
-    with which it is still off. Only `text` is never empty.
+    lists the readings with which the runs are too short for a verdict: the figure's interval is too
+    wide, or bursty arrivals had too few rates. `tried` lists those with which it is still off. Only
+    `text` is never empty.
     """
 
     kind: str

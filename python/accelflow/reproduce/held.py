@@ -143,9 +143,9 @@ def _posts() -> str:
 
 
 def _core_tlbs() -> str:
-    """Return a text with the printed misses, as those of the cores: the accelerators' are few."""
+    """Return a text that gives the printed misses to the cores' TLBs: the accelerators' are few."""
     paper = targets()["accelflow.rare_events.data_tlb_misses_per_kilo_instruction"].value
-    return f"with {number(paper)} misses of the cores' TLBs in a thousand instructions"
+    return f"if nearly all of the {number(paper)} misses are those of the cores' TLBs"
 
 
 #: Functions that compute the value of an input at which a figure would agree, by name.
