@@ -41,11 +41,11 @@ Run = Mapping[str, Any]
 class Runs:
     """The results of all simulations behind the figures, for one seed.
 
-    UID and USR are services of the paper. `loaded` has each service under the designs None, P-Only,
-    P+H and Full. `alone` has UID under all designs, one request at a time. `plain` and `affinity`
-    are USR under Full with more requests, without and with steering by affinity. `dedicated` has
-    the cycles of USR's first two functions, F0 and F1, each on cores that run nothing else.
-    `models` has each service's capacity by processing model and design.
+    UID and USR are services of the paper. `loaded` has each service under the designs None, OP:
+    P-Only, P+H and Full. `alone` has UID under all designs, one request at a time. `plain` and
+    `affinity` are USR under Full with more requests, without and with steering by affinity.
+    `dedicated` has the cycles of USR's first two functions, F0 and F1, each on cores that run
+    nothing else. `models` has each service's capacity by processing model and design.
     """
 
     loaded: Mapping[str, Mapping[str, Run]]

@@ -423,10 +423,13 @@ def _import_spans(kind: str, options: dict[str, Any]) -> None:
     "--against",
     type=_FILE,
     metavar="RESULTS.json",
-    help="Also print the simulated response times in this file.",
+    help="Compare with the simulated response times in this file, results of `accelflow compare`.",
 )
 @click.option(
-    "--service", metavar="NAME", help="With --against: the simulated service that was measured."
+    "--service",
+    metavar="NAME",
+    help="With --against: the service in RESULTS.json to compare with. Default: the one with the"
+    " measurement's name, or the only one.",
 )
 def deathstarbench(
     files: Sequence[Path],

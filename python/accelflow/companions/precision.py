@@ -113,10 +113,11 @@ def replicate(
 ) -> Replicated[Run]:
     """Call `run` with successive seeds until its figures are precise enough.
 
-    `seeds` has the first seed and the number of seeds to begin with, which is enough if `precision`
-    has no share. Otherwise the number is doubled, or raised to what the widest interval needs if
-    that is less, up to `precision.most_seeds`. `findings` computes the figures of all runs so far.
-    Results do not depend on `threads`, the number of runs at a time.
+    `seeds` has the first seed and the number of seeds to begin with. If `precision.share` is None,
+    no others run. Otherwise the number grows to what the widest interval needs, at most doubling
+    each time, until all figures are precise enough or it is `precision.most_seeds`. `findings`
+    computes the figures of all runs so far. Results do not depend on `threads`, the number of runs
+    at a time.
     """
     runs: list[Run] = []
     seed, wanted = seeds

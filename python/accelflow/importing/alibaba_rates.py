@@ -68,7 +68,10 @@ class Rates:
         return bool(self._rates)
 
     def mean_rps(self, name: str) -> float | None:
-        """Return the mean rate of the microservice `name` over its rows; None without rows."""
+        """Return the mean rate of the microservice `name` over its times; None without rows.
+
+        The rate at a time is the sum over the rows of that time: instances, and both metrics.
+        """
         rates = self._rates.get(name)
         return sum(rates.values()) / len(rates) if rates else None
 

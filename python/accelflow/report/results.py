@@ -303,7 +303,7 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
-        """Return the comparison in `source`, results of the simulator or the content of a file.
+        """Return the comparison in `source`: results of the simulator, or a results file's JSON.
 
         Raises InputError for a value that is missing or wrong; the message names its place. Keys
         outside of the schema are kept in `source` and otherwise ignored.

@@ -1,4 +1,4 @@
-"""The distance of our figures from the paper's, which chooses the default scenario."""
+"""The distance of our figures from the paper's, by which the default scenario is chosen."""
 
 from __future__ import annotations
 

@@ -16,8 +16,9 @@ pub enum ServiceClass {
     /// The SLO is almost always kept while the flow is registered. Promises to on-demand flows may
     /// use the whole capacity.
     OnDemand,
-    /// The SLO is always kept. In bursts, the flow may get up to `factor` times its promised rate
-    /// for `allowance` in each `window`, if capacity remains. Promises may use the whole capacity.
+    /// The SLO is always kept. While messages of the flow wait, it may also get spare capacity: up
+    /// to `factor` times its promised rate, for at most `allowance` in each `window`. Promises to
+    /// such flows may use the whole capacity.
     ManagedBurst {
         /// The largest rate during a burst, as a multiple of the promised rate; from 1 to 100.
         factor: f64,
