@@ -228,7 +228,7 @@ def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) 
         ),
         (
             {"accelerator": [{"name": "x", "points": [[64, 10]], "setup_ns": 5}]},
-            "accelerator 'x': setup_ns = 5: must be left out where points are given",
+            "accelerator 'x': setup_ns = 5: must be left out, since points are given",
         ),
         (
             {"accelerator": [{"name": "ipsec", "peak_gbit_per_s": 5}]},

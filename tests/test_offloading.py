@@ -88,7 +88,11 @@ def test_maps_that_are_printed_again_are_added(tmp_path: Path) -> None:
             None,
             "bin = '(..., 0)  4 |@@|': must have two ends",
         ),
-        ("@b:\n[0]  4 |@@|\n", None, "number of offloads above 0 bytes = 0: must be at least 1"),
+        (
+            "@b:\n[0]  4 |@@|\n",
+            None,
+            "number of offloads of more than 0 bytes = 0: must be at least 1",
+        ),
         (
             "@b:\n[4, 8)  4 |@@|\n[6, 10)  1 |@|\n",
             None,

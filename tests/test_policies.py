@@ -464,7 +464,7 @@ class Nameless(Orchestrator):
         ),
         (
             {"policies": {"accelflow": Locked()}},
-            "must be one that can be copied for each simulation",
+            "must be an object that can be copied for each simulation",
         ),
         ({"policies": {"accelflow": [Fifo, Fifo()]}}, "must differ from the name of policies['acc"),
         ({"policies": {"relief": Fifo}}, "policies['relief'] = 'Fifo': must be for a system whose"),

@@ -318,7 +318,7 @@ def test_mistakes_of_set_up_are_named(
         (lambda: Server(interface).handle("Sums.add", add), "service = 'Sums': must be"),
         (
             lambda: Server(interface).start("x" * 300),
-            "xxx': must be an IP address, or a name instead of the address",
+            "xxx': must be an IP address, or a host name instead of the address",
         ),
         (lambda: Server(interface).port, "has not been started"),
     ]:

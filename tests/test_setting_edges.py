@@ -66,11 +66,11 @@ def test_equal_arrival_times_need_a_rate_in_the_file() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "allowed"),
     [
-        ("memory.tenant_gb_per_s", 4e-10, "must be 0 or a larger number: the value is rounded"),
+        ("memory.tenant_gb_per_s", 4e-10, "must be 0, or large enough not to be rounded to 0"),
         ("memory.tenant_gb_per_s", 1e-9, "must be 0 or at least 0.001"),
-        ("core.time_slice_ns", 4e-4, "must be 0 or a larger number: the value is rounded to 0"),
+        ("core.time_slice_ns", 4e-4, "must be 0, or large enough not to be rounded to 0"),
         ("core.time_slice_ns", 999.0, "must be 0 or at least 1000"),
-        ("rpc_message_ns", 4e-4, "must be 0 or a larger number: the value is rounded to 0"),
+        ("rpc_message_ns", 4e-4, "must be 0, or large enough not to be rounded to 0"),
     ],
 )
 def test_values_that_would_mean_something_else_are_refused(

@@ -163,11 +163,12 @@ def accelerometer_sweep(
 
     Fills the arrays `speedup` and `latency_reduction` with one ratio for each point. `design` is
     (threading, placement, whether the driver waits for the accelerator, number of thread switches
-    in the latency of Sync-OS). `costs` are, in cycles, the setup, the transfer, the queueing and a
-    thread switch, and as a ratio the acceleration. `host` is the host's cycles per second,
-    `kernel_share` the fraction of them in the kernel, `offloads` the offloads per second. Raises
-    AccelflowError for a value out of range; the message names the column and the index of the
-    point, where indices begin at `first`.
+    that count in a request's latency with the threading Sync-OS: 1 or 2). `costs` are (setup,
+    transfer, wait in the queue, thread switch, acceleration): four costs in cycles, and a ratio.
+    `host` is the host's cycles per second, `kernel_share` the fraction of these cycles that the
+    kernel takes, `offloads` the offloads per second. Raises AccelflowError for a value out of
+    range; the message names the quantity and the index of the point, where indices begin at
+    `first`.
     """
 
 def erlang_c(servers: int, offered: float) -> float:
@@ -179,10 +180,11 @@ def erlang_c(servers: int, offered: float) -> float:
 def measure_bodies(rounds: int, calls: int) -> str:
     """Measure the accelerators' software implementations and thread switches on this machine.
 
-    There are `rounds` rounds, each of `calls` calls; a value is the median of its round. Returns
-    JSON: `thread_switch_ns`, and `bodies` by accelerator. A body has `setup_ns` and `transfer_ns`
-    (the costs of an offload, one value per round), and `sizes` (the times by size of the input).
-    Raises AccelflowError for a count of 0, and if the process may use only one core.
+    There are `rounds` rounds of `calls` calls each. Returns JSON: `thread_switch_ns`, and `bodies`
+    by accelerator. A body has `setup_ns` and `transfer_ns`, the costs of an offload. It also has
+    `sizes`: for each size of the input, the times of a call on the host's core and on a worker's
+    core. Each of these is a list with one time per round, the median of the round. Raises
+    AccelflowError for a count of 0, and if the process may use only one core.
     """
 
 def crc32c(data: bytes, tables: bool) -> int:
@@ -206,11 +208,11 @@ def accelerometer_break_even(
     """Compute the range of offload sizes, in bytes, that pay off, for many design points.
 
     Fills the arrays `from_bytes` and `to_bytes` with the smallest and largest such size of each
-    point. `in_latency` asks for sizes that reduce latency, instead of sizes that increase
-    throughput. The kernel takes `cycles_per_byte` times size to the power of `complexity` cycles on
-    the host; moving it takes `transfer_per_byte` cycles per byte in addition. `design`, `costs` and
-    `first` are those of `accelerometer_sweep`. Raises AccelflowError for a value out of range; the
-    message names the column and the point.
+    point; both are infinite if no size pays off. `in_latency` asks for sizes that reduce latency,
+    instead of sizes that increase throughput. On the host, the kernel takes `cycles_per_byte` times
+    the size to the power of `complexity` cycles. An offload takes `transfer_per_byte` cycles per
+    byte in addition to `costs`. `design`, `costs` and `first` are those of `accelerometer_sweep`.
+    Raises AccelflowError for a value out of range; the message names the quantity and the point.
     """
 
 def relief_suite(request: str) -> str:
@@ -278,8 +280,9 @@ class AccelflowError(Exception):
 class DeclaredError(AccelflowError):
     """An exception that the service's interface declares for a function.
 
-    Its arguments are the name of the exception's field in the function's `throws` clause, and the
-    dict of its members.
+    The arguments of a DeclaredError are a name and the dict of the exception's members. With
+    Thrift, the name is that of the exception's field in the function's `throws` clause. With gRPC,
+    it is the name of a status code, and the member `message` is the status's text.
     """
 
 class CallError(AccelflowError):
@@ -556,9 +559,9 @@ def trace_accel(name: str) -> TraceNode:
 def trace_kind(name: str, directions: str, yields: Sequence[tuple[str, str]]) -> TraceNode:
     """Declare a custom accelerator, and return a call of it.
 
-    The accelerator processes messages of `directions` (both, receives or sends). It yields facts,
-    which branches can test, each a name and a type (number or text). Raises TraceError for an
-    invalid declaration.
+    The accelerator processes messages of `directions` (both, receives or sends). `yields` lists the
+    facts that it adds to the payload and that branches can test: pairs of a fact's name and type
+    (number or text). Raises TraceError for an invalid declaration.
     """
 
 def trace_declarations(nodes: Sequence[TraceNode]) -> str:
@@ -716,7 +719,7 @@ class TraceImage:
         """
     @property
     def kinds(self) -> list[str]:
-        """The declarations of the custom accelerators that words call, by index."""
+        """The declarations of the custom accelerators that words call, in order of index."""
     def entry(self, name: str) -> int:
         """Return the address of the first word of the trace called `name`.
 
@@ -926,8 +929,9 @@ class Server:
         plane.
         """
     def slo_page(self) -> str:
-        """Return the tenants' SLOs, their use and results, and the remaining capacity, as JSON.
+        """Return the tenants' SLOs, whether they were kept, and the remaining capacity, as JSON.
 
+        The JSON also has each tenant's promised and measured accelerator time per second.
         Raises AccelflowError unless the server is running with a control plane.
         """
     def metrics(self) -> str:
@@ -947,9 +951,10 @@ class Server:
 
 @final
 class TraceConnection:
-    """One end of a network connection: its interface, TLS keys, and TLS and TCP sequence numbers.
+    """One end of a network connection, over which traces run on messages of one interface.
 
-    Each run of a trace continues the connection where the last run ended.
+    The interface is the content of a Thrift file. A connection keeps the TLS keys, and the sequence
+    numbers of TLS and TCP: each run of a trace continues where the last run ended.
     """
 
     def __new__(
@@ -1092,7 +1097,10 @@ class TraceRun:
         """The steps that were executed, in the form of `TraceImage.walk`."""
     @property
     def steps(self) -> list[tuple[str, int, str, int, int]]:
-        """The calls: (trace, index of the execution, accelerator, bytes read, bytes written)."""
+        """The calls of accelerators, in order.
+
+        Each is (trace, index of the execution, accelerator, bytes read, bytes written).
+        """
     @property
     def sent(self) -> list[tuple[str, bytes]]:
         """The messages that were sent: (name of the trace, packets)."""
@@ -1124,7 +1132,7 @@ class TraceArrival:
         """The facts of the payload that are text, such as the method, by name."""
 
 def demo_request(method: str, *, seed: int = 1, index: int = 0, compressed: bool = False) -> bytes:
-    """Return the packets of a call of `method` by the demo's client, which T1 receives.
+    """Return the packets with which the demo's client calls `method`. Trace T1 can receive them.
 
     `seed` and `index` choose the content of the message. Raises TraceError for an unknown method.
     """
@@ -1151,11 +1159,12 @@ def arcus_release(
     """Pass messages through a traffic shaper, and return when each of their segments may go on.
 
     `messages` are pairs (time in ps, size in bytes), `values` and `unit` those of `arcus_shape`.
-    `split` is (bytes of the largest segment, bytes of the header that each segment repeats). A
-    returned segment is (index of the message, index of the segment in it, whether it is the last
-    one, bytes, grant, release). The grant and the release are times in ps. Use
-    `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a message that could
-    never pass, and times that decrease.
+    `split` is (bytes of the largest segment, bytes of the header that each segment repeats); None
+    leaves messages whole. A returned segment is (index of the message, index of the segment in the
+    message, whether it is the message's last one, bytes, grant, release). The grant is the time in
+    ps at which the segment took its tokens, and the release that at which it reaches the
+    accelerator. Use `accelflow.arcus.release`. Raises AccelflowError for a value out of range, a
+    message that could never pass, and times that decrease.
     """
 
 def arcus_parameters() -> str:
@@ -1180,18 +1189,19 @@ def arcus_plan_refusal(request: str) -> str | None:
 def arcus_plan(request: str, profiles: str | None = None) -> str:
     """Admit and simulate the flows of an ARCUS plan (JSON), and return the results as JSON.
 
-    `profiles` is a table of measured capacities (JSON) as `arcus_profile` returns it. Use
-    `accelflow.arcus.plan`. Raises AccelflowError for a value that is not allowed.
+    `profiles` is a table of simulated capacities (JSON), as `arcus_profile` returns it; capacities
+    that it lacks are simulated. Use `accelflow.arcus.plan`. Raises AccelflowError for a value that
+    is not allowed.
     """
 
 def arcus_profile(
     request: str, sizes: Sequence[int], paths: Sequence[str], most: int, threads: int
 ) -> str:
-    """Measure the capacities of an ARCUS platform for combinations of flows, and return JSON.
+    """Simulate the capacities of an ARCUS platform for mixtures of traffic, and return JSON.
 
-    The platform is that of the plan `request` (JSON). The combinations are those of up to `most`
-    flows: of the plan, and of messages of `sizes` bytes on `paths`. Use `accelflow.arcus.profile`.
-    Raises AccelflowError for a value that is not allowed.
+    The platform is that of the plan `request` (JSON). A mixture has up to `most` kinds of traffic:
+    those of the plan's flows, and messages of `sizes` bytes on `paths` (empty: all paths). Use
+    `accelflow.arcus.profile`. Raises AccelflowError for a value that is not allowed.
     """
 
 def arcus_plan_schema() -> str:
@@ -1211,7 +1221,8 @@ def scenario_read(document: str, recording: str | None = None) -> str:
 def scenario_check(document: str, recording: str | None = None) -> str:
     """Check the scenario in `document` (JSON), and return it with every default filled in, as JSON.
 
-    Raises AccelflowError, which names the field, its value and what is allowed.
+    Raises AccelflowError for the first value that is not allowed; the message names the field, the
+    value and what is allowed.
     """
 
 def scenario_demands(document: str, recording: str | None = None) -> str:
@@ -1226,8 +1237,9 @@ def scenario_payloads(
 ) -> list[tuple[str, int, int]]:
     """Simulate single requests, and return the payload sizes of their operations.
 
-    Each is (accelerator, bytes before, bytes after). There are `requests` requests to each service.
-    Use `accelflow.simulation.payloads`. Raises AccelflowError for a scenario that is not allowed.
+    Each item is an operation: (accelerator, bytes of payload before it, bytes of payload after it).
+    There are `requests` requests to each service. Use `accelflow.simulation.payloads`. Raises
+    AccelflowError for a scenario that is not allowed.
     """
 
 def scenario_check_samples(document: str, recording: str | None, samples: int, runs: int) -> None:
@@ -1253,10 +1265,12 @@ def scenario_run(
 ) -> tuple[str, list[tuple[int, str, list[tuple[str, bytes]]]]]:
     """Simulate a scenario (JSON), and return its results (JSON) and samples of its requests.
 
-    `options` are (number of threads; fraction of the longest response times to list, 0 to 1;
-    largest number of samples of a service; whether percentiles are exact, None for up to 10,000,000
-    requests; largest number of time intervals of utilization). A samples tuple is (index of the
-    system in the results, service, columns of 8-byte values by name). `others` are additional
+    `options` are (number of threads; fraction of each service's response times, the longest ones,
+    that the results list, 0 to 1; largest number of samples of each service under each system;
+    whether percentiles are exact, where None means exact up to 10,000,000 requests of a service;
+    largest number of time intervals for which the results list utilization, where less than 2 means
+    none). Each item of the returned list has the samples of one service under one system: (index of
+    the system in the results, service, columns of 8-byte values by name). `others` are additional
     systems in Python (`accelflow.policies.System`). `progress` is called with the number of
     finished requests and the total number; an exception that it raises ends the simulation. Use
     `accelflow.simulation.run`. Raises AccelflowError if the simulation fails.
@@ -1300,7 +1314,7 @@ class Completion:
 
     @property
     def arm(self) -> Literal["none", "waits", "last"]:
-        """The effect on the join that comes next.
+        """What this end of an operation means for a join that comes next in the trace.
 
         ``none`` if no join comes next; ``waits`` if other arms have not reached it; ``last`` if
         this arm is the last one, which starts the next operation.
@@ -1485,10 +1499,11 @@ def service_walk(name: str, workload: str | None = None) -> str:
     """Return the most common path of the service `name` as JSON.
 
     The JSON has the names of the service and its method, and the path's phases and traces. It also
-    has the number of accelerator invocations (in all, and by accelerator), the largest number of
-    parallel chains, and for each sequence of accelerators the largest number of branches.
-    `workload` is a suite's name or the content of a workload's file (JSON); None searches all
-    suites. Raises AccelflowError for an unknown service or workload.
+    has the number of accelerator invocations (in all, and by accelerator), and the largest number
+    of parallel chains. For each sequence of accelerators that runs without a core, it has the
+    largest number of branches that one execution of the sequence can resolve. `workload` is a
+    suite's name or the content of a workload's file (JSON); None searches all suites. Raises
+    AccelflowError for an unknown service or workload.
     """
 
 def service_names(workload: str) -> list[str]:
@@ -1516,8 +1531,9 @@ def workload_names() -> list[tuple[str, float, float | None]]:
 def workload_read(text: str, name: str) -> str:
     """Check the text (TOML or JSON) of a workload's file, and return its content as JSON.
 
-    `name` is the file's name in messages. Raises AccelflowError with file, line, column, field,
-    value and what is allowed.
+    `name` is the file's name in messages. Raises AccelflowError for text that is neither TOML nor
+    JSON, and for the first value that is not allowed; the message has the file, line, column,
+    field, value and what is allowed.
     """
 
 def workload_load(
@@ -1580,8 +1596,9 @@ def record_services(
 def executed_operations(name: str, seed: int) -> list[tuple[int, int, str, int, str]]:
     """Execute one request on real bytes, and return its operations in order.
 
-    Each is (index of the phase, index of the chain, trace, index of the execution, accelerator).
-    Use `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
+    Each is (index of the phase, index of the chain in the phase, trace, index of the execution,
+    accelerator). The execution is 0 for the chain itself, and 1 and up for the arms of forks. Use
+    `accelflow.calibration.executed_operations`. Raises AccelflowError for an unknown service.
     """
 
 def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int, str, str, bool]]:

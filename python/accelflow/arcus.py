@@ -176,10 +176,10 @@ def experiment(
     Each of the object's ``rows`` compares a result with the paper's figure of the same ``key``.
     ``paper`` is that figure: a number, a pair (from, to), an object with a bound (``above``,
     ``at_least`` or ``at_most``), or None if the paper prints none. ``ours`` is the mean over the
-    seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference`` is
-    relative to the paper's figure, or absolute between shares. ``why`` explains a large difference
-    or comments on the figure. ``series`` has the curves as points (x, y); ``half_widths`` are those
-    of the y values.
+    seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference`` is our
+    figure minus the paper's, over the paper's; for shares, it is not divided. ``why`` explains a
+    large difference or comments on the figure. ``series`` has the curves as points (x, y);
+    ``half_widths`` are those of the y values.
 
     Raises InputError for an unknown name and for a number out of range.
     """
@@ -227,7 +227,8 @@ def _reported(figure: Reported) -> float | list[float] | dict[str, float]:
 def read_plan(path: str | PathLike[str]) -> dict[str, Any]:
     """Read a plan (flows with SLOs, and their platform) from a TOML file, for :func:`plan`.
 
-    If a value is not allowed, :func:`plan` and :func:`profile` name its file, line and column.
+    If a value is not allowed, the errors of :func:`plan` and :func:`profile` name the file, line
+    and column of the value.
     Raises InputError for text that is not TOML, and OSError for a file that cannot be read.
     """
     return read_toml(path)

@@ -263,7 +263,10 @@ class _Replications:
         return 0.0 if self.asked is None else self.asked.tail_share(self.seeds)
 
     def warmup(self, scenario: Scenario) -> int:
-        """Return the warm-up of `scenario` by MSER-5: requests of a service with the mean rate."""
+        """Return the number of warm-up requests of `scenario` that MSER-5 finds.
+
+        The number is that of a service with the mean rate.
+        """
         asked = self.asked
         return settled(
             scenario,
@@ -429,9 +432,10 @@ def _kept_runs(place: str | PathLike[str] | None, runs: _Replications) -> KeptRu
         return None
     if runs.asked is None or runs.samples or runs.use_over_time or runs.others:
         allowed = (
-            "must be given together with precision, and without samples, use_over_time and systems "
+            "must be given together with precision, and without samples, use_over_time and"
+            " orchestrators or policies written in Python"
         )
-        raise refused("keep_in", str(place), allowed + "in Python")
+        raise refused("keep_in", str(place), allowed)
     return KeptRuns(file_path("keep_in", place), runs.tail_share, runs.exact)
 
 

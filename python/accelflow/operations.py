@@ -105,13 +105,15 @@ class Steering:
 
     A worker is a thread that runs one handler at a time.
 
-    ``affinity`` chooses the function's own worker, unless its load is more than a quarter above the
-    mean. ``function_map`` considers the workers that have the requested function among their last
-    `function_map_depth` functions. Of these workers it chooses the one with the fewest requests,
-    within the same bound (Cerebros, section 4.3). ``round_robin`` chooses the next worker, and
-    ``least_loaded`` the one with the fewest requests. By default there are as many `workers` as
-    cores that the process may use, and at most 65,536. With `pinned`, each worker is bound to one
-    of the cores.
+    ``affinity`` chooses the worker that a hash of the requested function selects. If that worker
+    would get over a quarter more requests than the mean, it chooses the next worker below this
+    bound. ``function_map`` considers the workers that have the requested function among their last
+    `function_map_depth` functions. Of these workers it chooses the one with the fewest requests, or
+    if none is below the bound, that of all workers (Cerebros, section 4.3). ``round_robin`` chooses
+    the next worker, and ``least_loaded`` the one with the fewest requests.
+
+    By default there are as many `workers` as cores that the process may use, and at most 65,536.
+    With `pinned`, each worker is bound to one of the cores.
     """
 
     policy: SteeringPolicy = "affinity"

@@ -44,10 +44,11 @@ class ClientTraces:
     """Your own traces for a client: a `library`, and the names of the traces that make calls.
 
     `library` is a library, an image, or the path of a file of traces. `call` names the trace that
-    sends a request and continues with `answer`, which receives the response. With gRPC, both begin
-    or end at messages, without TCP, and `call` ends after sending. `oneway` sends a request without
-    a response (Thrift alone). `call_compressed` and `oneway_compressed` are for compressed requests
-    (by default `call` and `oneway` if they are given, else the client's own with Cmp). For a field
+    sends a request; its tail leads to the trace `answer`, which receives the response. With gRPC,
+    `call` only encodes the request and has no tail, and `answer` only decodes the response: neither
+    has TCP. `oneway` names the trace that sends a request without a response (Thrift alone).
+    `call_compressed` and `oneway_compressed` name the traces for compressed requests: by default
+    `call` and `oneway` if they are given, else the built-in traces with Cmp. For another field
     that is None, the client uses the trace of `library` that has the same name as its built-in
     trace, or without such a trace the built-in one.
     """

@@ -151,7 +151,10 @@ class PresetArrivals(TypedDict):
 
 
 class GivenArrivals(TypedDict, total=False):
-    """Arrivals of requests at given times: from a CSV `file`, or the list `times_us`."""
+    """Arrivals of requests at given times: the list `times_us`, or the column time_us of a `file`.
+
+    The times are in us; the file is a CSV file.
+    """
 
     process: Required[Literal["times"]]
     file: str
@@ -159,7 +162,11 @@ class GivenArrivals(TypedDict, total=False):
 
 
 class RateArrivals(TypedDict, total=False):
-    """Poisson arrivals at a rate that changes over time: from a CSV `file` or a list `rates`."""
+    """Poisson arrivals at a rate that changes over time.
+
+    Each of `rates` is a pair (start in us, requests per second); the rate holds until the next
+    start. Instead of `rates`, `file` may be a CSV file with the columns start_us and rate_rps.
+    """
 
     process: Required[Literal["rates"]]
     file: str
@@ -284,7 +291,8 @@ class Timed(TypedDict):
 class Cpu(TypedDict):
     """Application logic on a core: a distribution of its time, or True.
 
-    True stands for a share of the service's `app_us`, or for the time in the service's costs.
+    With True, the phase takes an equal part of the service's `app_us`, or else of the application
+    time in the service's costs.
     """
 
     cpu: Literal[True] | Times

@@ -102,9 +102,9 @@ class Properties:
     entry until the message arrives. `queueing`: each accelerator has queues, or all share a
     ``central`` queue at the manager, which every decision must then visit. `policy`: the native
     order of queues. `start_ns`: core time to start a chain of traces. `submission`: the visit to
-    the manager before a chain starts. `requests`: how a core learns that an accelerator needs a
-    decision. `notification`: how a core learns that a trace has ended. `notified_ns`: core time to
-    handle that notification.
+    the manager before a chain starts (None: no visit). `requests`: how a core learns that an
+    accelerator needs a decision. `notification`: how a core learns that a trace has ended.
+    `notified_ns`: core time to handle that notification.
     """
 
     accelerated: bool = True
@@ -330,7 +330,7 @@ def _copies(policy: Any, place: str) -> Callable[[], Any]:
             return copy.deepcopy(policy)
         except Exception as error:
             allowed = (
-                "must be one that can be copied for each simulation, or its class: "
+                "must be an object that can be copied for each simulation, or its class: "
                 f"{_last_line(error)}"
             )
             raise refused(place, policy, allowed) from error

@@ -169,7 +169,7 @@ def until_precise(
 
 
 def check_replications(seeds: int) -> int:
-    """Return `seeds`, or the default number of seeds if it is 1.
+    """Return `seeds`, or the default number of seeds if `seeds` is 1.
 
     Raises InputError for any other number below five.
     """

@@ -56,7 +56,7 @@ def relief_suite(
     warmup: int = 30,
     seed: int = 1,
 ) -> dict[str, Any]:
-    """Simulate the suite; return throughputs, the ratios of AccelFlow's to RELIEF's, and means.
+    """Simulate the suite; return throughputs, ratios of AccelFlow's to RELIEF's, and mean ratios.
 
     `reading`, a key of :data:`READINGS`, is an interpretation of the paper: ``release``, RELIEF's
     published code, whose manager takes 2.0 us per interrupt; ``text``, with 1.5 us per task as in

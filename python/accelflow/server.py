@@ -1,6 +1,6 @@
 """A server for standard Thrift and gRPC clients, with handlers in Python.
 
-Every request is received by trace T1 and answered by T2, or by T3 if it was compressed
+Every request is received by trace T1 and answered by T2, or by T3 if the response is compressed
 (docs/server.md). ::
 
     server = Server("calculator.thrift")
@@ -112,9 +112,9 @@ class Server:
     With `tenants`, the server limits each tenant's traffic before processing. With `control`,
     ARCUS's control plane sets the limits so that promises (:class:`Slo`) are kept.
 
-    With `errors_to_caller`, a handler's client directly receives an exception of a service that the
-    handler calls: by the trace T10_error, or with gRPC by the status. The handler's call then ends
-    with a CallError of the reason ``answered``.
+    With `errors_to_caller`, an exception of a service that a handler calls goes directly to the
+    client whose request the handler serves: by the trace T10_error, or with gRPC as a status. The
+    handler's call ends with a CallError of the reason ``answered``.
 
     With `traces` (:class:`ServerTraces`), requests are served with your own traces. Unsuitable
     traces are refused with the reason.
@@ -176,9 +176,10 @@ class Server:
         void. If its second parameter is required or called ``request``, it also receives the
         :class:`Request`. Several threads call the handler. Coroutines run in the server's event
         loop, and are cancelled when the client no longer waits. If the handler raises a
-        DeclaredError, the client receives that exception of the interface. Any other exception is
-        logged, and the client receives INTERNAL_ERROR with the id of the log entry (with
-        `verbose_errors`, type and text).
+        DeclaredError, the client receives that exception of the interface (with gRPC, the status of
+        that name). Any other exception is logged, and the client receives INTERNAL_ERROR, or with
+        gRPC the status UNKNOWN, with the id of the log entry (with `verbose_errors`, the
+        exception's type and text).
 
         `due_within_s` is the time in seconds in which calls should be answered. Queues ordered by
         deadline use it for the traces of a call and of the calls that its handler makes. Late
@@ -289,9 +290,10 @@ class Server:
 
         The new promise replaces the tenant's earlier one. If the capacity does not suffice,
         AccelflowError is raised with the remaining capacity, and the earlier promise stays. Also
-        raises AccelflowError for an unknown tenant, and for requests whose time is neither given
-        nor measured. The same is raised for a server without a control plane, or one that is not
-        running. Raises InputError for a value of another type.
+        raises AccelflowError for an unknown tenant, and for an `slo` without `request_us` if no
+        request was measured yet from which that time could be predicted. The same is raised for a
+        server without a control plane, or one that is not running. Raises InputError for a value of
+        another type.
         """
         instance_of("tenant", tenant, (str,), "the name of a tenant")
         instance_of("slo", slo, (Slo,), "an Slo")
@@ -415,7 +417,7 @@ class _Coroutines:
         self._running().call_soon_threadsafe(_begin, name, answering, promise)
 
     def stop(self) -> None:
-        """Cancel coroutines that still run, and end the thread."""
+        """Cancel coroutines that still run, and end the event loop and its thread."""
         with self._lock:
             loop, thread = self._loop, self.thread
             if loop is None or thread is None or loop.is_closed():
@@ -545,7 +547,7 @@ def _check_tenants(tenants: Sequence[Tenant], tls: Tls | None, control: Control 
             )
             raise refused(f"{place}: identities", list(tenant.identities), allowed)
         if tenant.slo is not None and control is None:
-            allowed = "must be None, since the server has no control plane"
+            allowed = "must be None, since the server has no control plane (its setting control)"
             raise refused(f"{place}: slo", GIVEN, allowed)
         rate = tenant.shaping.accelerator_s_per_s
         if rate is not None and control is not None:

@@ -36,7 +36,8 @@ SCHEMA: Final = "accelflow.workload/1"
 def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
     """Return a phase of application logic that takes `time_us` us of a core, or a random time.
 
-    Without a time, it takes its share of the service's `app_us`, or the time in the costs.
+    Without a time, the phase takes an equal part of the service's `app_us`, or else of the
+    application time in the service's costs.
     """
     if time_us is None:
         return {"cpu": True}
@@ -65,11 +66,11 @@ class Service:
     `path` is the sequence of phases; the first receives the request, and the last sends the answer.
     `method` is the remote procedure that clients call. `tenant` is the tenant's number; the service
     with the highest `priority` goes first. `server` names the server on which the service runs.
-    `rate_rps` is the service's rate in requests per second, and `rate_share` its ratio to the mean
-    rate if a scenario sets that. The SLO is `slo_us`, or `slo_factor` times the service's mean time
-    on an idle server. `app_us` is the total time of application logic in phases without a time of
-    their own. `arrivals`, `sizes` of messages, `costs` of operations and `waits` for other servers
-    have types of :mod:`accelflow.phases`.
+    `rate_rps` is the service's rate in requests per second. If a scenario sets the mean rate of the
+    services, the service's rate is `rate_share` times that mean rate. The SLO is `slo_us`, or
+    `slo_factor` times the service's mean time on an idle server. `app_us` is the total time of
+    application logic in phases without a time of their own. `arrivals`, `sizes` of messages,
+    `costs` of operations and `waits` for other servers have types of :mod:`accelflow.phases`.
 
     Fields that are None take the workload's `defaults`.
     """

@@ -182,9 +182,10 @@ class Execution:
     more settings); the results are the same. With `steering`, handlers run on workers chosen by LdB
     (:class:`Steering`, or only its policy).
 
-    gRPC handlers run on up to `handler_threads` threads that all connections share. There are as
-    many further threads, only for connections that have none of the shared threads. With 0,
-    handlers run on the threads of connections, which is faster for handlers that do not block.
+    gRPC handlers run on up to `handler_threads` threads that all connections share. As many further
+    threads are reserved for connections without a thread, and one for each tenant without a thread
+    (docs/server-limits.md). With 0, handlers run on the threads of connections, which is faster
+    for handlers that do not block.
 
     With `overwrites_freed_memory`, glibc overwrites the memory that the whole process frees, from
     the start of the server on, except blocks below 1,032 bytes. Freed memory of Python objects then

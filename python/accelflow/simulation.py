@@ -388,8 +388,9 @@ def service(
     """Return the path of the service `name`: method, traces, and invocations of each accelerator.
 
     `workload` is the service's workload; by default all suites are searched. Invocations are
-    counted by walking the traces. ``conditionals_by_sequence`` of the result has the most branches
-    that each sequence of accelerators can resolve. Raises AccelflowError for an unknown service,
+    counted by walking the traces. ``conditionals_by_sequence`` of the result has, for each sequence
+    of accelerators that runs without a core, the largest number of branches that one execution can
+    resolve. Raises AccelflowError for an unknown service,
     and InputError for a workload that is not allowed.
     """
     text = None if workload is None else native_workload(workload)

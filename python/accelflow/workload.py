@@ -78,7 +78,10 @@ class WorkloadWarning(UserWarning):
 
 
 def is_file(workload: object) -> bool:
-    """Return whether `workload` is the path of a file: a path object, or text in .toml or .json."""
+    """Return whether `workload` is the path of a file.
+
+    It is one if it is a path object, or a string that ends in ``.toml`` or ``.json``.
+    """
     return isinstance(workload, PathLike) or (
         isinstance(workload, str) and workload.lower().endswith(SUFFIXES)
     )

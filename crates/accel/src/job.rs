@@ -37,9 +37,10 @@ pub struct Job {
     /// envelope is a JSON object whose member `data` has the actual payload in base64
     /// (`docs/message-conventions.md`). Transformations, Cmp, Dcmp and Ser take the data out.
     pub envelope: Option<Format>,
-    /// The type of the payload if it is a [`Record`] instead of JSON text. [`Job::format`] is JSON
-    /// in both cases. Transformations and Cmp convert the record to JSON text. Ser sends it
-    /// unchanged if it is the body of the message, and converts it otherwise.
+    /// The message type of the payload if the payload is a [`Record`] instead of JSON text; else
+    /// `None`. [`Job::format`] is JSON in both cases. Transformations and Cmp convert the record to
+    /// JSON text. Ser sends the record unchanged if it is the body of the message, and otherwise
+    /// converts it.
     pub record: Option<Record>,
     /// The state of the connection that the message belongs to.
     pub session: Session,

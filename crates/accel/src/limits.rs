@@ -10,7 +10,7 @@ use crate::error::AccelError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest size of the input or output of one accelerator, in bytes. Default 16 MiB, which is
-    /// also the default frame limit of Apache Thrift's framed transport.
+    /// about the default frame limit of Apache Thrift's framed transport (16,384,000 bytes).
     pub max_message_bytes: usize,
     /// Largest size of a decompressed payload, in bytes. Default 16 MiB.
     pub max_decompressed_bytes: usize,
@@ -25,9 +25,10 @@ pub struct Limits {
     /// ones; elements of lists and sets; keys and values of maps; and absent fields that the
     /// receiver fills with their default values.
     ///
-    /// Default 131,072. One element is assumed to cost up to 512 bytes as a value (measured: 143
-    /// and 155 bytes as Python dicts of one number, 385 in the tree for the JSON of gRPC). The
-    /// elements of a message then take at most 64 MiB, which is 4 times
+    /// Default 131,072. One element is assumed to cost up to 512 bytes of memory as a value. For
+    /// Python dicts of one number, 143 bytes (Thrift) and 155 bytes (gRPC) per element were
+    /// measured, and 385 in the tree that gRPC needs for types with a special JSON form. The
+    /// elements of a message then take at most 64 MiB, which is 4 times the default
     /// [`Limits::max_message_bytes`].
     pub max_elements: usize,
     /// Largest total size of text and binary data in one message, in bytes. Binary data counts with

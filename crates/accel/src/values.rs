@@ -1,5 +1,6 @@
-//! Macros for the serde readers and writers of records: methods for types that JSON does not
-//! distinguish, and traits that differ only in name.
+//! Macros for the serde readers and writers of records. They define the methods for Rust types that
+//! have the same form in JSON (such as `i8` and `i32`), and implement traits of serde that differ
+//! only in their names.
 
 /// Methods of a `Serializer` whose `Ok` says whether a value was written, by its methods `array`
 /// and `object`.

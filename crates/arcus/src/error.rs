@@ -16,7 +16,9 @@ pub enum PlatformError {
         allowed: &'static str,
     },
     /// A flow refers to a part of the platform by an index that does not exist.
-    #[error("flow {flow}: {part} = {number}: must be below {count}, the number on the platform")]
+    #[error(
+        "flow {flow}: {part} = {number}: must be below {count}, the number of parts of this kind"
+    )]
     UnknownPart {
         /// The index of the flow.
         flow: usize,

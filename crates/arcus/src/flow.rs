@@ -24,8 +24,8 @@ pub enum Path {
     /// From the network, or from a traffic generator on the device, through accelerators to the
     /// host's memory.
     InlineRx,
-    /// A read of the storage. The data crosses the PCIe link from the SSDs to the device, passes
-    /// the accelerators, if there are any, and ends there.
+    /// A read of the storage. The data crosses the PCIe link from the SSDs to the device. There it
+    /// passes the accelerators, if the flow has any, and does not leave the device.
     StorageRead,
     /// A write to the storage. The data passes the accelerators, if there are any, and crosses the
     /// PCIe link to the SSDs.

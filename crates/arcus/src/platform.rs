@@ -13,8 +13,8 @@ pub struct DmaConfig {
     /// The number of DMA engines, from 1 to 64. Packets of different engines take turns on the PCIe
     /// link.
     pub engines: usize,
-    /// The largest number of bytes that one DMA engine has requested from the host and that no
-    /// accelerator has taken yet.
+    /// The largest number of bytes that one DMA engine may have requested from the host while no
+    /// accelerator has taken them yet. A larger burst waits until nothing else is requested.
     pub read_window: Bytes,
     /// The largest number of bytes that a DMA engine moves for one flow before it serves other
     /// flows; above 0. It is the size of the on-board buffer through which large messages are
@@ -53,8 +53,8 @@ pub struct Platform {
     pub storage: Option<StorageConfig>,
 }
 
-/// The bytes that an Ethernet frame takes on the wire in addition to the message, whose size counts
-/// the frame's header: 8 of preamble, 4 of check sequence, 12 of gap.
+/// The bytes that an Ethernet frame takes on the wire in addition to the message: 8 of preamble, 4 of
+/// check sequence, 12 of gap. The frame's header is part of the message's size.
 pub const FRAME_OVERHEAD: Bytes = Bytes(24);
 
 impl Platform {
@@ -149,7 +149,7 @@ impl Platform {
         let incomplete = |needs| Err(PlatformError::PathIncomplete { flow, path, needs });
         let carrier = spec.answers.as_ref().map(|answers| &flows[answers.by]);
         if carrier.is_some_and(|carrier| carrier.arrivals != Arrivals::Answers) {
-            return incomplete("answers to be carried by a flow whose arrivals are answers");
+            return incomplete("a flow whose arrivals are answers, to carry its answers");
         }
         match spec.path {
             Path::InlineTx if spec.port.is_none() => incomplete("an Ethernet port"),

@@ -64,8 +64,9 @@ impl FlowResult {
             .collect()
     }
 
-    /// Returns the rates, in messages per second, of successive groups of `count` messages in order
-    /// of completion. An incomplete last group is left out.
+    /// Divides the completed messages in order into groups of `count`, and returns each group's rate
+    /// in messages per second. The rate is `count` over the time from the group's first completion
+    /// to that of the next group. A last group without a next group is left out.
     pub fn rates_of(&self, count: usize) -> Vec<f64> {
         let ends = self
             .completions
@@ -80,7 +81,8 @@ impl FlowResult {
 
     /// Returns the flow's throughput in gigabits per second, and the latencies of its messages, in
     /// each of `count` time slices. The slices have length `width`; the first begins at `from`. A
-    /// message counts in the slice of its completion, and in none if it completes before `from`.
+    /// message counts in the slice of its completion. It does not count if it completes before the
+    /// first slice or after the last.
     pub fn slices(&self, from: Time, width: Time, count: usize) -> Vec<(f64, Samples)> {
         let mut slices = vec![(0.0, Samples::new()); count];
         for completion in &self.completions {

@@ -74,7 +74,8 @@ fn refusals_name_table_field_value_and_rule_and_lead_to_the_value() {
         ),
         (
             json!({"message_bytes": null, "sizes": [[64]]}),
-            "flow 'a': sizes = [64]: must be a pair [bytes, weight or time], both above 0",
+            "flow 'a': sizes = [64]: must be a pair of a size in bytes and its weight (sizes) or \
+             time in ns (points), both above 0",
             vec![name("sizes")],
         ),
         (

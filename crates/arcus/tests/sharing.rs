@@ -415,7 +415,7 @@ fn what_cannot_run_is_refused_with_its_place() {
     let text = refused(good().through(&[3]));
     assert_eq!(
         text,
-        "flow 0: accelerator = 3: must be below 1, the number on the platform"
+        "flow 0: accelerator = 3: must be below 1, the number of parts of this kind"
     );
     assert!(refused(good().by_engine(1)).contains("DMA engine = 1: must be below"));
     assert!(refused(good().over_port(2)).contains("port = 2: must be below"));

@@ -63,8 +63,10 @@ pub struct FunctionDescription {
     /// The number of incoming messages of a request: the request, and the responses of nested calls.
     pub incoming_messages: usize,
     /// The mean size of a field after deserialization, in bytes, over all messages of a request.
+    /// Containers and their elements count as fields.
     pub field_bytes: f64,
-    /// The size of the schemata of 16 concurrent requests, in bytes.
+    /// The size in bytes of the schemata of 16 concurrent requests to the function. Schemata of
+    /// responses are not included.
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 

@@ -147,7 +147,7 @@ impl Interface {
 /// lists the folders in which included files are searched; `code` has the clock and the code sizes.
 ///
 /// # Errors
-/// A message in words, which names the file, or the service and member of the recording. Refused
+/// A message in words, which names the file, or the invalid service and field of the recording. Refused
 /// are a file that cannot be read, a recording without services, a recorded service that is not a
 /// function of the interface, and a recorded service without a request and a response or without
 /// measured application logic.

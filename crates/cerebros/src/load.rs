@@ -31,7 +31,7 @@ pub struct Load {
     pub requests: usize,
     /// The number of requests at the beginning that do not count in the means.
     pub warmup: usize,
-    /// The seed of the random arrival times, functions and kinds of requests.
+    /// The seed of the random arrival times, functions and kinds ([`crate::Kind`]) of requests.
     pub seed: u64,
     /// The share of requests that call a function which is not in the schema map of Cerebros, from
     /// 0 to 1.

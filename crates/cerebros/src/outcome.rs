@@ -152,7 +152,8 @@ pub struct SimulationResult {
     pub throughput_rps: f64,
     /// The mean arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// The queue in which requests piled up; `None` unless the load was too high.
+    /// The queue in which requests piled up; `None` unless the load was too high. Always `None` for
+    /// a closed loop.
     pub saturated: Option<Saturation>,
     /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
     /// pipeline works.

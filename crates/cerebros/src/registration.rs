@@ -132,9 +132,9 @@ impl Registration {
         Bytes(self.header.schema.type_bytes().get() + of_functions)
     }
 
-    /// Returns the size of the schemata for `messages` concurrent requests to each function in the
-    /// schema map. The first value is the size with one shared type schema per function, the second
-    /// the size with a whole schema for each request.
+    /// Returns the total size of the schemata for `messages` concurrent requests to each function
+    /// in the schema map. The first value is the size with one shared type schema per function, the
+    /// second the size with a whole schema for each request.
     pub fn storage(&self, messages: u64) -> (Bytes, Bytes) {
         let schemata = self.schemata.iter().zip(&self.requests);
         let registered = self.known.iter().zip(schemata);

@@ -302,8 +302,8 @@ impl Message {
     }
 
     /// The cycles that a pipeline with `units` parallel field units needs to transform the payload.
-    /// A field takes one cycle for its type and one for each 8-byte word, on the unit that is free
-    /// first. Zero units count as one.
+    /// Each sub-task ([`Work::fields`]) takes one cycle for its type and one for each 8-byte word
+    /// of its data, on the unit that is free first. Zero units count as one.
     pub fn pipeline_cycles(&self, units: usize) -> u64 {
         let mut free = vec![0_u64; units.max(1)];
         self.subtasks(|words, _| {
@@ -338,13 +338,14 @@ impl TypeSchema {
     /// Checks that the fields of `message` have the types of this schema.
     ///
     /// # Errors
-    /// [`Refusal`] with the first field of `message` that differs from the schema, or with its
-    /// number of fields.
+    /// [`Refusal`] for another number of fields than the schema has, and for the first field of
+    /// `message` whose type differs from the schema.
     pub fn check(&self, message: &Message) -> Result<(), Refusal> {
         check_fields(&message.fields, &self.types, "message")
     }
 
-    /// The size of the type schema: an 8-byte word for each field, container and type of elements.
+    /// The size of the type schema: an 8-byte word for each field, nested fields included, and for
+    /// each type of a container's elements, keys or values.
     pub fn type_bytes(&self) -> Bytes {
         Bytes(8 * self.types.iter().map(Type::rows).sum::<u64>())
     }
@@ -364,8 +365,8 @@ impl TypeSchema {
     }
 }
 
-/// Creates the header of a call to the function `name`. Its fields are version and kind, sequence
-/// number, and the name, which identifies the function.
+/// Creates the header of a call to the function `name`. The header has three fields: one for version
+/// and kind, the sequence number, and the function's name.
 pub fn header(name: &str) -> Message {
     Message::new(vec![
         Value::I32(0),

@@ -13,8 +13,8 @@ pub enum Steering {
     Affinity,
 }
 
-/// The part of the NIC that chooses cores. It counts the requests of each core, and its function
-/// map has the functions that each core ran last.
+/// The part of the NIC that chooses cores. It counts the requests of each core. Its function map has,
+/// for each core, the functions of the requests that the core got last.
 #[derive(Clone, Debug)]
 pub struct CoreSelector {
     /// The number of requests that each core has.
@@ -37,8 +37,8 @@ pub struct Selected {
 }
 
 impl CoreSelector {
-    /// Creates a selector for `cores` idle cores, each of which takes at most `slots` requests. The
-    /// function map remembers the last `depth` functions of each core.
+    /// Creates a selector for `cores` idle cores, each of which takes at most `slots` requests at a
+    /// time. For each core, the function map has the functions of the last `depth` requests.
     pub fn new(cores: usize, slots: usize, depth: usize) -> CoreSelector {
         CoreSelector {
             outstanding: vec![0; cores],

@@ -82,8 +82,8 @@ impl Means {
     /// Calculates the means of `group` on `platform`. Sorts the group's samples to find percentiles.
     ///
     /// Instructions are estimated: `instructions_per_cycle` for each cycle of the business logic
-    /// without stalls, and for each cycle of the RPC layer's software. The latter cycles are
-    /// measured and contain the software's stalls, `miss_stall_cycles` for each miss.
+    /// without stalls, and for each cycle of the RPC layer's software, stalls included. The stalls
+    /// of this software are estimated, too: `miss_stall_cycles` for each miss.
     pub fn of(platform: &Platform, group: &mut Group) -> Means {
         let count = group.requests.max(1) as f64;
         let mean = |time: Time| platform.cycles(time) / count;
@@ -167,7 +167,8 @@ pub struct Registered {
     pub left_out: Vec<String>,
     /// The size of all type schemata in bytes: of the functions in the schema map, and of the header.
     pub type_schemata_bytes: u64,
-    /// The size in bytes of the schemata of 16 concurrent requests to each function in the schema map.
+    /// The total size in bytes of the schemata of 16 concurrent requests to each function in the
+    /// schema map. Schemata of responses are not included.
     pub schemata_of_16_messages_bytes: SchemaBytes,
 }
 
@@ -195,7 +196,8 @@ pub struct Summary {
     pub throughput_rps: f64,
     /// The mean arrival rate in requests per second; `None` for a closed loop.
     pub offered_rps: Option<f64>,
-    /// The queue in which requests pile up; `None` unless the load is too high.
+    /// The queue in which requests pile up; `None` unless the load is too high. Always `None` for a
+    /// closed loop.
     pub saturated: Option<Backlog>,
     /// The mean utilisation of the shared pipelines, from 0 to 1: the share of time in which a
     /// pipeline works.

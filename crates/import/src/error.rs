@@ -5,8 +5,8 @@ use accelflow_parameters::{Refusal, quoted, system_text};
 /// The reason why an import of spans, or a timeline of spans, failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// An option has a value that is not allowed, or no file is given. Or a timeline would show no
-    /// request, or read more than [`MAX_SPANS`](crate::MAX_SPANS) spans.
+    /// One of: an option has a value that is not allowed; no file is given; a timeline would show
+    /// no request; the files of a timeline have more than [`MAX_SPANS`](crate::MAX_SPANS) spans.
     #[error(transparent)]
     Option(#[from] Refusal),
     /// A file cannot be read.
@@ -58,7 +58,7 @@ pub enum ImportError {
     },
     /// The import would need a guess or leave something out, which [`crate::Options::strict`]
     /// forbids.
-    #[error("{place}: {what}: not allowed with strict (otherwise: {done})")]
+    #[error("{place}: {what}: not allowed with strict (without strict: {done})")]
     Strict {
         /// The file and the distributed trace of the problem.
         place: String,

@@ -1,8 +1,9 @@
 //! Export of simulated requests as spans: OTLP in lines of JSON, one for each request.
 //!
 //! A request is a server span of its service. Each wait for an answer is a client span from the
-//! sending of the message to the answer. Its attributes show an import which trace receives the
-//! answer; `accelflow.detached = true` means that the request does not wait for the answer. Each
+//! sending of the message to the answer. From the attributes of the client span, an import can tell
+//! which trace receives the answer. The attribute `accelflow.detached = true` means that the
+//! request does not wait for the answer. Each
 //! phase of application logic is an internal span with `accelflow.application = true`, by which an
 //! import distinguishes it from the datacenter tax around it.
 
@@ -169,7 +170,8 @@ impl<W: Write> SpanWriter<W> {
 
     /// Records the response to a request `at_ns` ns after the start of the simulation. `error` is
     /// `None` for an ordinary response. It is `Some(Some(index))` if the chain with this index in
-    /// its phase failed, and `Some(None)` if it is unknown which chain failed.
+    /// its phase failed, and `Some(None)` if it is unknown which chain failed. The span of the
+    /// latest wait of this chain (or of any chain) is marked as an error.
     ///
     /// # Errors
     /// The error of writing to the output.

@@ -5,8 +5,8 @@
 //!
 //! A span that serves a call is a request. Its child spans are calls, which become chains of the
 //! paper's traces; the time between them is application time. Requests of one operation that
-//! make the same calls in the same order have the same *shape*: the most common shape is the
-//! operation's path.
+//! make the same calls in the same order have the same *shape*. The most common shapes of an
+//! operation, up to [`Options::shapes`], become the paths of services of the workload.
 //!
 //! [`SpanWriter`] is the reverse: it writes the requests of a simulation as OTLP.
 //! [`write_timeline`] draws spans unchanged into a timeline.

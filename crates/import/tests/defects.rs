@@ -180,7 +180,7 @@ fn strict_refuses_each_defect() {
         let refused = import(Kind::Jaeger, bytes.as_bytes(), r#"{"strict": true}"#);
         let text = refused.unwrap_err().to_string();
         assert!(
-            text.contains(": not allowed with strict (otherwise: "),
+            text.contains(": not allowed with strict (without strict: "),
             "{what}: {text}"
         );
         let place = "spans, trace 0000000000000001: ";

@@ -1,4 +1,4 @@
-//! The ziggurat for the exponential distribution.
+//! The ziggurat method, which draws exponentially distributed random numbers from tables.
 
 use std::sync::LazyLock;
 

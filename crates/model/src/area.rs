@@ -61,8 +61,8 @@ pub struct Part {
     pub group: Group,
     /// The area of the part in mm2.
     pub mm2: f64,
-    /// The quantity that the area is proportional to, in words. Also whether this follows from the
-    /// paper's figures (derived) or not (assumed).
+    /// A text that states the quantity that the area is proportional to, and whether this follows
+    /// from the paper's figures (derived) or not (assumed).
     pub scaling: &'static str,
 }
 

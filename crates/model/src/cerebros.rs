@@ -127,8 +127,9 @@ impl RpcLayer {
         }
     }
 
-    /// The cycles per request for which the accelerator works. For payloads alone, these are assumed
-    /// to be the same share of the cycles for payloads and headers as in software.
+    /// The cycles per request for which the accelerator works under `design`. If it processes only
+    /// payloads, it is assumed to need the share of its cycles for payloads and headers that
+    /// payloads have in software.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,

@@ -150,8 +150,8 @@ pub struct PowerInputs {
     pub queue_gbyte_per_s: f64,
     /// The power of RELIEF's manager, in watts.
     pub manager_w: f64,
-    /// The total power of `private_rpc_cores` RPC accelerators, one per core, divided by the power
-    /// of one that all cores share (Cerebros, section 6.1).
+    /// The total power of [`AreaInputs::private_rpc_cores`] RPC accelerators, one per core, divided
+    /// by the power of one that all cores share (Cerebros, section 6.1).
     pub private_rpc_power_ratio: f64,
 }
 

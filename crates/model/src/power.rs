@@ -349,7 +349,9 @@ impl Power {
             // Busy time may exceed the total by rounding errors, which are not the caller's mistake.
             if !(0.0..=limit * ROUNDING).contains(&value) {
                 let allowed = match limit < f64::MAX {
-                    true => format!("must be from 0 to {limit} s: all units busy for window_s"),
+                    true => format!(
+                        "must be from 0 to {limit} s, the time if all units are busy for window_s"
+                    ),
                     false => "must be 0 or more".to_owned(),
                 };
                 return Err(Refusal::new(place, value, allowed));

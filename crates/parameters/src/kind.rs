@@ -136,7 +136,7 @@ impl Kind {
         })
     }
 
-    /// Whether all allowed values are whole numbers. False for [`Kind::Fixed`].
+    /// Returns whether all allowed values are whole numbers; `false` for [`Kind::Fixed`].
     pub fn is_whole(self) -> bool {
         match self {
             Kind::Whole { .. } | Kind::WholeOr { .. } => true,
@@ -148,8 +148,8 @@ impl Kind {
         }
     }
 
-    /// Whether `value` is allowed. `default` is the parameter's default, which matters only for
-    /// [`Kind::Fixed`].
+    /// Returns whether `value` is allowed. `default` is the parameter's default, which matters only
+    /// for [`Kind::Fixed`].
     pub fn allows(self, value: f64, default: f64) -> bool {
         match self {
             Kind::Number { min, max } => (min..=max).contains(&value),

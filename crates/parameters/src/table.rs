@@ -37,8 +37,8 @@ impl<C> Table<C> {
         }
     }
 
-    /// Adds a second spelling of the parameter keys that end in a member of `group`. With the group
-    /// `accelerator` and the member `TCP`, the key `pes.TCP` may also be written
+    /// Adds a second spelling for each parameter key whose last part is one of `members`. If
+    /// `group` is `accelerator` and a member is `TCP`, the key `pes.TCP` may also be written
     /// `accelerator.TCP.pes`. So a file can have a section for each member.
     #[must_use]
     pub const fn with_members(
@@ -53,7 +53,7 @@ impl<C> Table<C> {
     }
 
     /// Returns the second spelling of the parameter key `key`, such as `accelerator.TCP.pes` for
-    /// `pes.TCP` ([`Table::with_members`]); `None` if the key does not end in a member.
+    /// `pes.TCP` ([`Table::with_members`]); `None` for a key without a second spelling.
     pub fn by_member(&self, key: &str) -> Option<String> {
         let (group, members) = self.members;
         let (what, member) = key.split_once('.')?;
@@ -179,10 +179,11 @@ impl<C> Table<C> {
     /// Returns the defects of the table itself as texts; empty for a correct table. It is meant for
     /// tests of the code that declares a table. `config` returns a configuration of defaults.
     ///
-    /// In a correct table, keys occur once. Defaults are allowed, and `config` has them. Values
-    /// that are not allowed are refused with the key and the value. A field keeps its smallest and
-    /// its largest value, and no other field changes. Choices have distinct numbers and names, and
-    /// each is found by its number and its name. Every default has a source.
+    /// In a correct table, every key occurs once. Every default is allowed and has a source, and
+    /// `config` has the defaults. The error for a value that is not allowed states the key. When a
+    /// field is set to its smallest or largest allowed value, reading the field returns this value,
+    /// and no other field changes. The choices of a parameter have distinct numbers and names, and
+    /// each is found by its name.
     pub fn faults(&self, config: impl Fn() -> C) -> Vec<String> {
         let mut faults = Vec::new();
         let mut keys = BTreeSet::new();

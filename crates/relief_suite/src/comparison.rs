@@ -19,9 +19,11 @@ use crate::throughput::{Length, Pattern, bound_per_s, closed_loop, within_deadli
 pub struct SystemRow {
     /// The time of a single run of the application on an idle system, in microseconds.
     pub solo_us: f64,
-    /// The busy time of the manager for a single run of the application, in microseconds.
+    /// The busy time of the manager for a single run of the application, in microseconds; 0 under
+    /// AccelFlow, which has no manager.
     pub manager_us: f64,
-    /// The number of interrupts that the manager serves for a single run of the application.
+    /// The number of interrupts that the manager serves for a single run of the application; 0
+    /// under AccelFlow.
     pub interrupts: u64,
     /// The number of task inputs that come from a scratchpad or a queue instead of memory in a single
     /// run of the application.
@@ -84,8 +86,8 @@ pub struct ReleaseRow {
 }
 
 /// Simulates the applications in `names`, or all if `names` is empty, on `platform` under every
-/// orchestrator. `length` is the length of each throughput measurement. `seed` is the seed of
-/// Poisson arrivals.
+/// orchestrator. `length` is the number of runs of the application in each throughput measurement.
+/// `seed` is the seed of Poisson arrivals.
 ///
 /// # Errors
 /// [`Refusal`] for an unknown application, and the errors of [`simulate`].

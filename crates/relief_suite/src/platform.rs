@@ -75,7 +75,8 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Both values. The index of each is its number in the table of parameters.
+    /// Both places. The index of a place, 0 or 1, stands for it in
+    /// [`PARAMETERS`](crate::parameters::PARAMETERS).
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
@@ -90,7 +91,8 @@ pub enum Order {
 }
 
 impl Order {
-    /// Both orders. The index of each is its number in the table of parameters.
+    /// Both orders. The index of an order, 0 or 1, stands for it in
+    /// [`PARAMETERS`](crate::parameters::PARAMETERS).
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 
@@ -105,7 +107,7 @@ pub struct Platform {
     pub store: Time,
     /// The time to move 64 KiB from one scratchpad to another.
     pub forward: Time,
-    /// The busy time of the manager under RELIEF and FCFS.
+    /// What keeps the manager busy under RELIEF and FCFS, and for how long.
     pub manager: Manager,
     /// Where AccelFlow keeps results of 64 KB, which exceed a queue entry.
     pub payload: Payload,

@@ -14,10 +14,10 @@ pub const IN_FLIGHT: [usize; 5] = [1, 2, 4, 8, 16];
 /// Steps of the search for the highest rate: it is found to 1 part in 4,096 of the bound.
 const STEPS: u32 = 12;
 
-/// The length of a throughput measurement, in graphs (runs of an application).
+/// The length of one simulation that measures throughput, in graphs (runs of an application).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
-    /// The number of graphs of a run, including the warm-up.
+    /// The number of graphs in the simulation, including the warm-up.
     pub graphs: usize,
     /// The number of graphs in the warm-up: those that complete first. [`within_deadline`] does not
     /// count them; [`closed_loop`] does.

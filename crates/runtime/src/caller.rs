@@ -15,8 +15,8 @@ const INTERNAL_ERROR: i32 = 6;
 /// Builds the reply that reports the error in `job` to the service's caller. `caller` is the header
 /// of the caller's request. Returns the reply's header, and the reply's body as JSON.
 ///
-/// An exception that a nested function declares is passed on unchanged. Every other error becomes a
-/// Thrift application exception.
+/// If the error is an exception that the interface of a called service declares, it is passed on
+/// unchanged. Every other error becomes a Thrift application exception.
 pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {
@@ -32,7 +32,7 @@ pub fn error_reply(caller: &ThriftCall, job: &Job) -> (ThriftCall, Vec<u8>) {
 }
 
 /// Returns the text of the error in `job`, a message that has failed: the text of its exception or
-/// status, or the JSON of an exception that a nested function declares.
+/// status, or the JSON of an exception that the interface of a called service declares.
 pub fn error_text(job: &Job) -> String {
     match &job.call {
         Call::Thrift(nested) if nested.message_type == MessageType::Reply => {

@@ -92,8 +92,8 @@ pub fn run_trace<E: RunTraces>(
 ///
 /// Received messages and replies use the connection of the demo's client. Requests go to a
 /// [`LoopbackPeer`] that returns `answers`. Error subtraces reply to the demo's client, which has
-/// called [`CALLER_METHOD`]. A message whose [`call`](Message::call) states a storage response is
-/// read as that response.
+/// called [`CALLER_METHOD`]. A message whose [`call`](Message::call) is a storage response counts as a
+/// received message.
 ///
 /// # Errors
 /// The errors of [`RunTraces::run_trace`].

@@ -60,7 +60,7 @@ impl<B: Bodies> Executor<B> {
         self.image = image.into();
     }
 
-    /// The accelerators that the executor calls, to change their settings.
+    /// The accelerators that the executor calls, so that the caller can change their settings.
     pub fn bodies_mut(&mut self) -> &mut B {
         &mut self.bodies
     }

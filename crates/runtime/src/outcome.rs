@@ -15,8 +15,8 @@ pub struct Message<'a> {
     /// The bytes of the message: received packets for a trace that begins with TCP, application
     /// data for any other trace.
     pub bytes: &'a [u8],
-    /// Whether the bytes are already decrypted, so that TCP and Decr pass them on unchanged. True for
-    /// messages of TLS connections, which a core decrypts.
+    /// Whether a core has already decrypted the bytes, so that TCP and Decr pass them on unchanged. A
+    /// core does so, for example, for TLS records that do not end with the message.
     pub opened: bool,
     /// The data format of the bytes, if they are application data.
     pub format: Format,
@@ -152,9 +152,10 @@ impl Step {
 }
 
 impl Outcome {
-    /// The first of `arrivals`. It is the result of the trace and its tails, which notifies the core
-    /// that began the run, unless [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival)
-    /// has returned that already. `None` if `arrivals` is empty.
+    /// The first of `arrivals`; `None` if there are none. This is the result of the trace and its
+    /// tails, with which the core that began the run is notified. But if
+    /// [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival) has returned this result
+    /// already, the first of `arrivals` is the result of a fork.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }
@@ -170,9 +171,9 @@ impl Outcome {
 pub struct Arrival {
     /// The name of the trace that ended.
     pub trace: String,
-    /// The index of the execution that ended: 0 for the first one, 1 and up for those that forks
-    /// and joins start. After a join, the index of the arm that was last in the order of inline
-    /// execution.
+    /// The index of the execution that ended: 0 for the one with which the run began, 1 and up for
+    /// the further arms of forks and joins. After a join, the execution has the index of the arm
+    /// that came to the join last in the order of inline execution.
     pub arm: usize,
     /// The message with its payload, its facts and the core that LdB chose. The message no longer
     /// has a connection (`session`).
@@ -199,17 +200,18 @@ pub struct Step {
     pub accel: Accel,
     /// The declaration of the called accelerator if it is a custom one; `None` for the paper's nine.
     pub own: Option<Arc<Kind>>,
-    /// Whether the accelerator is a TCP that receives a message. A TCP that sends is `false`.
+    /// Whether the accelerator is a TCP that receives a message. False for a TCP that sends, and for
+    /// all other accelerators.
     pub receives: bool,
     /// Whether the processed message is being received or sent.
     pub direction: Direction,
-    /// The index of the execution that made the call: 0 for the first one, 1 and up for those that
-    /// forks and joins start.
+    /// The index of the execution that made the call: 0 for the one with which the run began, 1 and
+    /// up for the further arms of forks and joins.
     pub arm: usize,
     /// The number of bytes that the accelerator has read.
     pub input_bytes: usize,
-    /// The number of bytes that the accelerator has written. LdB writes nothing; its number is that
-    /// of the bytes passed on.
+    /// The number of bytes that the accelerator has written. For LdB, which writes nothing, it is the
+    /// number of bytes that LdB passes on.
     pub output_bytes: usize,
     /// The names of payload values (facts) that the trace memory's conditions test, each with its
     /// value after the call.

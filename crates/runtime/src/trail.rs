@@ -245,7 +245,7 @@ impl<B> Clocked<B> {
         }
     }
 
-    /// The wrapped accelerators, to change.
+    /// The wrapped accelerators, so that the caller can change their settings.
     pub fn inner_mut(&mut self) -> &mut B {
         &mut self.inner
     }

@@ -1,5 +1,5 @@
-//! Addition of a workload's calls between services, servers, network times and retries to a
-//! simulation plan.
+//! Addition of a workload's connections to a simulation plan: which service calls which, on which
+//! servers services run, network times, and retries.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::plan::{Plan, Retry};

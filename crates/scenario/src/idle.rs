@@ -56,8 +56,8 @@ impl Checked {
     /// Simulates `requests` requests to each service that clients call. Returns the payload sizes
     /// of all operations of these requests.
     ///
-    /// The requests arrive one at a time at one server with all services and the first chip, under
-    /// the system AccelFlow.
+    /// All services run on one server with the parameters of the first chip, under the system
+    /// AccelFlow. Requests are so rare that each finds the server idle.
     ///
     /// # Errors
     /// [`ScenarioError`] for a recording that does not fit the workload, or a scenario that the

@@ -8,8 +8,8 @@ use accelflow_parameters::Refusal;
 pub struct RunOptions {
     /// The number of threads that run simulations; by default 1.
     pub threads: usize,
-    /// The fraction of each service's response times, the longest ones, that results list one by
-    /// one: from 0 (the default) to 1.
+    /// The fraction of each service's response times that results list one by one, from 0 (the
+    /// default) to 1. Results list the longest ones.
     pub tail_share: f64,
     /// The largest number of requests (samples) per service and system that results list one by
     /// one; by default 0. [`crate::Checked::check_samples`] checks that all samples fit into

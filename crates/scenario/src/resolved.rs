@@ -30,8 +30,8 @@ pub struct Resolved {
     pub orchestrators: Vec<&'static str>,
     /// The names of the simulated services, in the order in which results list them.
     pub services: Vec<String>,
-    /// The placement of services on servers: all on one server, unless the workload assigns them to
-    /// several, or each on its own.
+    /// The placement of services on servers: colocated (all share one server, unless the workload
+    /// assigns them to several) or isolated (each has its own).
     #[serde(with = "choice")]
     pub placement: Placement,
     /// The arrival process of requests: one for all services, or each service's own in the

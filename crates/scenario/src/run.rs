@@ -57,7 +57,7 @@ impl Checked {
         let each = MAX_SAMPLES / copies.saturating_mul(services as u64).max(1);
         let allowed = format!(
             "must be at most {each} per service: all systems ({systems}), services ({services}) \
-             and runs ({runs}: seeds times chips) together keep at most {MAX_SAMPLES}"
+             and runs ({runs}: seeds times chips) together keep at most {MAX_SAMPLES} samples"
         );
         let value = match samples {
             u64::MAX => "all".to_owned(),

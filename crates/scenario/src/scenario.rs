@@ -83,9 +83,10 @@ pub struct Scenario {
     /// The text of a recording (docs/recording-format.md), the source of costs and payload sizes.
     pub recording: Option<String>,
     /// How the simulator uses the recording's times. median: an operation takes its median time in
-    /// each request. distribution: each request takes random times from the recorded distributions,
-    /// and time outside of its operations, too. Null: median, since a comparison needs equal costs
-    /// for all systems, and distributions include other work of the recording machine.
+    /// each request. distribution: for each request, the times of its operations and its time
+    /// outside of operations are random values of the recorded distributions. Null: median, since a
+    /// comparison needs equal costs for all systems, and distributions include other work of the
+    /// recording machine.
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Times>>")]
     pub recorded_times: Option<Times>,
@@ -152,10 +153,10 @@ pub enum Limit {
 }
 
 /// A limit on the accelerator time of a tenant: the time that the operations of the tenant's traces
-/// take on idle processing elements. Waits for memory and preparation for another tenant do not
-/// count. A trace starts once the tenant has paid the trace's predicted time, which follows from
-/// earlier traces with inputs of about the same size. When the trace ends, the tenant pays for time
-/// beyond the prediction, or gets unused time back.
+/// take on idle processing elements. Waits for memory do not count, and neither does the preparation
+/// of a processing element for another tenant. A trace starts once the tenant has paid the trace's
+/// predicted time, which follows from earlier traces with inputs of about the same size. When the
+/// trace ends, the tenant pays for time beyond the prediction, or gets unused time back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeLimiter {
@@ -176,8 +177,8 @@ pub struct TimeLimiter {
 #[serde(deny_unknown_fields)]
 pub struct Limiter {
     /// What costs a token: each trace, or each byte of the input of a trace's first operation. If a
-    /// tenant has both limits, an input larger than the bucket of the limit in bytes is split into
-    /// segments. Each segment then costs a token of the limit in traces.
+    /// tenant has a limit in each of the two units, an input larger than the bucket of the limit in
+    /// bytes is split into segments. Each segment then costs a token of the limit in traces.
     #[serde(with = "choice")]
     #[schemars(with = "ByName<Unit>")]
     pub unit: Unit,

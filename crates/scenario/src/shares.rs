@@ -1,4 +1,5 @@
-//! The rates of single services, and the check of their rates and numbers of requests.
+//! The request rates of single services, and the check that each service's rate and number of requests
+//! are allowed.
 
 use accelflow_parameters::{Refusal, number_text, quoted};
 use accelflow_workload::file::Workload;

@@ -1,4 +1,4 @@
-//! The form of values in error messages.
+//! JSON values as texts for error messages.
 
 use serde_json::Value;
 

@@ -77,8 +77,8 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
 /// as JSON; `None` searches all suites.
 ///
 /// # Errors
-/// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service that its
-/// traces cannot run.
+/// [`ScenarioError`] for an unknown service, an unknown or invalid workload, and a service whose traces
+/// cannot be followed.
 pub fn walk_service(name: &str, workload: Option<&str>) -> Result<WalkedService, ScenarioError> {
     let mut services = Vec::new();
     let mut image = memory()?;
@@ -154,8 +154,8 @@ pub fn workload_paths(workload: &str) -> Result<(Image, Vec<Service>), ScenarioE
 
 /// Returns a row for each service of `workload`: its name, and the mean number of messages per
 /// request that a remote side does not answer within `timeout`. `workload` is the name of a suite
-/// or the content of a workload file as JSON. `remote` is the name of the remote sides' answer
-/// times, a [`crate::Remote`].
+/// or the content of a workload file as JSON. `remote` is the name of a [`crate::Remote`], which states
+/// the times that remote sides take to answer.
 ///
 /// # Errors
 /// [`ScenarioError`] for an unknown or invalid workload, or an unknown name `remote`.

@@ -480,7 +480,7 @@ fn samples_are_kept_up_to_a_bound() {
     assert!(checked.check_samples(u64::MAX, runs).is_ok());
     let refused = |samples| checked.check_samples(samples, runs + 1).err().unwrap();
     let rule = "must be at most 89 per service: all systems (1), services (1) and runs (22223: \
-                seeds times chips) together keep at most 2000000";
+                seeds times chips) together keep at most 2000000 samples";
     let text = refused(u64::MAX).to_string();
     assert_eq!(text, format!("samples = all: {rule}"));
     assert_eq!(refused(90).to_string(), format!("samples = 90: {rule}"));

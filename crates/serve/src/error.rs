@@ -70,12 +70,13 @@ pub enum ServeError {
     #[error(transparent)]
     OwnTraces(Box<TraceRefusal>),
     /// The worker threads of the ensemble could not be started.
-    #[error("pools: {0}")]
+    #[error("ensemble: {0}")]
     Pools(#[from] accelflow_runtime::PoolError),
     /// The settings of tenants or of the control plane are invalid.
     #[error(transparent)]
     Tenants(#[from] crate::config::TenantError),
-    /// The settings of tracing are invalid, or the exporter of spans cannot be created.
+    /// The settings of OpenTelemetry tracing are invalid, or the exporter of spans cannot be
+    /// created.
     #[error("telemetry: {0}")]
     Telemetry(#[from] crate::config::TelemetryError),
     /// The server or its operators' port cannot listen on its address.

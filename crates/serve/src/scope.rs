@@ -1,5 +1,5 @@
-//! The deadline, terms, trace context and state of the request that a thread handles. Calls that
-//! the handler makes inherit them.
+//! The context of the request that a thread handles: deadline, tenant, priority, OpenTelemetry
+//! context, and whether the client still waits. Calls that the handler makes inherit this context.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -89,9 +89,9 @@ pub(crate) trait Answering: Send {
 /// Sends the error in `job` to the client of the request that this thread handles, with the error
 /// subtrace `trace` (`T6_error`, `T7_error` or `T10_error`). The handler's own answer is then
 /// discarded. Returns whether the error was sent. This requires
-/// [`Config::errors_to_caller`](crate::Config), and happens at most once per request. A Thrift
-/// client gets no exception that the interface of its service does not declare. A gRPC client gets
-/// a status, whatever `trace` is.
+/// [`Config::errors_to_caller`](crate::Config), and happens at most once per request. For a Thrift
+/// client, nothing is sent if the error is an exception that the handler's function does not
+/// declare. A gRPC client gets a status, whatever `trace` is.
 pub fn answer_caller(trace: &str, job: &Job) -> bool {
     let caller = CARRIED.with_borrow(|carried| carried.as_ref()?.caller.clone());
     caller.is_some_and(|caller| {
@@ -119,8 +119,8 @@ pub fn with_carried<T>(carried: Option<&Carried>, work: impl FnOnce() -> T) -> T
     work()
 }
 
-/// Returns the tenant, priority and deadline of the request that this thread handles, or the
-/// default terms if it handles no request.
+/// Returns the tenant, priority and deadline of the request that this thread handles, or
+/// [`Terms::default`] if the thread handles no request.
 pub fn current_terms() -> Terms {
     CARRIED.with_borrow(|carried| carried.as_ref().map_or_else(Terms::default, |c| c.terms))
 }

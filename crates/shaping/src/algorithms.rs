@@ -31,7 +31,7 @@ impl Algorithm {
         Algorithm::SlidingLog,
     ];
 
-    /// Returns the name of the algorithm, such as `token_bucket`, as in the keys of results.
+    /// Returns the name by which results refer to the algorithm, such as `token_bucket`.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::TokenBucket => "token_bucket",
@@ -65,8 +65,8 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Creates a limiter of messages to the rate `rate`, with bursts of `burst` bytes, in the state
-    /// after a long idle time.
+    /// Creates a limiter that lets messages pass at the rate `rate`, with bursts of at most `burst`
+    /// bytes. The limiter begins in the state after a long idle time.
     pub fn new(algorithm: Algorithm, rate: Bandwidth, burst: Bytes) -> Limiter {
         Limiter {
             algorithm,
@@ -81,9 +81,9 @@ impl Limiter {
         }
     }
 
-    /// Returns the time at which a message of `size` bytes that arrives at `at` may pass. The
-    /// message passes after all earlier ones. A message larger than the burst passes when the
-    /// bucket is full or the window is empty.
+    /// Adds a message of `size` bytes that arrives at the time `at`, and returns the time at which
+    /// the message passes, which is not before earlier messages. A message larger than the burst
+    /// passes when the bucket is full or the window is empty.
     pub fn release(&mut self, at: Time, size: Bytes) -> Time {
         let at = at.max(self.last);
         let passed = match self.algorithm {
@@ -100,7 +100,8 @@ impl Limiter {
         passed
     }
 
-    /// Returns the largest memory that the limiter's state has needed so far, in bytes.
+    /// Returns the largest memory, in bytes, that hardware would have needed for the limiter's
+    /// state so far.
     pub fn state_bytes(&self) -> usize {
         match self.algorithm {
             // Tokens and a timer.

@@ -5,7 +5,7 @@ use accelflow_units::{Bytes, Cycles, Time};
 use crate::limits::{CLOCK_MAX_HZ, REGISTER_MAX};
 
 /// The error of an invalid setting or call of a traffic shaper. The failed call has no effect,
-/// except that it may advance the time.
+/// except that the shaper's time may advance to the time of the call.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ShapingError {
     /// The refill of a token bucket is zero. After the first burst, nothing would ever pass.

@@ -69,12 +69,13 @@ impl Registers {
         })
     }
 
-    /// The smallest rate of accelerator time, in seconds per second, and the smallest burst, in
-    /// seconds: one token, which is 1 ns of accelerator time.
+    /// The smallest rate of accelerator time, in seconds per second: one token each second. Also
+    /// the smallest burst of accelerator time, in seconds: one token. A token is 1 ns of
+    /// accelerator time.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
     /// The largest rate of accelerator time, in seconds per second. At this rate, the default burst
-    /// (the tokens of 0.01 s) still fits a token bucket.
+    /// ([`Registers::BURST_S`]) still fits a token bucket.
     pub const MAX_ACCELERATOR_S_PER_S: f64 = 400.0;
 
     /// The largest burst of accelerator time, in seconds. Its tokens, one for each nanosecond,
@@ -89,8 +90,8 @@ impl Registers {
     pub const BURST_S: f64 = 0.01;
 
     /// Creates registers that limit the use of accelerators to `s_per_s` seconds of accelerator
-    /// time per second. A token is a nanosecond of accelerator time. A burst is `burst_s` seconds
-    /// of accelerator time; `None` means the tokens of [`Registers::BURST_S`].
+    /// time per second. A token is a nanosecond of accelerator time. The largest burst is `burst_s`
+    /// seconds of accelerator time; `None` means the default burst ([`Registers::BURST_S`]).
     ///
     /// # Errors
     /// The errors of [`Registers::for_rate`].

@@ -90,7 +90,7 @@ pub struct Comparison<'c> {
     /// none.
     pub samples: u64,
     /// Whether response times are counted in the bins of a histogram, so that memory does not grow
-    /// with the number of requests.
+    /// with the number of requests. If `false`, every response time is stored.
     pub binned: bool,
     /// The largest number of time intervals for which the utilization of servers is recorded
     /// ([`SystemResult::used`]). Below 2, no utilization is recorded.
@@ -101,7 +101,7 @@ pub struct Comparison<'c> {
     /// The SLO of services that are not in `slos`, as a multiple of the service's mean response
     /// time on an idle server with AccelFlow; `None` for no SLO. The paper takes 5 times "the
     /// service execution time on an unloaded system" (section VII.A.3) without naming the system.
-    /// All systems have the same SLOs, so that they are comparable.
+    /// All systems get the same SLOs, so that their results are comparable.
     pub slo_factor: Option<f64>,
     /// Factors that replace `slo_factor` for individual services, by the name of the service.
     /// Services in `slos` ignore their factors.
@@ -213,6 +213,9 @@ pub fn compare(
 ///
 /// # Errors
 /// [`SimError`] if a simulation cannot run or fails.
+///
+/// # Panics
+/// If `system` is not an index in [`Comparison::orchestrators`].
 pub fn observe(
     comparison: &Comparison<'_>,
     system: usize,

@@ -1,6 +1,6 @@
-//! A simulated server: 36 individual cores, nine accelerators with queues, dispatchers and
-//! processing elements, A-DMA engines and networks, under one of several orchestrators
-//! (AccelFlow, HPCA 2026, sections III to VII).
+//! A simulated server: individual cores (36 by default), nine accelerators with queues,
+//! dispatchers and processing elements, A-DMA engines and networks, under one of several
+//! orchestrators (AccelFlow, HPCA 2026, sections III to VII).
 //!
 //! Components are modelled at the level of transactions: a queue entry, a transfer, an operation.
 //! Only [`accelflow_trace::step`] decides the next action of a trace.

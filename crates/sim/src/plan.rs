@@ -66,15 +66,15 @@ pub struct ServicePlan {
     /// By phase, application logic whose time is drawn for each request.
     application: Vec<(u16, WaitDistribution)>,
     /// The distributions of the times that a request spends outside of its operations and
-    /// application logic, such as in the kernel or at the client.
+    /// application logic, such as in the operating system or at the client.
     pub spreads: ServiceSpreads,
 }
 
 /// One phase of a service's path: application logic or chains of traces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PhasePlan {
-    /// Application logic with this mean core time on the base server. The time of a request is this
-    /// mean, or drawn from a distribution with this mean.
+    /// Application logic with this mean core time on the base server. For each request, the phase
+    /// takes this mean, or a time drawn from a distribution with this mean.
     Cpu(Time),
     /// Chains of traces that run in parallel. The phase ends when the last chain that is not
     /// detached ends.
@@ -203,8 +203,8 @@ impl Plan {
     }
 
     /// Returns the plan with facts that are drawn for each request, like [`Plan::with_odds`], but
-    /// with probabilities for each chain. `odds` returns these probabilities for the name of a
-    /// service, the index of a phase and the index of a chain in the phase.
+    /// each chain has probabilities of its own. `odds` returns the probabilities of a chain, given
+    /// the name of the service, the index of the phase and the index of the chain in the phase.
     #[must_use]
     pub fn with_chain_odds(mut self, odds: impl Fn(&str, usize, usize) -> FactOdds) -> Plan {
         for service in &mut self.services {
@@ -218,9 +218,10 @@ impl Plan {
         self
     }
 
-    /// Returns the plan with other times for which traces of individual chains wait for messages.
-    /// `waits` returns the distribution for the name of a service, the indices (phase, chain) and
-    /// the name of the waiting trace; `None` means the plan's distribution for that trace.
+    /// Returns the plan in which individual chains have their own distributions of the time that a
+    /// trace waits for a message. `waits` returns the distribution, given the name of the service,
+    /// the indices (phase, chain) of the chain and the name of the waiting trace. `None` means the
+    /// plan's distribution for that trace.
     #[must_use]
     pub fn with_chain_waits(
         mut self,
@@ -291,8 +292,8 @@ impl PhasePlan {
 }
 
 impl ServicePlan {
-    /// Returns the service with message sizes drawn from `sizes`. Operation costs grow with the
-    /// message's size. A message of the previous mean size costs what it did before.
+    /// Returns the service with message sizes drawn from `sizes`. Operation costs depend on the
+    /// message's size as before: a message of a certain size still has the same costs.
     #[must_use]
     pub fn with_messages(mut self, sizes: &SizeDistribution) -> ServicePlan {
         for phase in &mut self.phases {
@@ -403,10 +404,11 @@ impl ChainPlan {
         MessageSize { size, mean: *mean }
     }
 
-    /// Returns the size of the message after a join of parallel arms, for the operation of `accel`
-    /// in `trace`. `message` is the size of the first arm's message, which has the form `form`.
-    /// This size is scaled so that the payload has `input` bytes: the data of all arms. If the
-    /// operation has recorded sizes, which include all arms, `message` is returned unchanged.
+    /// Returns the size of the message after a join of parallel arms. `trace` and `accel` identify
+    /// the operation after the join. `message` is the size of the first arm's message, and `form`
+    /// the message's form. `input` is the size of the data of all arms together. The returned size
+    /// is `message`, scaled so that the operation reads `input` bytes. If the operation has recorded
+    /// sizes, which include the data of all arms, `message` is returned unchanged.
     pub fn joined(
         &self,
         trace: AtmAddress,

@@ -183,7 +183,8 @@ pub struct Sample {
 
 /// The statistics of one service in a simulation. Requests from other services are counted
 /// separately from those of clients, in [`ServiceStats::called`]. Only the numbers of deadlines,
-/// queue entries, fallbacks, calls and attempts count both together.
+/// queue entries, fallbacks, calls and attempts include the requests of both clients and other
+/// services.
 #[derive(Clone, Debug, Default)]
 pub struct ServiceStats {
     /// Number of requests that arrived from clients, over the whole run.
@@ -313,8 +314,8 @@ pub struct AccelStats {
     /// The largest number of entries of one input queue that were in use at once, over the whole
     /// run.
     pub peak_input: usize,
-    /// Share of operations, 0 to 1, that were turned away because queues were full, over the whole
-    /// run. After each, a core executed the rest of the trace.
+    /// Share of this type's operations, 0 to 1, that were turned away because queues were full, over
+    /// the whole run. A core then executed the operation and the rest of the trace.
     pub denied: f64,
 }
 

@@ -50,7 +50,8 @@ pub enum SetupError {
     /// [`StorageConfig::connections`] is not from 1 to 4,096. Holds its value.
     #[error("connections = {0}: must be from 1 to 4,096")]
     Connections(usize),
-    /// The traces of the client could not be linked.
+    /// The client's traces could not be linked: put into one trace memory, with the addresses of the
+    /// traces to which tails lead.
     #[error(transparent)]
     Traces(#[from] TracesError),
 }
@@ -196,7 +197,8 @@ impl Storage {
     /// [`Storage::set_traces`].
     ///
     /// # Errors
-    /// [`TracesError::Own`], also if the client has no trace file.
+    /// [`TracesError::Own`] if the client has no trace file, or if the file cannot be read or has
+    /// traces that are invalid or do not fit a read or write. The client then keeps the old traces.
     pub fn reload_traces(&self) -> Result<u64, TracesError> {
         self.shared.traces.reload(traces::link)
     }
@@ -228,7 +230,8 @@ impl Storage {
         self.run(|traces| &traces.write, call, json, |_| Ok(()))
     }
 
-    /// Writes a JSON document like [`Storage::write`], but compressed.
+    /// Writes a JSON document like [`Storage::write`], but compresses the document before it is sent
+    /// to the gateway.
     ///
     /// # Errors
     /// The errors of [`Storage::write`].

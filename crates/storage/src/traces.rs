@@ -58,8 +58,9 @@ pub(crate) struct StorageImage {
     pub(crate) notified: String,
 }
 
-/// The error of the traces of a storage client that cannot be linked. In practice only
-/// [`TracesError::Own`] occurs.
+/// The error of the traces of a storage client that cannot be linked: put into one trace memory,
+/// with the addresses of the traces to which tails lead. In practice only [`TracesError::Own`]
+/// occurs.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
     /// The paper's templates cannot be loaded.

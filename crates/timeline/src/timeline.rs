@@ -180,7 +180,8 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::SliceBegin, slice)
     }
 
-    /// Ends the slice on row `track` that [`Timeline::begin`] began last, at time `at_ns`.
+    /// Ends a slice on row `track` at time `at_ns`: of the slices that [`Timeline::begin`] has
+    /// begun on this row and that have not ended, the latest.
     ///
     /// # Errors
     /// An error of writing to the output.

@@ -10,7 +10,7 @@ use crate::limits::MAX_KINDS;
 /// accelerator, which a [`Kind`](crate::Kind) declares.
 ///
 /// One of the nine has the same value in every trace memory. The value of a custom accelerator is an
-/// index into one trace memory's table of [`Kind`](crate::Kind)s, and has no meaning in others.
+/// index into one trace memory's table of [`Kind`](crate::Kind)s, and has no meaning in other memories.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Accel(u8);
 
@@ -156,8 +156,8 @@ impl Accel {
         }
     }
 
-    /// Whether `next` may process the output of `self` according to AccelFlow's Table I: whether the
-    /// table names `next` as a destination of `self`, or `self` as a source of `next`.
+    /// Returns whether `next` may process the output of `self` according to AccelFlow's Table I:
+    /// whether the table names `next` as a destination of `self`, or `self` as a source of `next`.
     ///
     /// One of the two is enough, since the table's columns disagree in places: Cmp lists LdB as a
     /// destination, but LdB does not list Cmp as a source.
@@ -165,8 +165,8 @@ impl Accel {
         destinations(self).contains(&next) || sources(next).contains(&self)
     }
 
-    /// Whether a core may start a trace at this accelerator according to AccelFlow's Table I: whether
-    /// the table lists a core as the accelerator's source, or lists no source at all.
+    /// Returns whether a core may start a trace at this accelerator according to AccelFlow's Table
+    /// I: whether the table lists a core as the accelerator's source, or lists no source at all.
     pub fn may_start(self) -> bool {
         matches!(self, Accel::Tcp | Accel::Ser | Accel::Cmp | Accel::Dcmp)
     }

@@ -146,8 +146,8 @@ pub enum Role {
     Part,
 }
 
-/// Whether `name` is a valid trace name: 1 to [`MAX_NAME_CHARS`] letters, digits, `_`, `+` or `-`,
-/// starting with a letter.
+/// Returns whether `name` is a valid trace name: 1 to [`MAX_NAME_CHARS`] letters, digits, `_`, `+` or
+/// `-`, starting with a letter.
 pub fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic())

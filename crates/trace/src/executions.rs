@@ -11,8 +11,8 @@ use crate::source::Node;
 /// A summary of the executions that start at a part or at a sequence in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
-    /// The largest number of executions (arms of forks and joins) that run at the same time on a
-    /// path from here, with those after tails; at least 1.
+    /// The largest number of executions (arms of forks and joins) that can run at the same time, on
+    /// any path from here; at least 1. The traces to which tails lead are included.
     pub executions: u64,
     /// Whether a path runs past the end.
     falls: bool,

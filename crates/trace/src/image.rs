@@ -108,13 +108,13 @@ impl Image {
         self.names.get(address.index()).map_or("?", String::as_str)
     }
 
-    /// Whether the word at `address` is the first word of a trace.
+    /// Returns whether the word at `address` is the first word of a trace.
     pub fn is_entry(&self, address: AtmAddress) -> bool {
         is_name(self.name(address))
     }
 
-    /// Whether a run that begins with the trace at `entry` may have to wait for a message: whether
-    /// any later trace in its chain of tails begins with TCP.
+    /// Returns whether a run that begins with the trace at `entry` may have to wait for a message:
+    /// whether any trace to which tails lead from there begins with TCP.
     pub fn can_wait(&self, entry: AtmAddress) -> bool {
         let (mut left, mut seen) = (vec![entry], vec![entry]);
         while let Some(address) = left.pop() {

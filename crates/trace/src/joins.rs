@@ -9,7 +9,7 @@ pub struct JoinArm {
     pub arm: u8,
 }
 
-/// The joins of one run of a trace for which some arms have not arrived yet.
+/// The open joins of one run of a trace: the joins at which some arms have not arrived yet.
 ///
 /// `T` is the type of the value that each arm brings to the join, such as its payload.
 #[derive(Clone, Debug)]
@@ -56,9 +56,9 @@ impl<T> Joins<T> {
         [0, 1].map(|arm| JoinArm { join, arm })
     }
 
-    /// Adds an arm to a join for an execution that a fork starts, and returns the new arm. `join_arm`
-    /// is the arm of the forking execution. If it is `None`, the forking execution is in no join; the
-    /// new one is not either, and the result is `None`.
+    /// Adds an arm to a join for an execution that a fork starts, and returns the new arm.
+    /// `join_arm` is the arm that the forking execution is; `None` if that execution is in no join.
+    /// Then the new execution is in no join either, and the result is `None`.
     pub fn fork(&mut self, join_arm: Option<JoinArm>) -> Option<JoinArm> {
         let join = join_arm?.join;
         let arms = &mut self.joins[join as usize].arms;
@@ -68,8 +68,9 @@ impl<T> Joins<T> {
     }
 
     /// Records that `join_arm` has reached its join with the value `brings`. Returns `None` unless
-    /// it is the last arm to arrive. For the last arm, returns the values of all arms in order, and
-    /// the continuing execution's arm of the surrounding join, if there is such a join.
+    /// it is the last arm to arrive. For the last arm, returns the values of all arms, in the order
+    /// in which the arms started. Also returns the arm of the surrounding join that the continuing
+    /// execution is; `None` if no join surrounds this one.
     pub fn arrive(&mut self, join_arm: JoinArm, brings: T) -> Option<(Vec<T>, Option<JoinArm>)> {
         let open = &mut self.joins[join_arm.join as usize];
         open.arms[usize::from(join_arm.arm)] = Some(brings);

@@ -65,8 +65,8 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Whether `service` may run the trace: whether the service owns the trace, or no service does.
-    /// A `service` of `None` means the operator, who may run all traces.
+    /// Returns whether `service` may run the trace: whether the service owns the trace, or no
+    /// service does. A `service` of `None` means the operator, who may run all traces.
     pub fn is_for(&self, service: Option<&str>) -> bool {
         service.is_none() || self.owner.is_none() || self.owner.as_deref() == service
     }

@@ -133,8 +133,8 @@ pub fn tail(next: &str) -> Node {
 }
 
 impl Node {
-    /// Returns a branch with the outcome of its condition that the author expects, as a hint to the
-    /// compiler. Returns other nodes unchanged.
+    /// Adds a hint for the compiler to a branch: that its author expects the condition to have the
+    /// value `outcome`. Returns the branch with the hint, and any other node unchanged.
     #[must_use]
     pub fn expecting(mut self, outcome: bool) -> Node {
         if let Node::Branch { likely, .. } = &mut self {
@@ -143,8 +143,8 @@ impl Node {
         self
     }
 
-    /// Whether nothing can run after this node: on every path, the trace ends or continues in
-    /// another part.
+    /// Returns whether nothing can run after this node: on every path, the trace ends or continues
+    /// in another part.
     pub fn is_terminal(&self) -> bool {
         match self {
             Node::Tail(_) | Node::Continue(_) | Node::Notify | Node::Fork(_) => true,
@@ -158,7 +158,8 @@ impl Node {
     }
 }
 
-/// Whether nothing can run after `nodes`: on every path, the trace ends or continues in another part.
+/// Returns whether nothing can run after `nodes`: on every path, the trace ends or continues in another
+/// part.
 pub fn ends(nodes: &[Node]) -> bool {
     nodes.last().is_some_and(Node::is_terminal)
 }

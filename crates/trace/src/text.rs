@@ -234,8 +234,8 @@ pub fn text(name: &str, nodes: &[Node]) -> String {
     text
 }
 
-/// Whether `nodes` are one of several parts into which the compiler has split a trace: whether they
-/// continue in another part, or begin where the arms of a join meet.
+/// Returns whether `nodes` are one of several parts into which the compiler has split a trace: whether
+/// they continue in another part, or contain the point where the arms of a join meet.
 pub fn has_parts(nodes: &[Node]) -> bool {
     nodes.iter().any(|node| match node {
         Node::Continue(_) | Node::Meet => true,

@@ -85,7 +85,7 @@ impl PositionMark {
             .map(PositionMark)
     }
 
-    /// The index of the next nibble, counted from 0; 16 past the last nibble.
+    /// Returns the index of the next nibble, counted from 0; 16 past the last nibble.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -25,30 +25,30 @@ impl Time {
         Time(ps)
     }
 
-    /// Creates a time of `ns` nanoseconds.
+    /// Creates a time of `ns` nanoseconds, which must not exceed [`Time::MAX`].
     pub const fn from_ns(ns: u64) -> Time {
         Time(ns * PS_PER_NS)
     }
 
-    /// Creates a time of `us` microseconds.
+    /// Creates a time of `us` microseconds, which must not exceed [`Time::MAX`].
     pub const fn from_us(us: u64) -> Time {
         Time(us * PS_PER_US)
     }
 
     /// Creates a time of `ns` nanoseconds, rounded to the nearest picosecond; zero if `ns` is
-    /// negative or NaN.
+    /// negative or NaN, and [`Time::MAX`] if it is too large.
     pub fn from_ns_f64(ns: f64) -> Time {
         Time(nearest(ns * PS_PER_NS as f64))
     }
 
     /// Creates a time of `s` seconds, rounded to the nearest picosecond; zero if `s` is negative or
-    /// NaN.
+    /// NaN, and [`Time::MAX`] if it is too large.
     pub fn from_s_f64(s: f64) -> Time {
         Time(nearest(s * PS_PER_S as f64))
     }
 
     /// Creates a time of `ps` picoseconds, rounded to the nearest whole picosecond; zero if `ps` is
-    /// negative or NaN.
+    /// negative or NaN, and [`Time::MAX`] if it is too large.
     #[inline(always)]
     pub fn from_ps_f64(ps: f64) -> Time {
         Time(nearest(ps))
@@ -80,7 +80,7 @@ impl Time {
     }
 
     /// Returns this duration times `factor`, rounded to the nearest picosecond; zero if `factor` is
-    /// negative or NaN.
+    /// negative or NaN, and [`Time::MAX`] if the result is too large.
     #[inline(always)]
     pub fn scale(self, factor: f64) -> Time {
         Time(nearest(float(self.0) * factor))

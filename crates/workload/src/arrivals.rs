@@ -158,8 +158,8 @@ impl Modulation {
     /// choice of a state to the next.
     ///
     /// # Errors
-    /// [`ArrivalsError`] for no states, a number out of its range, or relative rates whose weighted
-    /// mean is not 1.
+    /// [`ArrivalsError`] for no states, for a rate, a weight or a dwell time out of its range, and
+    /// for relative rates whose weighted mean is not 1.
     pub fn new(states: &[(f64, f64)], dwell: Time) -> Result<Modulation, ArrivalsError> {
         if states.is_empty() {
             return Err(ArrivalsError::NoStates);
@@ -227,8 +227,8 @@ impl Modulation {
     ///
     /// Provenance: derived. The numbers 1.7, 20 % and 18 ms are not in the paper. They are from a
     /// search for queueing parameters that explain the paper's reductions of mean and P99 latency
-    /// when all eight services share one server. The dwell time is 18 ms times the 80 % of draws
-    /// that end a burst.
+    /// when all eight services share one server. A random choice of a state ends a burst with a
+    /// probability of 80 %, so the dwell time is 18 ms times 0.8, which is 14.4 ms.
     pub fn short_bursts() -> Modulation {
         Modulation::of(&[(1.7, 0.2), (0.825, 0.8)], Time::from_us(14_400))
     }
@@ -282,8 +282,9 @@ impl Modulation {
     /// second: the variance of the number of arrivals in windows of length `window`, divided by the
     /// mean of this number. A Poisson process would have 1.
     ///
-    /// The formula follows from the integral of the rate's autocorrelation: with
-    /// `x = window / dwell`, `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`.
+    /// The formula follows from the integral of the rate's autocorrelation:
+    /// `1 + 2 rate CV^2 dwell (1 - (1 - exp(-x)) / x)`, where `x = window / dwell` and `CV` is the
+    /// rate's coefficient of variation ([`Modulation::coefficient_of_variation`]).
     pub fn index_of_dispersion(&self, rate_rps: f64, window: Time) -> f64 {
         let x = window.as_s_f64() / self.dwell.as_s_f64();
         if x == 0.0 {

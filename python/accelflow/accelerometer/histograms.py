@@ -87,7 +87,7 @@ def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
         counts[start, end] = counts.get((start, end), 0) + int(count)
     total = sum(counts.values())
     if not total:
-        raise refused(f"{place}: number of offloads above 0 bytes", 0, "must be at least 1")
+        raise refused(f"{place}: number of offloads of more than 0 bytes", 0, "must be at least 1")
     return Histogram(name, _sizes(counts, total, place), total, empty)
 
 

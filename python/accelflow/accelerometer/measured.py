@@ -256,8 +256,8 @@ def library() -> ctypes.CDLL:
 def kernel_call(crypto: ctypes.CDLL, name: str, size: int) -> Callable[[], object]:
     """Return a function that runs the kernel `name` of OpenSSL once on `size` bytes.
 
-    `name` is a key of :data:`WITHOUT`. The function owns the kernel's context. Raises
-    AccelflowError if OpenSSL lacks the kernel.
+    `name` is a key of :data:`WITHOUT`. OpenSSL's context for the kernel is made once, for all runs
+    of the function. Raises AccelflowError if OpenSSL lacks the kernel.
     """
     data = ctypes.create_string_buffer(size)
     out = ctypes.create_string_buffer(size + 32)

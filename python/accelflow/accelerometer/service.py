@@ -105,9 +105,10 @@ class Kernel:
     With `cycles_per_byte` and `sizes`, alpha is over-determined, since alpha C = n C_b E(g^beta):
     both values must agree within a factor of 1.25. With `all_offloads_per_s`, `offloads_per_s`
     counts only the offloads that pay, and alpha is scaled by their share of all. With `selection`
-    ``lucrative``, the model selects the `sizes` that pay, and scales alpha by the number of
-    `offloads` or by their `cycles`. A kernel that `rides_on` another, by name, is part of the same
-    offload, and pays no setup, transfer, queue or switch.
+    ``lucrative``, the model offloads only the `sizes` that pay, and scales alpha down to them: by
+    their share of the offloads (`scaling` ``offloads``) or of the kernel's cycles (``cycles``). A
+    kernel that `rides_on` another, by name, is part of the same offload, and pays no setup,
+    transfer, queue or switch.
     """
 
     threading: str

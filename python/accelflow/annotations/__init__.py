@@ -94,7 +94,7 @@ class Offloaded(Generic[_Given, _Result]):
 
     @property
     def operations(self) -> list[Operation]:
-        """The tax operations of the last call that returned, in order; empty if none has."""
+        """The tax operations of the last call that returned, in order; empty before such a call."""
         return list(self._recordings[-1].operations) if self._recordings else []
 
     @property

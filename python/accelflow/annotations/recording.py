@@ -118,7 +118,7 @@ _RECORDING: ContextVar[Recording | None] = ContextVar("recording", default=None)
 
 
 def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
-    """Call `function`, and record the call if its caller is being recorded."""
+    """Return the result of calling `function`; record the call if its caller is being recorded."""
     recording_now = _RECORDING.get()
     if recording_now is None:
         return function(*arguments, **named)

@@ -26,8 +26,10 @@ _Services = Sequence[Mapping[str, Any]]
 class Value:
     """Our value of one number of the paper.
 
-    `key` is the key of the number among the paper's numbers, `figure` is the paper's figure, and
-    `label` describes the number. `also` has our values by other definitions, each with its name.
+    `key` is the key of the number among the paper's numbers, and `label` describes the number.
+    `figure` names the figure of the paper to which the number belongs, such as ``2b``; it is
+    ``services`` for numbers of the services themselves. `value` is our value, and `also` has our
+    values by other definitions, each with its name.
     """
 
     key: str

@@ -36,7 +36,10 @@ DESIGNS: Final = tuple(_NAMES[1])
 
 
 def parameters() -> tuple[Parameter, ...]:
-    """Return the parameters of the server, by the names that :func:`simulate` takes."""
+    """Return descriptions of the server's parameters, such as range and default.
+
+    The keys are the names that :func:`simulate` takes.
+    """
     found = engine("cerebros").parameters
     return tuple(replace(row, key=row.key.removeprefix("cerebros.")) for row in found)
 

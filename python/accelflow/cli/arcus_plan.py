@@ -34,7 +34,8 @@ _VERDICTS: Final = {"below": "BELOW ITS SLO"}
 @click.option(
     "--profiles",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Use the simulated mixtures of this table, which `accelflow arcus profile --out` wrote.",
+    help="Take the simulated rates of mixtures of traffic from this file, which `accelflow arcus"
+    " profile --out` wrote.",
 )
 @REPORT
 @_AS_JSON
@@ -167,15 +168,15 @@ def _promises(flow: dict[str, Any]) -> list[str]:
     "paths",
     multiple=True,
     metavar="PATH",
-    help="With --size: a path of tenants that come later; repeatable. Default: all paths.",
+    help="With --size: a path of these messages, such as inline_tx; repeatable. Default: all.",
 )
 @click.option(
     "--most",
     type=int,
     default=2,
     show_default=True,
-    help="Largest number of flows in a combination, and of kinds of traffic (a route and a message"
-    " size) in a context.",
+    help="Mix up to this many kinds of traffic (a route and a message size), and combine up to this"
+    " many flows.",
 )
 @click.option(
     "--threads",

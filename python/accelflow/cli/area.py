@@ -23,7 +23,7 @@ from accelflow.cli.chosen import sized
     "changes",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="Change an input of the area model, or a parameter of the chip.",
+    help="Change an input of the area model, or a parameter of the chip; repeatable.",
 )
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option(

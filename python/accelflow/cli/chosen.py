@@ -21,10 +21,11 @@ def chosen_config(
     changes: Mapping[str, float | str],
     base: Mapping[str, float] | None = None,
 ) -> Config:
-    """Merge `base`, the chip `place` (a file or a name; None: no chip), and the values of --set.
+    """Return the server's parameters from `base`, a chip and --set; the later of these override.
 
-    `changes` are the values of --set, by key. Parameters of the chip that equal the default are
-    left out, unless `base` sets another value. Raises InputError for a chip that cannot be read and
+    `place` is the chip, a file or a name (None: no chip), and `changes` are the values of --set, by
+    key. A value of the chip that equals the parameter's default is left out, unless `base` sets the
+    parameter to another value. Raises InputError for a chip that cannot be read and
     for changes that are not allowed.
     """
     base = base or {}

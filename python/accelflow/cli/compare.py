@@ -174,8 +174,9 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--sizes",
     metavar="NAME",
-    help="Payload sizes: socialnetwork, fleet, fleet_whole, "
-    "hypercompressbench. Default: socialnetwork for that workload, fleet for the others.",
+    help="Payload sizes: socialnetwork; fleet: sizes up to 64 KiB that Google's services compress;"
+    " fleet_whole: all these sizes; hypercompressbench: those of this benchmark. Default:"
+    " socialnetwork for that workload, fleet for the others.",
     shell_complete=offered.names(simulation.SIZES),
 )
 @click.option(
@@ -397,7 +398,7 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
         raise refused(
             "--recalibrate",
             GIVEN,
-            "must be left out: costs are measured with --profile measured; their source here is"
+            "must be left out: only --profile measured measures costs; here, their source is"
             f" {costs}",
         )
 

@@ -83,15 +83,16 @@ _TOP: Final = click.option(
 @click.option(
     "--unit",
     metavar="UNIT",
-    help=f"Unit of times whose column does not declare it: {', '.join(importing.UNITS)}.",
+    help="Unit of the times, if the name of their column does not state it:"
+    f" {', '.join(importing.UNITS)}.",
 )
 @click.option(
     "--window",
     "window_s",
     type=float,
     metavar="SECONDS",
-    help="Length of the windows of a column count, in seconds. Default: the most common distance"
-    " between them.",
+    help="Length in seconds of the windows whose requests were counted. Default: the most common"
+    " distance from one window to the next.",
 )
 @click.option(
     "--zone", metavar="ZONE", help="Time zone of dates without one, such as Europe/Berlin."

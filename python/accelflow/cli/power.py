@@ -33,7 +33,7 @@ _HALF_A_DIGIT: Final = 0.0005
     "changes",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="Change an input of the power model, or a parameter of the chip.",
+    help="Change an input of the power model, or a parameter of the chip; repeatable.",
 )
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, not as text.")

@@ -112,7 +112,8 @@ def asked_precision(context: click.Context) -> Precision | None:
 def kept_in(context: click.Context) -> Path | None:
     """Return the folder that saves finished simulations when a time limit ends the command.
 
-    None without a time limit, and with a report, which cannot continue from saved simulations.
+    None if there is no time limit. None also if the command writes a report, which needs single
+    requests: they are not saved.
     """
     options = context.params
     if options["time_limit_s"] is None or options["report_file"] is not None:

@@ -23,7 +23,11 @@ _SIMULATIONS_PER_SEARCH: Final = 9
 
 @click.command("size")
 @click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--quick", is_flag=True, help="Compute only the closed form, in about a second.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Compute only the closed form (formulas, no simulation), in about a second.",
+)
 @REPORT
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the results as one JSON object, not as text."

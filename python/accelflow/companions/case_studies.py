@@ -293,8 +293,8 @@ def recommendations() -> list[dict[str, Any]]:
     """Return the bars of Fig. 20: gains in throughput and latency, by overhead and acceleration.
 
     Each bar has its `group`, its name `bar`, `key` (the target's key without section; None if the
-    paper prints no number), and the gains `speedup` and `latency`. Gains are ratios less 1;
-    `latency` is None for the ideal.
+    paper prints no number), and the gains `speedup` and `latency`. Gains are ratios less 1. The bar
+    ``ideal`` of each group is the gain if the kernel took no time; its `latency` is None.
     """
     bars = []
 

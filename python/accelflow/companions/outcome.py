@@ -173,7 +173,7 @@ PAPERS: Final[Mapping[str, Callable[[int, int, Precision], _Found]]] = {
 
 
 def sections(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Return the findings grouped by experiment, in the given order."""
+    """Return the findings by experiment; experiments and findings keep the order of `findings`."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(finding.experiment, []).append(finding)

@@ -127,7 +127,10 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a section with our figures by other definitions; empty if none has."""
+    """Return the lines of a section with our figures by other definitions.
+
+    Empty if no finding has such figures.
+    """
     rows: list[tuple[str, ...]] = [
         (f"`{finding.short_key}`", says, estimate_text(estimate), paper_text(finding))
         for finding in findings

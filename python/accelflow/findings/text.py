@@ -108,8 +108,8 @@ def counts_text(findings: Iterable[Finding]) -> str:
 def predictions_text(findings: Sequence[Finding]) -> str:
     """Return as text how many predictions agree with the paper, are off, and are undecided.
 
-    Predictions are the findings whose use is ``check``. The text has the same counts for the
-    findings of use ``fit`` and ``input``.
+    Predictions are the findings whose use is ``check``. The text also has the same counts for the
+    findings of use ``fit`` or ``input``, taken together.
     """
     used = [finding for finding in findings if finding.use is not None]
     predicted = [finding for finding in used if finding.use == "check"]

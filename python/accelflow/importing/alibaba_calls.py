@@ -73,7 +73,10 @@ class _Seen:
 
     @property
     def length_ms(self) -> float:
-        """Return the caller's wait in ms, or the callee's time if the caller has no row."""
+        """Return the duration of the call in ms, as the caller's row states it.
+
+        Without this row, it is the callee's; 0 without either.
+        """
         length = self.caller_ms if self.caller_ms is not None else self.callee_ms
         return length or 0.0
 
@@ -92,7 +95,7 @@ class Service:
 
 
 class Graphs:
-    """The services and calls of all call graphs that were read so far."""
+    """The services and calls of the call graphs that were read; complete after :meth:`end`."""
 
     def __init__(self, report: Report) -> None:
         """Begin without call graphs."""
@@ -117,7 +120,7 @@ class Graphs:
             self._add(row, [row.cells[column].strip() for column in columns])
 
     def end(self) -> None:
-        """Evaluate the call graphs that are still open; call this after the last table."""
+        """Evaluate the call graphs that are still in memory; call this after the last table."""
         while self._traces:
             self._evaluate_oldest()
 

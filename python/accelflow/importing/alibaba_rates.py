@@ -76,9 +76,11 @@ class Rates:
         return sum(rates.values()) / len(rates) if rates else None
 
     def lines(self, name: str, share: float) -> Iterator[str]:
-        """Yield the lines of a file of rates: those of `name`, each times `share`, then their mean.
+        """Yield the lines of a workload's file of rates for the microservice `name`.
 
-        There must be rates at several times; see :meth:`varies`.
+        There is a line for each time, with the rate times `share`. The last line is the end of the
+        table, from which on the mean of these rates continues. There must be rates at several
+        times; see :meth:`varies`.
         """
         rates = self._rates[name]
         times = sorted(rates)

@@ -52,7 +52,8 @@ class Options:
 
     `column` is the name of the time column, and `unit` its unit, one of `UNITS`. `window_s` is the
     length in seconds of the windows in which requests were counted. `zone` is the time zone of
-    dates that have none. None: from the table, or for dates UTC.
+    dates that have none. If `column`, `unit` or `window_s` is None, it follows from the table; if
+    `zone` is None, it is UTC.
     """
 
     column: str | None = None

@@ -64,7 +64,7 @@ class Functions(Protocol):
         """Return the number of invocations of each function that may become a service."""
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """Return the invocations of `function` by minute, counted from 0, without empty minutes."""
+        """Return the invocations of `function` in each minute that has any, by minute from 0."""
 
     def length(self) -> int:
         """Return the length of the trace in minutes."""

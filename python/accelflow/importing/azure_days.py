@@ -154,7 +154,8 @@ class Days:
     def totals(self) -> Mapping[str, int]:
         """Return the number of invocations of each function whose minutes are kept.
 
-        The minutes of a function were dropped if many others had more invocations at that time.
+        The minutes of a function are dropped while tables are read, if many other functions have
+        had more invocations so far.
         """
         gone = sum(self._totals[name] for name in self._lost)
         why = "not in the workload"
@@ -166,7 +167,7 @@ class Days:
         return found
 
     def minutes(self, function: str) -> Mapping[int, int]:
-        """Return the invocations of `function` by minute, counted from 0, without empty minutes."""
+        """Return the invocations of `function` in each minute that has any, by minute from 0."""
         return self._minutes[function]
 
     def length(self) -> int:

@@ -36,7 +36,11 @@ def declared_unit(column: str) -> str | None:
 
 
 def unit_of(column: str) -> str | None:
-    """Return the unit of a column by its name, or None; ``timestamp`` has dates (``iso``)."""
+    """Return the unit of the times in a column, by the column's name; None if the name has none.
+
+    A column called ``timestamp``, ``datetime`` or ``date`` has dates, with the unit ``iso``. Other
+    units are those of :func:`declared_unit`.
+    """
     dates = column.lower() in {"timestamp", "datetime", "date"}
     return "iso" if dates else declared_unit(column)
 

@@ -163,7 +163,10 @@ class _Parts:
         self.report.guessed(what, done, ", ".join(named), count=samples)
 
     def costs(self, scale: float) -> Tree:
-        """Return the cost table of each operation; `scale` is the ns per request and weight."""
+        """Return the workload's table of costs for each operation, by the operation's name.
+
+        `scale` is the time of a request, in ns, for which one unit of the profile's weight stands.
+        """
         tables: Tree = {}
         lightest = self.tally.weights.total() / max(self.tally.samples.total(), 1)
         for name, count in self.counts.items():

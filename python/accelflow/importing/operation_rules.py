@@ -74,7 +74,8 @@ class OperationRules:
     def sort(self, stack: tuple[str, ...]) -> Functional:
         """Return the category of the call stack `stack`, and the function that decided it.
 
-        The last frame is the innermost. The category is an operation, a key of `PAIRS`,
-        `APPLICATION`, or `OTHER` if no rule matches.
+        The last frame is the innermost. The category is an operation such as ``Encr``, a pair of
+        operations such as ``Encr+Decr`` (a key of `PAIRS`), `APPLICATION`, or `OTHER` if no rule
+        matches.
         """
         return self.of(stack)

@@ -37,12 +37,13 @@ Facts = Mapping[str, Mapping[str, int]]
 
 
 def operations_of(service: Tree, place: str) -> dict[str, float]:
-    """Return the mean number of each operation in a request to `service`, without zeros.
+    """Return the mean number of each accelerator's operations in a request to `service`, by name.
 
-    `service` is a service of a workload's tree, and `place` names it in error messages. Payload
-    fields with odds count by their probability. Raises InputError for a path that is not a list of
-    phases, for traces other than the templates, for more than ten fields with odds in a chain, and
-    for facts with which a trace cannot proceed.
+    Accelerators without operations are left out. `service` is a service of a workload's tree, and
+    `place` names it in error messages. Where a fact of a payload is random (the workload gives its
+    odds), the mean weighs each outcome by its probability. Raises InputError for a path that is not
+    a list of phases, for traces other than the templates, for more than ten random facts in a
+    chain, and for facts with which a trace cannot proceed.
     """
     image = _native.TraceLibrary().link()
     found: dict[str, float] = defaultdict(float)
@@ -66,11 +67,12 @@ def has_own_traces(service: Tree, place: str) -> bool:
 
 
 def walked_operations(workload: Tree, name: str) -> dict[str, float]:
-    """Return the mean number of each operation in a request to the service `name`, without zeros.
+    """Return the mean number of each accelerator's operations in a request to the service `name`.
 
-    `workload` is a tree that needs no other files, with its own traces. Payload fields with odds
-    are drawn for 10,000 requests. Custom accelerators are not counted. Raises InputError for an
-    unknown name and for a path that cannot be simulated.
+    The numbers are by the accelerator's name; accelerators without operations, and custom ones, are
+    left out. `workload` is a tree that needs no other files, with its own traces. If facts of
+    payloads are random (the workload gives their odds), they are drawn for 10,000 requests. Raises
+    InputError for an unknown name and for a path that cannot be simulated.
     """
     services = {each["name"]: each for each in workload["services"]}
     service = services[one_of("service", name, services)]

@@ -50,8 +50,8 @@ class Report:
     """The remarks of one import on its input files.
 
     A `strict` report refuses the first guess or drop with an InputError instead of counting it.
-    Data that the user asked to leave out (:meth:`left_out`), and values that no file of the kind
-    can contain (:meth:`convention`), are not refused.
+    Data that the import leaves out on purpose (:meth:`left_out`), and values that no file of the
+    kind can contain (:meth:`convention`), are not refused.
     """
 
     def __init__(self, kind: str, *, strict: bool = False) -> None:
@@ -94,7 +94,11 @@ class Report:
         self._add("dropped", what, done, place, count)
 
     def left_out(self, what: str, why: str, count: int = 1) -> None:
-        """Count records that the user's options left out; `why` says what became of them."""
+        """Count records that are left out on purpose: by an option, or since none are needed.
+
+        `why` says what became of them. They are listed as dropped, but a strict import accepts
+        them.
+        """
         self._add("dropped", what, why, "", count)
 
     def remarks(self, section: str) -> Sequence[Remark]:

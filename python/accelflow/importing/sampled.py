@@ -39,8 +39,8 @@ class Asked:
     """The choice of the samples of a profile that are read.
 
     `process` is perf's command, or the first frame of folded stacks (None: all). `label` is the key
-    and the text of a label of pprof (None: samples with any labels). `sample_type` is an event of
-    perf or a sample type of pprof (None: the profile's default).
+    and the text of a label of pprof (None: all samples). `sample_type` is an event of perf or a
+    sample type of pprof (None: the profile's default).
     """
 
     process: str | None = None

@@ -82,11 +82,12 @@ def bytes_of(path: Path, report: Report, limit: int) -> bytes:
 
 @contextmanager
 def lines_of(path: Path, report: Report) -> Iterator[Iterator[tuple[int, str]]]:
-    """Open `path` and yield its lines with their numbers, counted from 1; unpacks gzip.
+    """Open `path` for a ``with`` block, which gets its lines with their numbers, counted from 1.
 
-    Lines keep their ends. Memory does not depend on the file's size. At the end, the file is added
-    to the sources of `report`. Raises InputError, also during iteration, for a file that cannot be
-    read, is not UTF-8, contains zero bytes, has a line of more than 1 MiB, or is a damaged archive.
+    A gzipped file is unpacked. Lines keep their line breaks. Memory does not depend on the file's
+    size. At the end, the file is added to the sources of `report`. Raises InputError, also during
+    iteration, for a file that cannot be read, is not UTF-8, contains zero bytes, has a line of more
+    than 1 MiB, or is a damaged archive.
     """
     with _opened(path, report) as file:
         yield _numbered(file, str(path))
@@ -203,7 +204,7 @@ class CsvTable:
 
 @contextmanager
 def table_of(path: Path, report: Report) -> Iterator[CsvTable]:
-    """Open the CSV file `path`, gzipped or not, as a :class:`CsvTable`."""
+    """Open the CSV file `path`, gzipped or not, for a ``with`` block as a :class:`CsvTable`."""
     with lines_of(path, report) as lines:
         yield CsvTable(path, lines, report)
 

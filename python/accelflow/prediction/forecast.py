@@ -57,10 +57,11 @@ def forecast(
 ) -> Forecast:
     """Forecast the response times of `workload` at `rate_rps` by one of :data:`RUNGS`.
 
-    ``closed_form`` is the closed form of :mod:`accelflow.sizing`, with the recorded means.
-    ``medians`` simulates `requests` requests with the recorded medians, without the time outside
-    steps, as comparisons do by default. ``simulator`` draws times from the recorded distributions,
-    and uses the recorded time outside steps instead of the simulator's own switches and wake-ups.
+    ``closed_form`` is the closed form of :mod:`accelflow.sizing`, with the means of the recorded
+    distributions. ``medians`` simulates `requests` requests with the recorded medians, as
+    comparisons do by default. ``simulator`` simulates them with times drawn from the recorded
+    distributions. All but ``medians`` also use the recorded time of a request outside of its
+    traces' steps and application logic, instead of the simulator's own switches and wake-ups.
 
     Raises AccelflowError for a recording that does not fit the workload, and InputError for an
     unknown `rung` and other invalid values.

@@ -19,7 +19,7 @@ _LATENCIES: Final = ("mean", "p99")
 def text(answer: Mapping[str, Any]) -> str:
     """Return `answer`, a result of :func:`accelflow.prediction.predict`, as a table for a terminal.
 
-    Below the table is how many forecasts are within the goal.
+    A line below the table counts the forecasts whose errors are within the goal of `answer`.
     """
     head = ["load", "req/s", "", "live us", "spread"]
     for name in _NAMES.values():
@@ -92,9 +92,10 @@ def _spread(row: Mapping[str, Any], latency: str) -> float:
 
 
 def within(answers: Sequence[Mapping[str, Any]], rung: str, latency: str) -> tuple[int, int]:
-    """Return the number of forecasts by the method `rung` within the goal, and of all by it.
+    """Return how many forecasts by the method `rung` are within the goal, and how many there are.
 
-    `answers` are results of :func:`accelflow.prediction.predict`. `latency` is ``mean`` or ``p99``.
+    `answers` are results of :func:`accelflow.prediction.predict`, each with its goal, the largest
+    allowed error. `latency` is the compared latency, ``mean`` or ``p99``.
     """
     found = [
         (row["rungs"][rung][f"{latency}_error_ratio"], answer["goal"][f"{latency}_ratio"])

@@ -40,11 +40,11 @@ def breakdown(
     :func:`accelflow.accelerometer.evaluate` includes that cost.
 
     Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
-    in `functionality` the functions that the innermost dispatcher called. If perf counted cycles
-    and instructions, rows also have `instructions`, `instructions_ratio` (the share of all
-    instructions) and `ipc` (None for a category whose instructions were not counted). `details` is
-    the result of :func:`leaves_by_part`, and `orchestration` that of :func:`orchestration`. Raises
-    InputError unless `acceleration_ratio` is above 0.
+    in `functionality` the functions that the innermost dispatcher, such as a server's loop, called.
+    If perf counted cycles and instructions, rows also have `instructions`, `instructions_ratio`
+    (the share of all instructions) and `ipc` (None for a category whose instructions were not
+    counted). `details` is the result of :func:`leaves_by_part`, and `orchestration` that of
+    :func:`orchestration`. Raises InputError unless `acceleration_ratio` is above 0.
     """
     if not acceleration_ratio > 0:
         raise refused("acceleration_ratio", acceleration_ratio, "must be above 0")

@@ -44,8 +44,9 @@ def is_perf(lines: Iterable[str]) -> bool:
 def parse(lines: Iterable[str], place: str, asked: str | None = None) -> Weighed:
     """Read the samples of `lines`, weighed by their period, or by 1 if none is printed.
 
-    Counts of different events cannot be added. `asked` names the event to weigh by, with modifiers
-    (``cycles:ppp``), or without for all of ``cycles``. By default a profile of cycles and
+    Counts of different events cannot be added. `asked` names the event to weigh by. With modifiers
+    (``cycles:ppp``) it is this event alone; a name without modifiers (``cycles``) that the profile
+    does not have itself stands for the sum over its modifiers. By default a profile of cycles and
     instructions is weighed by cycles. `place`, the file's name, begins error messages. Raises
     InputError for a line that is not part of a sample, for an unknown event, and for other
     combinations of events if `asked` is None.
@@ -88,11 +89,12 @@ def _merged(stacks: dict[str, Counter[Stack]], events: tuple[str, ...]) -> dict[
 
 
 def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str, tuple[str, ...]]:
-    """Return the event that weighs samples, and the events whose counts are added for it.
+    """Return the event by which samples are weighed, and those of `events` of which it is the sum.
 
-    `asked` is the user's choice. Raises InputError, whose message begins with `place`, for an event
-    that is not one of `events`. If `asked` is None, it is also raised for events of several kinds,
-    unless these are cycles and instructions.
+    For example, ``cycles`` is the sum of ``cycles:u`` and ``cycles:k``. `asked` is the event that
+    the user chose, or None. Raises InputError, whose message begins with `place`, for an event that
+    is neither one of `events` nor the name of some without their modifiers. If `asked` is None, it
+    is also raised for events of several kinds, unless these are cycles and instructions.
     """
     if asked in events:
         return asked, (asked,)

@@ -77,7 +77,7 @@ def write_plots(
 def figures(
     compared: Mapping[str, Any], breakdowns: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Figure]:
-    """Draw `compared`, the comparison of `breakdowns`, like the paper's figures; return by name.
+    """Draw `compared`, the comparison of `breakdowns`, like the paper; return the figures by name.
 
     Each figure has a stacked bar for each profile: `leaf` and `functionality` as shares of the
     first profile (Figs. 2, 9 and 16 to 18), `orchestration` (Fig. 1), `copies` by functionality

@@ -92,7 +92,10 @@ class Rules:
         return _category(self.leaf, frames[-1]) or OTHER
 
     def part_of(self, leaf: str, frames: Sequence[str]) -> str:
-        """Return the part of the category `leaf` to which the innermost of `frames` belongs."""
+        """Return the part of the leaf category `leaf` to which the innermost frame belongs.
+
+        The last of `frames` is the innermost. The part is ``other`` if no rule matches.
+        """
         return _category(self.parts.get(leaf, ()), frames[-1]) or OTHER
 
     def functionality_of(self, frames: Sequence[str]) -> Functional:

@@ -53,12 +53,12 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The values that the reading sets, as text; from the second on, each follows its key."""
+        """The values that the reading sets, as text; all but the first follow their keys."""
         return _label(self.settings)
 
     @property
     def with_keys(self) -> str:
-        """The values that the reading sets, as text; each follows its key."""
+        """The values that the reading sets, as text such as ``KEY = VALUE, KEY = VALUE``."""
         return ", ".join(f"{key} = {_text(key, value)}" for key, value in self.settings.items())
 
     def of(self, scenario: Scenario) -> Scenario:

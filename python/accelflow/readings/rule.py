@@ -114,7 +114,10 @@ def judged(reading: Reading, figures: Sequence[Figure]) -> Judged:
 
 
 def decide(choice: Choice, default: Judged | None, others: Sequence[Judged]) -> Decision:
-    """Return what the rule decides on `choice`: why `default` is it, and how it breaks the rule."""
+    """Return the rule's decision on `choice`: why the default is right, and how it breaks the rule.
+
+    `default` is the reading that the scenario uses, or None if it uses none; `others` are the rest.
+    """
     if default is None:
         return Decision(
             choice, None, tuple(others), "", (), ("the default is none of the readings",)

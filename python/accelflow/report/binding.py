@@ -3,7 +3,8 @@
 The rule depends on the results alone. The first of the following that applies is the bottleneck:
 
 1. The resource that could not keep up, as the engine names it (``saturated``).
-2. The accelerator whose full queue turned away the most operations, if at least 1 %.
+2. The accelerator whose full queues turned away the largest share of its operations, if this share
+   is at least 1 %.
 3. The largest of orchestration, queueing and communication, if it took at least 10 % of the mean
    latency. The bottleneck "orchestration" names what took most of the time: manager, cores or
    dispatchers. "Queueing" names the busiest resource (cores, an accelerator, manager, A-DMA

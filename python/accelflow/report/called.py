@@ -1,4 +1,4 @@
-"""The results of requests to a service that other services made."""
+"""The results of requests that a service received from other services, not from clients."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["Called"]
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """The results of the requests to a service that other services made, not clients.
+    """The results of the requests that a service received from other services, not from clients.
 
     `completed` is the number of completed requests. Latencies (mean and percentiles) are in us, and
     None if no request completed.

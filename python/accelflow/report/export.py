@@ -98,22 +98,30 @@ class _Columns:
         self._columns: dict[str, pa.Array] = {}
 
     def names_in(self, member: str) -> list[str]:
-        """Return the names in the mapping `member` of all results, in order of appearance."""
+        """Return the keys of the mapping `member` over all services' results, each key once.
+
+        `member` names a field of :class:`ServiceResult`. The keys are in the order in which they
+        first appear.
+        """
         mappings = (getattr(result, member) for _, result in self.pairs)
         return list(dict.fromkeys(name for mapping in mappings for name in mapping))
 
     def add_all(self, name: str, kind: str, values: Iterable[Any]) -> None:
-        """Add a column with `values`; `kind` is the name of an Arrow type, such as float64."""
+        """Add a column `name` with `values`; `kind` names its Arrow type, such as float64."""
         import pyarrow as pa  # noqa: PLC0415 (slow to load)
 
         self._columns[name] = pa.array(list(values), getattr(pa, kind)())
 
     def add(self, name: str, kind: str, read: Callable[[ServiceResult], Any]) -> None:
-        """Add a column with the value that `read` returns for each service's result."""
+        """Add a column `name` with the value that `read` returns for each service's result."""
         self.add_all(name, kind, (read(result) for _, result in self.pairs))
 
     def measure(self, name: str, path: str) -> None:
-        """Add a column with the measure at `path`, and with several seeds two with its interval."""
+        """Add a column `name` with a number of each service's result.
+
+        `path` is a field of :class:`ServiceResult`, or a field and a key of its mapping, such as
+        ``spent_us.cpu``. With several seeds, two more columns have the ends of the interval.
+        """
         self.add(name, "float64", partial(_inner, path))
         intervals = [result.intervals.get(path) for _, result in self.pairs]
         if any(intervals):

@@ -85,9 +85,9 @@ def tail_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_figure(comparison: Comparison) -> Figure:
-    """Return a plot of P99 by system, with the mean, the SLO and the interval over seeds.
+    """Return a plot of P99 by system, with its 95 % interval, the mean latency and the SLO.
 
-    Readers select the service or the mean over services.
+    Readers select the service or the mean over services. There is no interval for a single seed.
     """
     columns: dict[str, list[Any]] = {
         name: [] for name in ("name", "service", "us", "mean", "low", "high", "end", "slo", "label")

@@ -80,7 +80,10 @@ def _about(comparison: Comparison) -> str:
 
 
 def throughput_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of the throughput within the SLO over load; None without other loads."""
+    """Return a plot of the throughput within the SLO over load.
+
+    None if the comparison was not repeated at other loads (:attr:`Comparison.loads` is empty).
+    """
     if not comparison.loads:
         return None
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y")}
@@ -117,7 +120,11 @@ def throughput_figure(comparison: Comparison) -> Figure | None:
 
 
 def latency_load_figure(comparison: Comparison) -> Figure | None:
-    """Return a plot of P99 over load, as a ratio to the SLO; None without other loads."""
+    """Return a plot of P99 over load, as a ratio to the SLO.
+
+    None if the comparison was not repeated at other loads (:attr:`Comparison.loads` is empty), or
+    if no service there has both a P99 and an SLO.
+    """
     columns: dict[str, list[Any]] = {name: [] for name in ("name", "service", "x", "y", "slo")}
     for _, found in comparison.loads:
         for system in found.systems:

@@ -150,7 +150,7 @@ def krps_text(rate_rps: float) -> str:
 
 
 def latency_text(value_us: float | None) -> str:
-    """Return a latency in us as text, with one decimal below a millisecond; a dash for None."""
+    """Return a latency in us as text: one decimal below 1,000 us, else none; a dash for None."""
     if value_us is None:
         return "-"
     return f"{value_us:,.1f}" if value_us < 1000 else f"{value_us:,.0f}"

@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 def reject_repeats(names: Sequence[str], place: str, what: str) -> None:
     """Raise InputError if `names` has a name twice.
 
-    The error names the place of the names in the file, `place`, and their kind, `what`.
+    The error tells where in the file the names are (`place`), and what they name (`what`).
     """
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -157,7 +157,7 @@ class Reader:
         return {} if self.value.get(key) is None else self.each(key, read)
 
     def items(self, key: str) -> list[Reader]:
-        """Return readers of the objects in the list at `key`, at least one."""
+        """Return readers of the objects in the list at `key`, which must not be empty."""
         values = self.get(key, list)
         if not values:
             raise refused(f"{self.place}.{key}", values, "must have at least one entry")

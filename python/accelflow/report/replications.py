@@ -64,12 +64,14 @@ def pooled(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def with_percentile(
     results: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], name: str, thousandths: int
 ) -> dict[str, Any]:
-    """Return `results` of :func:`pooled` with one percentile of all seeds' responses together.
+    """Return `results` of :func:`pooled`, with one percentile computed again from all responses.
 
-    The percentile replaces the mean of the seeds' percentiles, called `name`. `thousandths` is 990
-    for P99. `parts` are the results of the single seeds, in which each service has ``tail_us``. The
-    interval is the jackknife's over the seeds (:mod:`accelflow.findings.statistics`), and
-    ``without_seed`` has the percentile without each seed in turn.
+    `results` has the mean of the seeds' percentiles, under the key `name` of each service. The
+    percentile of the responses of all seeds together replaces this mean. `thousandths` is the
+    percentile times 10, such as 990 for P99. `parts` are the results of the single seeds, in which
+    each service has ``tail_us``. The interval is the jackknife's over the seeds
+    (:mod:`accelflow.findings.statistics`), and ``without_seed`` has the percentile without each
+    seed in turn. A service keeps the mean if it has no response with one of the seeds.
     """
     systems = []
     for number, system in enumerate(results["systems"]):

@@ -125,7 +125,7 @@ class ServiceResult:
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results with the latencies to show: of clients' requests, or if none, `called`."""
+        """The results with the latencies to show: these, or `called` if no client sent requests."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -279,8 +279,8 @@ class Comparison(Viewed, Named[SystemResult]):
     JSON object that the comparison was read from. `seeds` are those of the simulations, and `seed`
     is the first of them. `systems` has the results of each system. `samples` is a pyarrow table
     with a row for each request; None unless :func:`accelflow.compare` was asked for samples. `use`
-    has the servers' utilisation over time, and `loads` the comparisons at other loads with the
-    multiple of the load; both are empty unless they were asked for.
+    has the servers' utilisation over time. `loads` has pairs of a multiple of this comparison's
+    load and the comparison at that load. Both are empty unless they were asked for.
     """
 
     #: The word for a part of these results in error messages.
@@ -345,7 +345,7 @@ class Comparison(Viewed, Named[SystemResult]):
         return installed().comparison(self).to_html()
 
     def whole(self) -> Comparison:
-        """Return this comparison (the method that it shares with :class:`SystemResult`)."""
+        """Return this comparison itself; :meth:`SystemResult.whole` makes one of one system."""
         return self
 
     @property

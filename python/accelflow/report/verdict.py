@@ -22,8 +22,9 @@ _RIVALS: Final = 2
 def verdict(comparison: Comparison) -> str:
     """Return the answer of a comparison: for each chip, a system's gain and its bottleneck.
 
-    The system is AccelFlow, or the one with the lowest P99 if AccelFlow did not take part. The gain
-    is the reduction of P99 against the nearest rivals, as a mean over the services. With several
+    The system is AccelFlow. If AccelFlow did not take part, it is the system other than Ideal with
+    the lowest P99. The gain is the reduction of P99, as a mean over the services, against the
+    rivals whose P99 is nearest: at most two that are slower, and two that are faster. With several
     seeds each reduction has a 95 % interval. A rival is reported as equal if the interval contains
     zero.
     """

@@ -16,7 +16,7 @@ _NEEDS: Final = {"servers": "Servers", "kilowatts": "Kilowatts", "money_per_year
 
 
 def decided(decision: Mapping[str, Any]) -> str:
-    """Return a sentence that names the best alternative to offload, if one pays.
+    """Return a sentence that names the best way to offload, or says that none pays.
 
     `decision` is the ``decision`` of `accelflow accelerometer`.
     """
@@ -32,7 +32,7 @@ def decision_section(decision: Mapping[str, Any] | None, sought: str | None) -> 
     """Return the section on alternative ways to offload, SLOs, and an input that reaches a goal.
 
     `decision` is the ``decision`` of `accelflow accelerometer`, and `sought` a sentence on the
-    input. The list is empty if both are None.
+    input; each is None if there is none. Returns a list with the section, empty if both are None.
     """
     parts: list[Figure | Table] = []
     if decision is not None:

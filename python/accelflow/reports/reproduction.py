@@ -1,4 +1,4 @@
-"""The HTML page of `accelflow reproduce`: our figures, the paper's, and all measures."""
+"""The HTML page of `accelflow reproduce`: our figures, the paper's, and plots of all measures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def reproduction_page(
     *,
     own: bool = False,
 ) -> Page:
-    """Return the page of experiments: our figures, the paper's, and all measures.
+    """Return the page of experiments: our figures, the paper's, and plots of all measures.
 
-    `settings` are those of the scenario, by name. `command` is the command that repeats the
-    experiments, or None. With `own`, the experiments ran with a user's workload, which `settings`
-    names in ``workload``.
+    A measure has a value for each service under each system, a mean over the seeds. `settings` are
+    those of the scenario, by name. `command` is the command that repeats the experiments, or None.
+    With `own`, the experiments ran with a user's workload, which `settings` names in ``workload``.
     """
     findings = [finding for outcome in outcomes for finding in outcome.findings]
     titles = ", ".join(outcome.definition.name for outcome in outcomes[:4])

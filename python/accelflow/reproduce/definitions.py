@@ -93,10 +93,11 @@ class Row:
     """A figure of an experiment, to compare with one that the paper reports.
 
     `measure` is read from each service's results in the cell `of` (a system at a point). `form` is
-    ``value``, or ``ratio`` or ``reduction`` to the same measure (or to `to_measure`) in the cell
-    `to`. `summary` combines the services: ``mean`` or ``max``. `target` is the key of the reported
-    figure. A row of a user's workload has no reported figure: its `target` begins with ``own.``,
-    and `unit` is the figure's unit. `also` has other definitions of the figure.
+    ``value`` for the measure itself, or ``ratio`` or ``reduction`` for a comparison with the same
+    measure (or with `to_measure`) in the cell `to`. `summary` combines the services: ``mean`` or
+    ``max``. `target` is the key of the reported figure. A row of a user's workload has no reported
+    figure: its `target` begins with ``own.``, and `unit` is the figure's unit. `also` has other
+    definitions of the figure.
     """
 
     target: str
@@ -189,7 +190,7 @@ class Definition:
     of the paper, and `note` a remark. `kind` is one of :data:`KINDS`. Each of `systems` is
     simulated at each of `points`, with the fields in `setup`. `measures` are reported, `rows` and
     `checks` are compared with the paper, and `plot` describes the picture. `table` names a table
-    that needs no simulation. `slo` is the SLO of a search, or for deadlines. A `long_run`
+    that needs no simulation. `slo` is the SLO that a search or deadlines use, or None. A `long_run`
     experiment, about rare events, begins with four times as many requests. `paper_only` is the
     reason why the experiment applies only to the paper's services; empty if it applies to any
     workload.

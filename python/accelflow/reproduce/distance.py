@@ -11,10 +11,11 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 
 
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that enter the distance: those of sections with the use ``fit``.
+    """Return the findings that enter the distance.
 
-    A figure of another section may have informed a single parameter (``fits``). It is then no check
-    of the model, but it does not enter the distance.
+    These are the figures whose ``use`` in ``paper-targets.toml`` is ``fit``. Other figures, with
+    ``fits`` in that file, served to choose single parameters. They are no check of the model
+    either, but do not enter the distance.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits

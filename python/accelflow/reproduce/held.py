@@ -39,8 +39,9 @@ _MOST: Final = 3
 def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
     """Return the readings that were tried, by the figure's key and by choice.
 
-    A reading has ``reading`` (its label), ``mean`` (our figure under it), ``verdict`` and
-    ``saturated``.
+    A choice is a setting that the paper leaves open, and a reading is one of its values. Each item
+    has ``reading`` (the reading's label), ``mean`` (our figure under it), ``verdict`` (whether the
+    figure agrees with the paper's) and ``saturated`` (whether a system could not keep up).
     """
     text = resources.files(DATA).joinpath(HELD).read_text("utf-8")
     rows: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = json.loads(text)["rows"]
@@ -49,9 +50,11 @@ def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
 
 @dataclass(frozen=True)
 class Quoted:
-    """Texts that list readings of a figure: it agrees, is undecided, or is `off` with them.
+    """Three texts on one figure, which list readings by the verdict on the figure under them.
 
-    A text is empty if there is no such reading.
+    With the readings in `holds`, the figure agrees with the paper's; with those in `undecided`, its
+    interval is too wide to decide; with those in `off`, it differs. A text is empty if there is no
+    such reading.
     """
 
     holds: str
@@ -60,7 +63,11 @@ class Quoted:
 
 
 def quoted(row: str, choices: Sequence[str]) -> Quoted:
-    """Return the readings of `choices` that were tried, by the verdict on the figure `row`."""
+    """Return texts on the readings that were tried, by the verdict on the figure `row`.
+
+    `choices` names the settings whose readings count, as in :func:`held`. The text on agreement has
+    at most the three readings with which the figure is nearest to the paper's.
+    """
     agreeing: list[tuple[float, str]] = []
     undecided: list[str] = []
     off: list[str] = []
@@ -157,7 +164,9 @@ COMPUTED: Final[Mapping[str, Callable[[], str]]] = {
 
 
 def computed_text(name: str, place: str) -> str:
-    """Return as text the value that the function called `name` in :data:`COMPUTED` finds.
+    """Return as text the value of an input at which a figure would agree with the paper's.
+
+    The function called `name` in :data:`COMPUTED` computes it.
 
     `place` is the place of the name in error messages. Raises InputError for an unknown name.
     """

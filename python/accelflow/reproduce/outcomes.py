@@ -49,11 +49,12 @@ class ExperimentResult:
     """All results of one experiment.
 
     `definition` is the experiment. Its simulations have `requests` to `most_requests` requests of a
-    service with the mean rate, as figures needed. Of the shortest, the first `warmup_requests`, a
-    tenth, are not counted. `seeds` are those of the simulations. `findings` compare our figures
-    with the paper's, and `statements` has the paper's statements in words, with whether they hold.
-    `shown` has the values to draw, and `by_cell` the same by point, system, service and measure.
-    `table` is the table of an experiment without simulations.
+    service with the mean rate, as figures needed. In each simulation, the first tenth of
+    the requests is not counted; in the shortest, these are `warmup_requests`. `seeds` are those of
+    the simulations. `findings` compare our figures with the paper's, and `statements` has the
+    paper's statements in words, with whether they hold. `shown` has the values to draw, and
+    `by_cell` the same by point, system, service and measure. `table` is the table of an experiment
+    without simulations.
     """
 
     definition: Definition

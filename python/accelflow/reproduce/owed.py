@@ -43,7 +43,7 @@ def owed_us(
     budget: Budget,
     cases: Sequence[Case],
 ) -> Plan[list[dict[str, float]]]:
-    """Return the plan that finds the SLO in us of each service, for each of `cases`.
+    """Return the plan (the simulations) that finds each service's SLO in us, for each of `cases`.
 
     An SLO is a multiple of the service's mean response time on an idle server with the settings of
     the point that `slo` names. So all points have the same SLO, even those with fewer or slower

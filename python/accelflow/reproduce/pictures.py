@@ -57,7 +57,7 @@ def save(figure: Figure, stem: Path, dpi: int = 160) -> list[Path]:
 def draw(outcome: ExperimentResult, plot: Plot) -> Figure:
     """Return the picture of an experiment's results as `plot` describes it.
 
-    Below are our figures beside the paper's.
+    Its lower part has our figures beside the paper's, if there are any to compare.
     """
     panels, beside = _panels(outcome, plot), compared(outcome.findings)
     heights = [0.7 + 2.3 * len(panels), height_in(beside)]

@@ -103,7 +103,7 @@ def beyond(measure: str, rows: Sequence[ServiceRow]) -> float:
 
 
 def dwells_of(experiment: simulation.Scenario) -> float:
-    """Return the expected number of changes of the arrival rate after the warm-up.
+    """Return the expected number of changes of the arrival rate in one simulation, after warm-up.
 
     Infinite for a constant rate, since every run then samples all rates.
     """
@@ -184,6 +184,9 @@ def _few_rates(drawn: float) -> str:
 
 
 def rates_shortage(shortage: str) -> str:
-    """Return the part on arrival rates of a text of :func:`shortage`; empty if there is none."""
+    """Return the part about arrival rates of a text that :func:`shortage` returned.
+
+    Empty if the text has no such part.
+    """
     parts = shortage.split(", ")
     return ", ".join(part for part in parts if part.endswith(_RATES))

@@ -184,7 +184,10 @@ class Scenario:
         return {name: value for name, value in vars(self).items() if name != "config"}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scenario as one object for JSON, without a default `deadline_factor`."""
+        """Return the scenario as one object for JSON.
+
+        The object leaves out `deadline_factor` if that has its default.
+        """
         found = self.choices()
         if self.deadline_factor == _DEADLINE_FACTOR:
             del found["deadline_factor"]

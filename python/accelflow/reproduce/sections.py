@@ -62,7 +62,10 @@ class Section:
         return value
 
     def strings(self, key: str) -> list[str]:
-        """Return the value of `key`, a list of strings. Raises InputError otherwise."""
+        """Return the value of `key`, a list of strings.
+
+        Raises InputError for any other value, and if the key is missing.
+        """
         value = self.take(key)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise refused(f"{self.place}.{key}", value, "must be a list of strings")

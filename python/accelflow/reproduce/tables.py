@@ -69,7 +69,10 @@ def _neighbours(pipeline: Pipeline) -> set[tuple[str, str]]:
     pairs: set[tuple[str, str]] = set()
 
     def walk(steps: Pipeline, sources: frozenset[str]) -> frozenset[str]:
-        """Walk `steps` from any of `sources`, and return the possible last operations."""
+        """Add the pairs of operations along `steps`; return the operations that may be the last.
+
+        `sources` are the operations that may come before the first step.
+        """
         for node in steps:
             match node.kind:
                 case "accelerator":

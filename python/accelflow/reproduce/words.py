@@ -33,10 +33,11 @@ _Place = tuple[str, str, str]
 class Statement:
     """A statement of the paper in words (`says`), and whether it holds in our results.
 
-    `holds` is None if this cannot be decided, because a figure could not be computed or a
-    difference is within its interval. Figures that are equal for every seed have no order, so the
-    statement does not hold. `found` has our figures as text. `why_not` is the recorded reason why
-    the statement does not hold, or None. `also` has the same statement by other definitions.
+    `holds` is None if this cannot be decided, because a figure could not be computed, or the
+    interval of a difference contains zero or is not known (one seed). Figures that are equal for
+    every seed have no order, so the statement does not hold. `found` has our figures as text.
+    `why_not` is the recorded reason why the statement does not hold, or None. `also` has the same
+    statement by other definitions.
     """
 
     says: str

@@ -112,9 +112,9 @@ class Plan:
     services' P99; the limit of the other services is `slo_factor` times the mean response time on
     an idle server with AccelFlow. `relative_error` has relative standard errors of mean costs on a
     core, by the name of an accelerator, ``own`` (all custom accelerators) or ``app`` (application
-    logic). `scenario` sets other fields of a scenario. `requests` is the number of requests in each
-    simulation of the service with the mean rate. `seeds` is the number of seeds with which each
-    capacity is searched.
+    logic). `scenario` sets other fields of a scenario. In each simulation, a service with the mean
+    rate has `requests` requests, and the others have requests in proportion to their rates. `seeds`
+    is the number of seeds with which each capacity is searched.
     """
 
     workload: str | Mapping[str, Any] = "socialnetwork"
@@ -513,7 +513,10 @@ def _services_of(plan: Plan) -> Iterable[str]:
 
 
 def small_share(plan: Plan) -> float:
-    """Return a load that every server sustains, as a ratio to the rates of the whole fleet."""
+    """Return a load so small that any server sustains it.
+
+    The load is the ratio of a server's rates to those of the whole fleet.
+    """
     rates_rps = plan.needed_rps.values()
     return max(1.0 / max(rates_rps), 2.0 * _LEAST_RPS / min(rates_rps))
 
@@ -521,10 +524,10 @@ def small_share(plan: Plan) -> float:
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:
     """Return the time of each service's requests on cores and accelerators, without waits.
 
-    ``services`` has the demands of each service; ``cores`` and ``elements`` (by accelerator) are
-    numbers of the server. Costs are those of `recording`, the text of a recording; if it is None,
-    those of the plan's own recording or profile. Raises AccelflowError for a recording that does
-    not fit.
+    ``services`` has the demands of each service. ``cores`` is the server's number of cores, and
+    ``elements`` its number of elements of each accelerator. Costs are those of `recording`, the
+    text of a recording; if it is None, those of the plan's own recording or profile. Raises
+    AccelflowError for a recording that does not fit.
     """
     asked = plan.scenario_of(small_share(plan), system="accelflow", seed=1)
     recorded = asked.recording if recording is None else recording

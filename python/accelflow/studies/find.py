@@ -115,7 +115,10 @@ class _Bisection:
         self.beyond: Tried | None = None
 
     def run(self) -> None:
-        """Halve the range until the two values are close; an exception of `at` ends the search."""
+        """Halve the range until `best` and `beyond` are neighbours, or one of them does not exist.
+
+        An exception of the function that simulates a value ends the search.
+        """
         low, high = self._question.values.low, self._question.values.high
         easy, hard = (low, high) if self._question.most else (high, low)
         self._try(easy)

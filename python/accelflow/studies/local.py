@@ -55,7 +55,10 @@ class _GivenUp:
         self._limit, self.now = limit, False
 
     def check(self, _done: int, _total: int) -> None:
-        """Raise TimeUpError to end the simulation that reports its progress."""
+        """End the simulation that reports its progress, by a TimeUpError, if the condition holds.
+
+        The parameters are the simulation's progress, which has no effect.
+        """
         if self.now:
             raise TimeUpError("the simulation was given up")
         self._limit.check()

@@ -21,7 +21,7 @@ class Limited(Protocol):
 
     @property
     def limits(self) -> Mapping[str, float]:
-        """The largest allowed value of each limited measure, for every service, by measure."""
+        """The largest allowed value of a measure for every service, by the measure's name."""
 
     @property
     def slo(self) -> bool:
@@ -29,7 +29,7 @@ class Limited(Protocol):
 
     @property
     def most_seeds(self) -> int:
-        """The largest number of seeds of a point; with this number, the mean decides."""
+        """The largest number of seeds of a point; with so many, the mean decides in any case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class Look:
 
     `worst_ratio` is the largest ratio of a measure to its limit, as a mean over the seeds.
     `low_ratio` and `high_ratio` are the ends of its 95 % interval. `binding` names the measure and
-    the service. `holds` is true if the ratio is at most 1, and `clear` is true if the whole
-    interval is on one side of 1. If a resource is saturated with more than half of the seeds,
+    the service of this ratio. `holds` is true if the ratio is at most 1, and `clear` is true if the
+    whole interval is on one side of 1. If a resource is saturated with more than half of the seeds,
     `holds` is False, `clear` is True, the ratios are None, and `binding` names the resource.
     """
 

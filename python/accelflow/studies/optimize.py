@@ -44,7 +44,7 @@ Point = Mapping[str, float]
 class Design(Look):
     """A design: its `values` by axis, its `cost`, and its measures compared with the limits.
 
-    The cost is a number of elements or an area in mm2, as the search minimises.
+    The cost is a number of elements or an area in mm2, whichever the search minimises.
     """
 
     values: Point

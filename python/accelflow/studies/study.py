@@ -128,7 +128,10 @@ class Axis:
 
     @property
     def count(self) -> int:
-        """The number of values in a grid; whole numbers of a range may coincide."""
+        """The number of values in a grid.
+
+        A range counts all of its `points`, even if some coincide when rounded to whole numbers.
+        """
         return self.values.points if isinstance(self.values, Range) else len(self.values)
 
 

@@ -29,9 +29,9 @@ class SweepResults:
     """The outcome of a run of a study.
 
     `simulated` is the number of simulations in this run, and `known` the number that the folder
-    already had. `left` is the number of those that the time limit prevented. `skipped` has the
-    simulations that are not possible, with the reasons. `results` is the path of the file with all
-    rows; None if there are no rows.
+    already had. `left` is the number of simulations that the time limit prevented. `skipped` has
+    the simulations that are not possible, with the reasons. `results` is the path of the file with
+    all rows; None if there are no rows.
     """
 
     simulated: int

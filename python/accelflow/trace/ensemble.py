@@ -59,11 +59,12 @@ class Handle:
         return self._handle.wait(timeout_s)
 
     def next_arrival(self, timeout_s: float | None = None) -> Arrival | None:
-        """Return the next execution that ends before the run; None after the run has ended.
+        """Wait for the next result that the run delivers to a core before its end; return it.
 
-        For example, one arm of a fork has the data for a core while the other still writes to the
-        cache. Only for traces begun with ``early=True``; the record of the run does not contain
-        executions returned here. Raises TimeoutError after `timeout_s` seconds (None: no limit).
+        None once the run has ended. For example, one arm of a fork has the data for a core while
+        the other still writes to the cache. Only for traces begun with ``early=True``; the record
+        of the run does not contain the results returned here. Raises TimeoutError after
+        `timeout_s` seconds (None: no limit).
         """
         return self._handle.next_arrival(timeout_s)
 

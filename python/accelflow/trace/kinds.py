@@ -30,10 +30,12 @@ def kind(
 ) -> Node:
     """Declare a custom accelerator, and return a call of it.
 
-    `name` has 1 to 16 letters and digits, the first a letter. The accelerator processes messages of
-    `directions`, and `yields` facts, which later branches of a trace may test. All traces of a
-    library must declare the same name in the same way. In text, a declaration is ``kind NAME yields
-    FACT TYPE, ...``.
+    `name` has 1 to 16 letters and digits, the first a letter. `directions` says whether the
+    accelerator processes messages that the server ``receives``, ``sends``, or ``both``. `yields`
+    has the type (``number`` or ``text``) of each fact that the accelerator finds in a payload, by
+    the fact's name; later branches of a trace may test these facts. All traces of a library must
+    declare the same name in the same way. In text, a declaration is ``kind NAME yields FACT TYPE,
+    ...``.
 
     Raises TraceError for an invalid name or fact, and for one of the paper's nine names.
 

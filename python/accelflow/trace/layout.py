@@ -131,7 +131,11 @@ class _Placer:
         self.layout = Layout()
 
     def sequence(self, nodes: Sequence[Node], out: _Out | None, lane: int) -> _Out | None:
-        """Place `nodes` on `lane` after `out`; return the open end, or None if the path ends."""
+        """Place `nodes` on the lane `lane`, and return the end of the path from which it continues.
+
+        `out` is the end of the path before the nodes, or None at the start of the trace. The result
+        is None if the path ends with the nodes.
+        """
         for node in nodes:
             match node.kind:
                 case "branch":

@@ -39,8 +39,9 @@ def load(path: str | PathLike[str]) -> Image:
 def save(path: str | PathLike[str], traces: Image | Library = LIBRARY) -> None:
     """Write an image, or all traces of a library (default: that of the process), to a trace file.
 
-    The file appears whole or not at all. Equal traces give equal bytes. Raises TraceError if the
-    library does not link, and OSError if the file cannot be written.
+    An image is the content of a trace memory, such as :func:`load` returns. The file appears whole
+    or not at all. Equal traces give equal bytes. Raises TraceError if the library does not link,
+    and OSError if the file cannot be written.
     """
     image = traces.link() if isinstance(traces, _native.TraceLibrary) else traces
     data = image.to_bytes()

@@ -76,7 +76,10 @@ def view_registered(library: Library, name: str) -> View:
 
 
 def view_stored(image: Image, name: str) -> View:
-    """Return the view of the trace `name` of an image. Raises TraceError for an unknown name."""
+    """Return the view of the trace `name` of `image`, the content of a trace file.
+
+    Raises TraceError for an unknown name.
+    """
     return _view(image, name, None, None)
 
 

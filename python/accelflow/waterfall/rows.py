@@ -49,9 +49,10 @@ class WaterfallRow:
 def rows_of(waterfall: Mapping[str, Any]) -> list[WaterfallRow]:
     """Return the rows of an object of schema ``accelflow.waterfall/1``, by ascending start.
 
-    An execution of a trace is one row, even if pieces of other rows come between its own.
-    Application logic has a row for each phase. The pieces of an execution follow each other in time
-    without a gap. After a gap, pieces with the same job number belong to another execution.
+    An execution of a trace is one row, even if pieces of other rows are between its pieces in the
+    object's list. Application logic has a row for each phase. The pieces of an execution follow
+    each other in time without a gap. After a gap, pieces of the same trace with the same job number
+    belong to another execution.
     """
     rows: list[WaterfallRow] = []
     open_rows: dict[tuple[int | None, str | None], WaterfallRow] = {}

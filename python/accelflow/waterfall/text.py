@@ -27,8 +27,9 @@ Bold = Callable[[str], str]
 def show(waterfall: Mapping[str, Any], width: int, bold: Bold = lambda text: text) -> str:
     """Return a request's time as text of at most `width` columns, with a line for each trace.
 
-    `waterfall` is an object of schema ``accelflow.waterfall/1``. `bold` marks what is on the
-    critical path, for terminals.
+    `waterfall` is an object of schema ``accelflow.waterfall/1``. The texts on the
+    critical path are passed through `bold`, which makes them bold on a terminal; by default they
+    stay as they are.
     """
     rows = rows_of(waterfall)
     response_us = waterfall["response_us"]

@@ -21,9 +21,9 @@ pub const DEFAULT_LEVEL: i32 = 1;
 /// The gzip level: the fastest, for the same reason as [`DEFAULT_LEVEL`].
 const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 
-/// The compression accelerator. Compresses the payload of a job, or the data of its JSON envelope,
-/// and sets `job.packed`. Uses the codec of the job's gRPC call if there is one, otherwise the codec
-/// given to [`Cmp::new`].
+/// The compression accelerator. Compresses the payload of a job, or the data of its JSON envelope.
+/// Stores the codec and the format of the uncompressed data in `job.packed`. Uses the codec of the
+/// job's gRPC call if there is one, otherwise the codec given to [`Cmp::new`].
 pub struct Cmp {
     codec: Codec,
     level: i32,

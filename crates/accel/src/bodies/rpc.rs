@@ -20,8 +20,9 @@ use crate::protocols::thrift::{Schema, read_message};
 ///   in `job.call`. Sets the numbers `message_type` and `seqid` and the texts `service` and
 ///   `method` as facts.
 /// - Thrift message to send: writes frame and header from `job.call`.
-/// - Received gRPC message: strips the prefix, finds the method and sets `job.packed`. Sets the
-///   numbers `compressed` and `exception` (0) and the texts `service` and `method` as facts.
+/// - Received gRPC message: strips the prefix, finds the method, and sets `job.packed` if the
+///   message is compressed. Sets the numbers `compressed` and `exception` (always 0) and the texts
+///   `service` and `method` as facts.
 /// - gRPC message to send: writes the prefix.
 #[derive(Debug)]
 pub struct Rpc {

@@ -26,9 +26,9 @@ pub use sizes::{MESSAGE_SIZES, MessageSize};
 pub struct ServiceMessages {
     /// The service's name in the paper, such as `CPost`.
     pub name: &'static str,
-    /// The method of the service that clients call.
+    /// The name of the method by which clients call the service, such as `ComposePost`.
     pub method: &'static str,
-    /// The methods of other SocialNetwork services that this service calls.
+    /// The names of the methods of other SocialNetwork services that this service calls.
     pub nested: &'static [&'static str],
     /// The collection that the service reads or writes in the cache and the database; `None` if
     /// there is none.

@@ -13,8 +13,8 @@ pub struct Candidate {
     pub flow: usize,
     /// The traffic that the flow sends at its SLO: one element for each size of message or segment.
     pub traffic: Vec<Traffic>,
-    /// The largest load of the platform at which the flow is admitted, as a share of the platform's
-    /// capacity: 1 is the full capacity.
+    /// The part of the platform's capacity that promises may use in combinations with this flow. 1
+    /// is the full capacity, and over-subscription allows more.
     pub share: f64,
 }
 

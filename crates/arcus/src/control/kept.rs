@@ -1,5 +1,5 @@
-//! Promises of a rate in a percentage of periods, such as 99 %: the check of such a promise, and
-//! the extra rate that keeps it.
+//! Promises that a flow gets its rate in a percentage of periods, such as 99 %: the check of such a
+//! promise, and the extra rate that keeps it.
 
 use accelflow_units::{Bytes, Time};
 

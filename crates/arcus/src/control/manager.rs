@@ -12,8 +12,8 @@ use super::shaping::{Shaping, output, shapings};
 use super::status::{FlowStatus, parts, promised};
 use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
-/// A route that a registered flow could take instead of its present route, with the effect on all
-/// promises.
+/// A route that a registered flow could take instead of its present route, with a tag that says
+/// whether all promises could then be kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
     /// The route that the flow could take.
@@ -59,8 +59,8 @@ impl Manager {
         }
     }
 
-    /// Turns off the second shaper of flows from accelerators to the storage
-    /// ([`FlowStatus::results`]), to measure the second shaper's effect.
+    /// Turns off the second shaper ([`FlowStatus::results`]) of all flows whose routes lead from
+    /// accelerators to the storage. A run without it shows the second shaper's effect.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -75,9 +75,9 @@ impl Manager {
         Manager { profiles, ..self }
     }
 
-    /// Allows over-subscription: promised rates may add up to `factor` times the capacity, from 1
-    /// to 100. If flows then use more than the capacity, those with the highest
-    /// [`AdmissionRequest::priority`] number get less than promised.
+    /// Allows over-subscription: promised rates may add up to `factor` times the capacity. `factor`
+    /// is from 1 (no over-subscription) to 100. If flows then use more than the capacity, those with
+    /// the highest [`AdmissionRequest::priority`] numbers get less than promised.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] for a factor outside 1 to 100.
@@ -305,9 +305,10 @@ impl Manager {
         self.room(&status.request.clone(), &shaping)
     }
 
-    /// Returns the other routes that the request of a registered flow allows, each tagged together
-    /// with the present promises to all flows. `number` is the flow's index in [`Manager::flows`].
-    /// The tags are kept until a flow comes, leaves or moves.
+    /// Returns the other routes that the request of a registered flow allows. Each route has a tag:
+    /// whether the platform can keep all present promises if the flow moves there. `number` is the
+    /// flow's index in [`Manager::flows`]. The tags are stored, and found anew only after some flow
+    /// was admitted, left or moved.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -370,8 +371,9 @@ impl Manager {
         (flows, Mechanism::arcus(shaping))
     }
 
-    /// Returns each possible route of a flow, with the traffic that the flow would send there at
-    /// its SLO, in segments if messages are cut there. Empty for a request without a rate.
+    /// Returns each possible route of the requested flow, with the traffic that the flow would send
+    /// on this route at its SLO. If messages are cut on the route, the traffic is in segments. Empty
+    /// for a request without a rate.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors

@@ -13,8 +13,9 @@ use crate::RunResult;
 pub enum Verdict {
     /// Nothing was promised to the flow.
     NoPromise,
-    /// Every promise to the flow was kept. A promised mean rate counts as kept up to 1 % below it,
-    /// and up to 1 % further for messages that are not yet complete.
+    /// Every promise to the flow was kept. A mean rate may be up to 1 % below the promise. Messages
+    /// that the run does not count, because they are not complete at its end, may lower the mean
+    /// rate by up to 1 % more.
     Kept,
     /// Undecided: the flow was present too briefly for a verdict.
     TooShort,
@@ -54,9 +55,9 @@ impl Periods {
 }
 
 impl FlowStatus {
-    /// Returns the verdict on all promises to this flow: the worse one of the verdicts on rate and
-    /// latency. `number` is the flow's index in `run`. A flow that sends less than its SLO need
-    /// only get what it sends.
+    /// Returns the verdict on all promises to this flow: of the verdicts on rate and latency, the one
+    /// that is later in the order of [`Verdict`]. `number` is the flow's index in `run`. If the flow
+    /// sends less than its SLO, its rate counts as kept when all that it sends is served.
     pub fn verdict(&self, run: &RunResult, number: usize) -> Verdict {
         let rate = self.rate_verdict(run, number);
         rate.max(self.latency_verdict(run, number))
@@ -159,11 +160,11 @@ impl FlowStatus {
     /// `None` if nothing is promised. `number` is the flow's index in `run`.
     ///
     /// For a mean rate, this is a hundred times the time that the flow's largest message takes at
-    /// the SLO; for a flow added after the warm-up, its shortest latency is added to that message's
-    /// time before the multiplication. For a rate in a percentage of periods, it is the time until
-    /// one period may be missed, such as 100 periods for 99 %. For a latency percentile, it is the
-    /// estimated time until 10 messages lie beyond the percentile. With a promise of both rate and
-    /// latency, it is the longer time.
+    /// the SLO. For a flow added after the warm-up, it is a hundred times the sum of that time and
+    /// the flow's shortest latency. For a rate in a percentage of periods, it is the number of
+    /// periods of which one may be missed: 100 periods for 99 %. For a latency percentile, it is
+    /// the estimated time until 10 messages lie beyond the percentile. With a promise of both rate
+    /// and latency, it is the longer time.
     pub fn shown_within(&self, run: &RunResult, number: usize) -> Option<Time> {
         let slo = self.slo_gbit_per_s();
         let rate = slo.map(|slo| match self.request.availability {

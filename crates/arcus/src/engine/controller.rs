@@ -32,8 +32,8 @@ pub enum Action {
     Add(Box<Flow>, Option<FlowConfig>),
     /// Ends the arrivals of the flow with this index. Messages that have arrived are still served.
     Remove(usize),
-    /// Changes the route of a flow's new messages. A flow without a port whose new path leads to
-    /// the network uses port 0.
+    /// Changes the route of a flow's new messages. If the new path leads to the network and the flow
+    /// has no Ethernet port, the flow then uses port 0.
     Route {
         /// The index of the flow whose route changes.
         flow: usize,

@@ -1,4 +1,5 @@
-//! The path of a job from the arbiter to its end: link, accelerators, ports, storage.
+//! The path of a job (a piece of a message that the arbiter lets pass at once) from the arbiter to its
+//! end: link, accelerators, ports, storage.
 
 use accelflow_units::{Bytes, Time};
 

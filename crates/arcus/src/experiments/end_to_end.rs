@@ -1,4 +1,4 @@
-//! Fig. 11, key-value stores and a RAID-0, and Table 4, RocksDB.
+//! Fig. 11 (a key-value store and a RAID-0) and Table 4 (RocksDB).
 
 use accelflow_units::{Bytes, Time};
 

@@ -1,4 +1,5 @@
-//! Fig. 7: heterogeneous accelerators, numbers of flows, and fairness.
+//! Fig. 7: the throughput of several accelerators by message size, the total rate of 1 to 16 flows, and
+//! the fairness between flows.
 
 use accelflow_shaping::Timing;
 use accelflow_units::{Bytes, Time};

@@ -1,4 +1,5 @@
-//! Runs through the whole protocol: admission with profiles, planned registers, Algorithm 1.
+//! Simulation runs in which flows pass the whole protocol of ARCUS: admission with profiles, planned
+//! registers, Algorithm 1.
 
 use accelflow_units::Time;
 

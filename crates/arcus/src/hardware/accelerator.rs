@@ -29,9 +29,9 @@ pub enum Curve {
         /// The rate for messages of whole blocks.
         peak: Bandwidth,
     },
-    /// Measured pairs of a message size and its busy time, in the order of growing sizes. The time
-    /// is constant below the first size, linear between two sizes, and proportional to the size
-    /// beyond the last: the paper's ad hoc type.
+    /// Measured pairs of a message size and its busy time, in the order of growing sizes; times must
+    /// not fall. The time is constant below the first size, linear between two sizes, and
+    /// proportional to the size beyond the last: the paper's ad hoc type.
     Points(Vec<(Bytes, Time)>),
 }
 
@@ -115,7 +115,7 @@ pub enum Law {
     Uniform,
     /// Compute times are a Poisson-distributed number of cycles of 4 ns.
     Poisson,
-    /// Nine of ten messages take half the mean time, and the tenth takes 5.5 times the mean.
+    /// A message takes half the mean time with probability 0.9, and otherwise 5.5 times the mean.
     #[serde(rename = "bi-modal")]
     Bimodal,
 }

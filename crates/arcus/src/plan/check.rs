@@ -179,7 +179,7 @@ fn check_curve(own: &AcceleratorTable, place: &str) -> Result<(), (Option<&'stat
     ];
     for (field, value, with, other) in excluded {
         if let (Some(value), true) = (value, with) {
-            let allowed = format!("must be left out where {other}");
+            let allowed = format!("must be left out, since {other}");
             let refusal = Refusal::new(format!("{place}: {field}"), value, allowed);
             return Err((Some(field), refusal.to_string()));
         }

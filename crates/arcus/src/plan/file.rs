@@ -128,18 +128,19 @@ pub struct AcceleratorTable {
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 64))]
     pub instances: u32,
-    /// Rate that very large messages approach, in Gbit/s; this or `points` is needed.
+    /// Rate that very large messages approach, in Gbit/s; either this or `points` is needed.
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub peak_gbit_per_s: Option<f64>,
-    /// Fixed time per message in ns, in addition to the time at the peak rate; default 0.
+    /// Fixed time per message in ns, in addition to the time at the peak rate; default 0. Not
+    /// together with `block_bytes` or `points`.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub setup_ns: Option<f64>,
-    /// Block size in bytes: a message takes the time of its size rounded up to whole blocks.
-    /// Excludes `setup_ns`.
+    /// Block size in bytes: a message takes the time of its size rounded up to whole blocks. Not
+    /// together with `setup_ns` or `points`.
     #[schemars(range(min = 1, max = MOST_BYTES))]
     pub block_bytes: Option<u64>,
     /// Measured times, instead of `peak_gbit_per_s`: pairs of a message size in bytes and its time
-    /// in ns, with growing sizes.
+    /// in ns. From pair to pair, sizes must grow and times must not fall.
     #[schemars(length(min = 1))]
     pub points: Option<Vec<Pair>>,
     /// Number of output bytes per input byte (the paper's R); default 1.
@@ -241,7 +242,8 @@ pub struct FlowTable {
     /// Pairs of a message size in bytes and its relative weight, instead of `message_bytes`.
     #[schemars(length(min = 1))]
     pub sizes: Option<Vec<Pair>>,
-    /// Promised rate in Gbit/s.
+    /// Promised rate in Gbit/s. This, `slo_operations_per_s` or both are needed, except with the
+    /// policy `opportunistic`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub slo_gbit_per_s: Option<f64>,
     /// Promised rate in messages per second. If `slo_gbit_per_s` is given too, both limit the flow

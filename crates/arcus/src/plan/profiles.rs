@@ -245,7 +245,7 @@ fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, P
         Err(PlanError::of(Vec::new(), refusal))
     };
     if entry.flows.is_empty() {
-        return refuse("flows", "[]".to_owned(), "must have at least one");
+        return refuse("flows", "[]".to_owned(), "must have at least one flow");
     }
     if !(entry.gbit_per_s.is_finite() && entry.gbit_per_s >= 0.0) {
         let value = accelflow_parameters::number_text(entry.gbit_per_s);
@@ -255,7 +255,7 @@ fn context(platform: &Platform, entry: &Entry, place: &str) -> Result<Context, P
     for flow in &entry.flows {
         let unknown = flow.accelerators.iter().find(|number| **number >= count);
         if let Some(number) = unknown {
-            let allowed = format!("must be below {count}, the number on the platform");
+            let allowed = format!("must be below {count}, the platform's number of accelerators");
             return refuse("accelerators", number.to_string(), &allowed);
         }
         if flow.engine >= platform.dma.engines || flow.message_bytes == 0 || flow.permille == 0 {

@@ -122,15 +122,15 @@ pub struct AdmittedFlow {
     pub vm: usize,
     /// The name of the accelerator that the flow asked for.
     pub accelerator: String,
-    /// The index on the platform of the first accelerator on the flow's route; null for a route to
-    /// the storage only.
+    /// The index on the platform of the first accelerator on the flow's route at admission; null for
+    /// a route to the storage only.
     pub instance: Option<usize>,
-    /// The accelerators on the flow's route in order, each as its name, `#` and its index on the
-    /// platform, such as `ipsec#0`.
+    /// The accelerators on the flow's route at admission, in order, each as its name, `#` and its
+    /// index on the platform, such as `ipsec#0`.
     pub route: Vec<String>,
-    /// The index of the DMA engine that moves the flow's data.
+    /// The index of the DMA engine that moves the flow's data on this route.
     pub engine: usize,
-    /// The path of the flow's messages, which admission chose.
+    /// The path of the flow's messages on this route, which was chosen at admission.
     pub path: Path,
     /// The path that the flow asked for first.
     pub asked_path: Path,

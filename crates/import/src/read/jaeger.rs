@@ -8,7 +8,8 @@
 //! * a `SPAN` with its process in it, or `{"_source": SPAN}`, as Elasticsearch exports lines.
 //!
 //! `processes` mostly follow the spans that name them, so the spans of a trace are kept until the
-//! trace ends. Ancestors of a span that the user interface nests into its references are skipped.
+//! trace ends. The user interface repeats the ancestors of a span inside the span's references;
+//! these repetitions are skipped.
 
 use std::collections::HashMap;
 use std::fmt;

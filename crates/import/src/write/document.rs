@@ -1,4 +1,5 @@
-//! Writing of the whole workload, and its coverage of the observed requests.
+//! Writing of the whole workload, and of its coverage: which of the observed requests the workload
+//! represents.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -89,8 +89,9 @@ impl TimeAverage {
     }
 }
 
-/// The busy time of a pool of servers, summed over the servers, and their utilization. The sum must
-/// stay below 2^64 ps (213 days). The times `now` of successive calls must never decrease.
+/// The busy time of a pool of servers, summed over the servers, and their utilization. A server here
+/// is anything that is idle or busy, such as a core. The sum must stay below 2^64 ps (213 days).
+/// The times `now` of successive calls must never decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyTime {
     busy: u64,

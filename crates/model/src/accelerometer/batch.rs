@@ -84,8 +84,8 @@ fn above_zero(value: f64) -> bool {
     value > 0.0 && value.is_finite()
 }
 
-/// The costs of one offload at the points of a [`Sweep`] or of [`BreakEven`] sizes, in mean cycles
-/// of the host.
+/// The costs of one offload at each point of a [`Sweep`] or a [`BreakEven`]: times in mean cycles
+/// of the host, and the accelerator's speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// o0: the cycles to prepare one offload; `setup_cycles` in files.
@@ -131,9 +131,11 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Fills `speedup` with the speedup C / C_S of each point, and `latency_reduction` with the
-    /// latency reduction C / C_L. Error messages number the points from `first`, for callers that
-    /// pass a long sweep in pieces.
+    /// Calculates two ratios for each point: the host's cycles per second (C) divided by those that
+    /// the same work takes with offloading. `speedup` is filled with C / C_S, where C_S are the
+    /// cycles of the host; `latency_reduction` with C / C_L, where C_L are those in the latency of
+    /// requests. Error messages number the points from `first`, for callers that pass a long sweep
+    /// in pieces.
     ///
     /// # Errors
     /// [`Refusal`] for a value out of range, which states the column and the point's index. Also for

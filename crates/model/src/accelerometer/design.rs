@@ -107,9 +107,11 @@ impl Design {
     /// [`Threading::Sync`] (below equation 2 of the paper).
     ///
     /// # Errors
-    /// [`Refusal`] for three contradictions: a host that does not wait in [`Threading::Sync`],
-    /// since its core waits for the response; a host that does not wait on the chip, since its core
-    /// moves the data; and a host that waits for a remote accelerator without [`Threading::Sync`].
+    /// [`Refusal`] if `driver_waits` is
+    ///
+    /// * false with [`Threading::Sync`], since the core waits for the response anyway;
+    /// * false with [`Placement::OnChip`], since the core moves the data itself;
+    /// * true with [`Placement::Remote`], except with [`Threading::Sync`].
     pub fn new(
         threading: Threading,
         placement: Placement,
@@ -140,8 +142,8 @@ impl Design {
     }
 
     /// Sets the number of thread switches in the latency of a [`Threading::SyncOs`] request.
-    /// Equation (5) has one, which is the default. The 1.4 % of the paper's Fig. 20 follows from
-    /// two.
+    /// Equation (5) has one, which is the default. The 1.4 % by which the paper's Fig. 20 reduces
+    /// the latency with Sync-OS follows from two.
     ///
     /// # Errors
     /// [`Refusal`] for numbers other than 1 and 2.
@@ -175,7 +177,8 @@ impl Design {
     ///
     /// If the host does not wait for an acknowledgement, L + Q does not count in C_S. L + Q still
     /// counts in C_L if the request needs the response. If no response is needed, the time of a
-    /// remote accelerator counts in the latency of the application, but not in C_L, the service's.
+    /// remote accelerator counts in the latency of the application, but not in C_L, the latency of
+    /// the service.
     pub fn coefficients(self) -> (Coefficients, Coefficients) {
         let waits = f64::from(u8::from(self.driver_waits));
         let host = |accelerator, switches| Coefficients {

@@ -171,7 +171,8 @@ pub const THREADS: Parameter = whole(
     "Enough that a core is idle only if all wait for the accelerator.",
 );
 
-/// Whether requests whose response has arrived run before new requests in a simulation.
+/// Whether requests for which the accelerator's response has arrived run before new requests in a
+/// simulation.
 pub const RESPONSES_FIRST: Parameter = Parameter {
     key: "simulation.responses_first",
     unit: "",

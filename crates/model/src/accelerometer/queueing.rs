@@ -30,9 +30,9 @@ pub enum Approximation {
     /// 58 % too high for hyperexponential.
     AllenCunneen,
     /// The approximation of Kimura (1986): a harmonic interpolation between the exact wait of M/M/k
-    /// and the wait of M/D/k, which Cosmetatos (1976) approximates. Whitt (1993) limits the latter's
-    /// correction at low load. The error is at most 5 % for constant, Erlang and hyperexponential
-    /// service times.
+    /// and the wait of M/D/k. The wait of M/D/k is half that of M/M/k with the correction of
+    /// Cosmetatos (1976), which is limited at low load as by Whitt (1993). The error is at most 5 %
+    /// for constant, Erlang and hyperexponential service times.
     Kimura,
 }
 

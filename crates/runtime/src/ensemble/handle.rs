@@ -159,10 +159,10 @@ impl TraceHandle {
         self.is_done()
     }
 
-    /// Waits for the next result that one execution of the run delivers while others continue, and
-    /// returns the result. For example, the data of a read can arrive while a fork still writes to
-    /// the cache. Returns `None` once the run has ended or the time `until` has come; an `until` of
-    /// `None` sets no limit.
+    /// Waits for the next result of the run, and returns the result. The trace and each of its forks
+    /// deliver a result when they end, even if others continue: for example, the data of a read can
+    /// arrive while a fork still writes to the cache. Returns `None` once the run has ended or the
+    /// time `until` has come; an `until` of `None` sets no limit.
     ///
     /// A result that this function has returned is not in the [`Outcome`]. Results arrive before the
     /// end only if the request has [`early`](super::TraceRequest::early) set.

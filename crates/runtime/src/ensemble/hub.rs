@@ -1,5 +1,5 @@
 //! The state that the threads of the ensemble share: all instances of accelerators, the queue of
-//! the cores, and the parked traces.
+//! steps that cores do, and the parked traces.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! One instance of an accelerator: a station and its counters.
+//! One instance of an accelerator: its queues (a station) and its counters.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;

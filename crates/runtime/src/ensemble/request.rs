@@ -36,13 +36,14 @@ pub struct TraceRequest {
     /// The connections that the run may use. They return when the run ends
     /// ([`Finished::conversation`]).
     pub conversation: Conversation,
-    /// The other ends of connections: lends connections for messages that the trace sends, and
-    /// supplies the responses.
+    /// The other ends of the run's connections. The peer lends the run a connection for each message
+    /// that it sends, and supplies the responses.
     pub peer: Box<dyn Peer + Send>,
     /// How much the run's [`Outcome`](crate::Outcome) records.
     pub detail: Detail,
     /// Whether [`TraceHandle::next_arrival`](super::TraceHandle::next_arrival) returns results before
-    /// the whole run has ended, such as that of the trace while its forks still run. Default false.
+    /// the whole run has ended, such as the trace's own result while its forks still run. Default
+    /// false.
     pub early: bool,
 }
 
@@ -118,10 +119,13 @@ impl TraceRequest {
 pub enum Busy {
     /// The input queues of all instances of the trace's first accelerator are full. Holds the
     /// accelerator.
-    #[error("all input queues of the accelerator {0} are full")]
+    #[error("all input queues of the accelerator {0} are full: try again later")]
     Queue(Accel),
     /// The ensemble already has as many runs in progress as its settings allow.
-    #[error("runs in progress = {most}: the limit (most_runs) is reached")]
+    #[error(
+        "the ensemble already has {most} runs in progress, the most that it may have (most_runs): \
+         try again when one of them has ended"
+    )]
     Runs {
         /// The largest number of runs that may be in progress.
         most: usize,

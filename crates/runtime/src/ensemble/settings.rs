@@ -1,4 +1,5 @@
-//! Sizes, counters and errors of an ensemble: of the accelerators' queues and workers.
+//! The settings of an ensemble, the error of an ensemble that cannot start, and the counters of an
+//! accelerator.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use accelflow_trace::Accel;
 
 use super::handle::Notification;
 
-/// The sizes and policies of an ensemble: of its accelerators, their queues and worker threads.
+/// The settings of an ensemble: the sizes of queues, the numbers of threads, the limits on runs, and
+/// the order in which queues are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
     /// The number of instances of each accelerator. Each instance has its own queues and workers. A

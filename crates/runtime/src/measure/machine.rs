@@ -48,9 +48,9 @@ pub struct MeasuredBody {
     /// Accelerometer's parameter o0 in nanoseconds, for each round: the host's processor time to
     /// begin an offload and to take the result.
     pub setup_ns: Vec<f64>,
-    /// Accelerometer's parameter L in nanoseconds, for each round: the time of an offload to an
-    /// accelerator that does nothing, minus o0, while the host spins. In this time the worker is
-    /// woken, and the entry passes there and back.
+    /// Accelerometer's parameter L in nanoseconds, for each round. It is the time of an offload to
+    /// an accelerator that does nothing, for which the host spins, minus o0. In this time the worker
+    /// is woken, and the queue entry passes to the worker and back.
     pub transfer_ns: Vec<f64>,
 }
 

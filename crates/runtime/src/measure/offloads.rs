@@ -1,4 +1,5 @@
-//! Measures Accelerometer's o0 and L of offloads to accelerators that do nothing, and o1.
+//! Measures three parameters of Accelerometer: o0 (setup) and L (transfer) of offloads to accelerators
+//! that do nothing, and o1 (the switch between two threads).
 
 use std::hint::black_box;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -54,7 +54,8 @@ pub struct DatabaseAnswer {
     pub found: bool,
     /// Whether the document is compressed.
     pub compressed: bool,
-    /// Whether the cache keeps the document's collection compressed (the fact `c_compressed`).
+    /// Whether the cache keeps documents of this document's collection in compressed form (the fact
+    /// `c_compressed`).
     pub cache_compressed: bool,
 }
 

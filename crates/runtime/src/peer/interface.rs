@@ -12,8 +12,9 @@ use super::reply::Reply;
 /// the responses that arrive over them.
 ///
 /// [`Peer::lend`] returns a [`Session`], the service's end of a connection for messages of one kind.
-/// A run uses the session until [`Peer::take_back`]. A `call` must select the same connection before
-/// and after its message is sent.
+/// A run uses the session until [`Peer::take_back`]. [`Peer::lend`] gets the kind and header of a
+/// message (`call`) before the message is sent, and [`Peer::exchange`] gets them afterwards. Both must
+/// select the same connection.
 pub trait Peer {
     /// Lends the service's end of the connection over which messages of kind `call` are sent.
     ///

@@ -86,7 +86,7 @@ pub enum RecordError {
     /// Two runs of a service visited different accelerators.
     #[error(
         "service {service}, message sample {sample}: the steps of this run differ from those of \
-         the service's first run"
+         the service's first run, but all runs of a recorded service need the same steps"
     )]
     Unstable {
         /// The name of the service.

@@ -30,7 +30,7 @@ pub struct BandTime {
     /// The resource that works on the requests or that they wait for. All cores count as one
     /// resource, and so do all instances of an accelerator.
     pub at: Resource,
-    /// The part of the response time that the time at the resource counts as, such as queueing.
+    /// The category of work or waits to which the time at the resource belongs, such as queueing.
     pub part: Part,
     /// Whether this is time in which requests wait for the resource; otherwise the resource works
     /// on them.

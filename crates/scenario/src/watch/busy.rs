@@ -1,4 +1,5 @@
-//! Busy intervals of hardware, made of the activities of a server.
+//! The intervals of time in which hardware is busy, derived from the activities that a simulated server
+//! reports.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

@@ -23,9 +23,9 @@ pub struct Blame {
     /// The index of the service that occupied the resource, counted from 0 in the order in which
     /// results list services; `None` for work that belongs to no service.
     pub service: Option<usize>,
-    /// The fraction of the resource's busy time that the service took, from 0 to 1: during the
-    /// waits of requests around the median, and during the waits of slow requests. `None` if the
-    /// resource was never busy during such a wait.
+    /// The fraction of the resource's busy time that the service took, from 0 to 1. Index 0: during
+    /// the waits of requests around the median. Index 1: during the waits of slow requests. `None`
+    /// if the resource was never busy during such a wait.
     pub shares: [Option<f64>; 2],
     /// The fraction of the resource's busy time that the service took over the whole simulation,
     /// from 0 to 1.

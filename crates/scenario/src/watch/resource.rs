@@ -35,12 +35,12 @@ pub enum Resource {
     Tenant,
     /// Remote sides that are not simulated: caches, databases and other servers.
     Remote,
-    /// A simulated service whose answer requests await. Holds its index, in the order of the
-    /// results.
+    /// A simulated service whose answer requests await. Holds the index of the service, counted
+    /// from 0 in the order in which results list services.
     Callee(usize),
 }
 
-/// The names of what resources refer to by an index.
+/// The names of the accelerators and services to which a [`Resource`] refers by an index.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceNames<'n> {
     /// The trace memory, which has the names of custom accelerators.
@@ -50,8 +50,9 @@ pub struct ResourceNames<'n> {
 }
 
 impl Resource {
-    /// Returns the name of the resource in reports, such as `TCP input queue`. For an accelerator,
-    /// the name contains the indices of the instance and of a tenant's share, except for index 0.
+    /// Returns the name of the resource in reports, such as `TCP input queue`. The name of a part
+    /// of an accelerator contains the index of the instance and, if the instance is divided between
+    /// tenants, the index of the tenant's share. An index of 0 is left out.
     pub fn name(self, names: ResourceNames<'_>) -> String {
         let image = names.image;
         let unit_name = |unit| unit_name(unit, image);

@@ -33,7 +33,8 @@ pub struct TimelineOptions {
     /// The indices of the shown requests, counted from 0 within each service in the order of
     /// arrival; all requests if empty.
     pub requests: Vec<u64>,
-    /// The number of requests shown of each service, the slowest ones; `None` means all requests.
+    /// The largest number of requests shown of each service: the slowest ones that pass the other
+    /// filters. `None` means all requests.
     pub slowest: Option<u64>,
 }
 

@@ -45,8 +45,8 @@ impl Checked {
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service or request, a percentile
-    /// out of range or of more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests, or a scenario
-    /// that the simulator cannot run.
+    /// out of range, or a scenario that the simulator cannot run. Also for a percentile if all
+    /// services together have more than [`MAX_SAMPLES`](crate::MAX_SAMPLES) requests.
     pub fn watch(
         &self,
         service: &str,

@@ -36,7 +36,7 @@ pub struct Segment {
     pub from: Time,
     /// The time at which the piece ends, from the start of the simulation.
     pub until: Time,
-    /// The part of the response time that the piece counts as, such as queueing.
+    /// The category of work or waits to which the piece belongs, such as queueing.
     pub part: Part,
     /// Whether the request waits for the resource `at` during the piece; otherwise the resource
     /// works on the request.
@@ -90,8 +90,9 @@ impl Waterfall {
         }
     }
 
-    /// Returns the waterfall as JSON. Pieces have times in ns from the request's arrival; `arrived_us` is in us from the start of the
-    /// simulation, and `response_us` is the response time in us.
+    /// Returns the waterfall as JSON. Pieces have times in ns from the request's arrival.
+    /// `arrived_us` is the arrival, in us from the start of the simulation; `response_us` is the
+    /// response time in us.
     pub fn to_json(&self, names: ResourceNames<'_>) -> Value {
         let since = |at: Time| (at - self.arrived).as_ns_f64();
         let segment = |segment: &Segment| {

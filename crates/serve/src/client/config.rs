@@ -121,8 +121,10 @@ impl Default for ClientConfig {
 /// idempotent and the connection was lost or the service was unavailable. See
 /// [`CallError::executed`](super::CallError::executed).
 ///
-/// If a gRPC service refuses a call unprocessed, the client repeats the call up to 6 times on the
-/// same connection, and makes the first of these repeats without a pause. The repeats take nothing
+/// If a gRPC service refuses a call unprocessed, each attempt repeats the call up to 6 times on the
+/// same connection. The pause before the first repeat is 1 ms, and doubles with each repeat. If the
+/// first attempt still ends unprocessed, for example because the service is closing the connection,
+/// the second attempt follows without a pause. These repeats and this second attempt take nothing
 /// from the retry budget, and do not occur if `max_attempts` is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RetryPolicy {

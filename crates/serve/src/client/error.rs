@@ -37,7 +37,7 @@ pub enum CallError {
         /// The text of the gRPC status.
         message: String,
     },
-    /// The service did not process the call: it is shutting down or overloaded.
+    /// The service did not process the call, because the service is shutting down or overloaded.
     #[error("{address}: the service did not process the call: {why}")]
     Unprocessed {
         /// The address of the service.

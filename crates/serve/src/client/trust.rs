@@ -105,8 +105,9 @@ impl TlsTrust {
         }
     }
 
-    /// Creates the client's side of a TLS handshake, as rustls' state machine. The caller exchanges
-    /// its bytes with the server. After the handshake, the keys can be extracted for Encr and Decr.
+    /// Creates the client's side of a TLS handshake, as rustls' state machine. The caller must pass
+    /// bytes between the state machine and the server. After the handshake, the caller can extract
+    /// the keys for Encr and Decr from the state machine.
     ///
     /// # Errors
     /// rustls' error for invalid settings; none in practice.

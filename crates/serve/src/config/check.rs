@@ -29,7 +29,9 @@ impl Config {
         if self.reserved_descriptors < most {
             return Ok(());
         }
-        let allowed = format!("must be below {most}, the process's limit (RLIMIT_NOFILE)");
+        let allowed = format!(
+            "must be below {most}, the number of files that the process may open (RLIMIT_NOFILE)"
+        );
         let given = self.reserved_descriptors;
         Err(Refusal::new("reserved_descriptors", given, allowed))
     }

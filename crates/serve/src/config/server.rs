@@ -42,8 +42,8 @@ pub struct RpcProcessor {
 /// reserved before its message is processed, and released after its handler has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaSettings {
-    /// The size of the shared memory in bytes; at least 1. A message may need more than this size
-    /// if no other message holds memory.
+    /// The size of the shared memory in bytes; at least 1. A message that needs more than this size
+    /// is still accepted if no other message holds memory.
     pub bytes: usize,
     /// The memory that a message reserves for its decoded form, as a multiple of the message's
     /// size; at least 1. In addition, the message reserves its own size.
@@ -111,13 +111,14 @@ pub struct Config {
     /// shorter. For gRPC, `handshake_timeout` bounds the wait for the connection preface instead.
     /// Default 10 seconds, since an unused connection also occupies a thread.
     pub first_byte_timeout: Duration,
-    /// The longest time from the first byte of a request to its last. Default 10 seconds.
+    /// The longest time from the first byte of a request to its last. On a gRPC connection, the
+    /// time that the request waits for memory does not count. Default 10 seconds.
     pub message_timeout: Duration,
     /// The longest time from the start of a connection to the end of the TLS handshake. For gRPC,
     /// also the longest time from there to the end of the HTTP/2 connection preface. Default 10
     /// seconds.
     pub handshake_timeout: Duration,
-    /// The longest time from the first byte of a reply to its last. On a gRPC connection, the
+    /// The longest time from the first byte of a reply to its last. On a gRPC connection, also the
     /// longest time for which the client accepts no bytes. Default 10 seconds.
     pub write_timeout: Duration,
     /// The replies that the server compresses. Default [`Compression::LikeRequest`].
@@ -134,16 +135,17 @@ pub struct Config {
     /// times the largest message.
     pub max_unsent_bytes: usize,
     /// The largest number of threads that run gRPC requests of any connection. Up to the same
-    /// number of further threads run only requests of connections that have no thread yet. One more
-    /// thread per tenant runs only requests of tenants that have no thread. Up to 64 requests wait
-    /// per thread. Default 64 (assumed), so that blocking handlers leave threads for others. With
-    /// 0, each connection's thread runs its requests one after the other. That saves two thread
-    /// switches per request, but handlers should not block.
+    /// number of further threads run only requests of connections of which no request is running.
+    /// One more thread per tenant runs only requests of tenants of which no request is running. At
+    /// most 64 times this number of requests wait for a thread. Default 64 (assumed), so that
+    /// blocking handlers leave threads for others. With 0, each connection's thread runs its
+    /// requests one after the other. That saves two thread switches per request, but handlers
+    /// should not block.
     pub handler_threads: usize,
-    /// Whether glibc overwrites all memory that the process frees, from the server's start on. This
-    /// includes memory of C libraries and of an interpreter, which no allocator in Rust reaches.
-    /// Blocks of up to 1,032 bytes are not overwritten, and other C libraries ignore the setting.
-    /// Default false; a server with tenants always does this.
+    /// Whether glibc overwrites memory that the process frees, from the server's start on. This
+    /// includes memory of C libraries and of an interpreter, which no allocator in Rust reaches,
+    /// but not blocks of up to 1,032 bytes. Processes with another C library than glibc ignore the
+    /// setting. Default false; for a server with tenants, the memory is always overwritten.
     pub overwrites_freed_memory: bool,
     /// The steering of handlers to worker threads that LdB chooses; the number of workers then
     /// replaces [`Config::cores`]. Default `None`: connections' threads (for gRPC, handler threads)
@@ -162,9 +164,11 @@ pub struct Config {
     pub verbose_errors: bool,
     /// Whether the ensemble reports errors of a handler's storage accesses and calls directly to
     /// the handler's client, with the error subtraces of T6, T7 and T10 (AccelFlow, section IV.B).
-    /// The handler then learns that its client was already answered. The client gets the error's
-    /// text; a gRPC client also gets the status of the nested gRPC call, or NOT_FOUND or INTERNAL.
-    /// Default false: only the handler gets the error.
+    /// The handler then learns that its client was already answered. A Thrift client gets the
+    /// error's text. It gets an exception that a called service declares only if the handler's
+    /// function declares this exception too; otherwise only the handler gets the exception. A gRPC
+    /// client gets the error's text and a status: that of the failed gRPC call, NOT_FOUND for data
+    /// that storage does not have, else INTERNAL. Default false: only the handler gets the error.
     pub errors_to_caller: bool,
     /// The number of cores between which LdB balances requests; replaced by the number of workers
     /// with [`Config::steering`]. Default: the number of cores that the process may use.

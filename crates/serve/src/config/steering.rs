@@ -9,18 +9,20 @@ pub enum SteeringPolicy {
     RoundRobin,
     /// The worker with the fewest waiting and running requests.
     LeastLoaded,
-    /// The worker that a hash of the request's function selects. If that worker would get over a
-    /// quarter more requests than the mean, the next worker below this bound.
+    /// The worker that a hash of the request's function selects. If that worker would then have
+    /// over 1.25 times the workers' mean number of requests, the next worker by index that would
+    /// not.
     #[default]
     Affinity,
     /// The least loaded of the workers that last ran the request's function (Cerebros, section
-    /// 4.3). If no worker has run the function, or each that has would get over a quarter more
-    /// requests than the mean, the least loaded of all workers.
+    /// 4.3). If there are none, or each of them would then have over 1.25 times the workers' mean
+    /// number of requests, the least loaded of all workers.
     FunctionMap,
 }
 
 impl SteeringPolicy {
-    /// All steering policies, indexed by the numeric value of the parameter that chooses one.
+    /// All steering policies. The index of a policy is the numeric value of the parameter `policy`
+    /// that selects it.
     pub const ALL: [SteeringPolicy; 4] = [
         SteeringPolicy::Affinity,
         SteeringPolicy::FunctionMap,

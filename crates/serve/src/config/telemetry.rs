@@ -4,8 +4,8 @@ use accelflow_parameters::Refusal;
 
 use super::tables::SAMPLE_RATIO;
 
-/// The settings of tracing: the OpenTelemetry collector that receives spans, and which requests are
-/// sampled.
+/// The settings of OpenTelemetry tracing: the collector that receives spans, and the share of
+/// requests that are sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Telemetry {
     /// The URL of the collector for OTLP over HTTP with Protocol Buffers, such as
@@ -19,7 +19,8 @@ pub struct Telemetry {
     pub sample_ratio: f64,
 }
 
-/// The error of invalid settings of tracing, or of an exporter that cannot be started.
+/// The error of invalid settings of OpenTelemetry tracing, or of an exporter of spans that cannot
+/// be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     /// `sample_ratio` is not from 0 to 1.
@@ -29,12 +30,12 @@ pub enum TelemetryError {
     #[error("endpoint = '{0}': must begin with http://, such as http://127.0.0.1:4318/v1/traces")]
     Endpoint(String),
     /// The exporter of spans could not be created, for the reason held by this error.
-    #[error("exporter: {0}")]
+    #[error("the exporter of spans cannot be created: {0}")]
     Exporter(String),
 }
 
 impl Telemetry {
-    /// Checks that the settings of tracing are allowed.
+    /// Checks that the settings of OpenTelemetry tracing are allowed.
     ///
     /// # Errors
     /// [`TelemetryError::Ratio`] for a `sample_ratio` outside 0 to 1, and

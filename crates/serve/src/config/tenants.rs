@@ -33,8 +33,8 @@ pub struct Shaping {
 }
 
 /// The settings of a server's control plane for SLOs: the available accelerator time in seconds per
-/// second, the share of this time that tenants may use, and the period of the checks of SLOs. The
-/// available time is the number of cores, unless there are separate accelerators.
+/// second, the share of this time that tenants may use, and the period of the checks of SLOs.
+/// Without separate accelerators, the available time to set is the number of cores.
 pub type Control = ControlSettings;
 
 /// An SLO that a tenant requests: a rate that is met in most of the control plane's periods, and
@@ -46,9 +46,10 @@ pub struct TenantSlo {
     /// The mean accelerator time of a request. If `None`, this time is predicted from
     /// [`TenantSlo::size`].
     pub time: Option<Time>,
-    /// The message size, in bytes, for which the rate is promised. The SLO's accelerator time is
-    /// then updated to the measured time of requests of this size, while there is capacity. If
-    /// `None`, the SLO keeps the accelerator time in [`TenantSlo::time`].
+    /// The message size, in bytes, for which the rate is promised. The SLO's accelerator time then
+    /// follows the measured time of requests of this size: it rises only while the control plane
+    /// has capacity left, and never falls below its value at admission. If `None`, the SLO keeps
+    /// the accelerator time in [`TenantSlo::time`].
     pub size: Option<Bytes>,
     /// The share of the control plane's periods in which the rate must be met: at least 0.5 and
     /// below 1.
@@ -182,8 +183,8 @@ pub enum TenantError {
          plane sets it"
     )]
     TimeLimitUnderControl(String),
-    /// A tenant requests an SLO without [`TenantSlo::time`], and this time cannot be predicted,
-    /// since no suitable requests were measured.
+    /// A tenant requests an SLO without [`TenantSlo::time`], and this time cannot be predicted:
+    /// [`TenantSlo::size`] is `None` too, or the server has not measured any request yet.
     #[error("tenant '{name}': {}", unmeasured(size))]
     Unmeasured {
         /// The tenant's name.

@@ -1,4 +1,5 @@
-//! The form of a function's result that is not JSON text: a record of the interface's types.
+//! Results of functions that are encoded as records (messages in their wire form) instead of JSON
+//! text.
 
 use std::sync::Arc;
 

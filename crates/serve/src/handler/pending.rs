@@ -1,4 +1,4 @@
-//! The end of a promise that waits for the handler's answer.
+//! The server's end of a promise: it waits for the answer that the handler gives later.
 
 use std::fmt;
 use std::future::Future;

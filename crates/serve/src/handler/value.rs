@@ -17,8 +17,9 @@ pub(crate) enum Value {
 /// The error with which a handler answers a request. It is reported to the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HandlerError {
-    /// An exception that the interface declares for the function. In gRPC every method may raise an
-    /// error status instead, such as `NOT_FOUND` with `{"message": "..."}`.
+    /// An exception that the interface declares for the function. In gRPC it is an error status,
+    /// which every method may raise: `field` is a name such as `NOT_FOUND`, and `body` has the
+    /// status text as `{"message": "..."}`.
     #[error("exception '{field}'")]
     Declared {
         /// The name of the exception's field in `throws`; in gRPC the name of the status code.

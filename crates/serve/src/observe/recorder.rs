@@ -27,7 +27,10 @@ const LEAST_NS: f64 = 1.0;
 pub enum RecordingError {
     /// The server does not record requests: recording was not switched on before the server
     /// started.
-    #[error("recording is off: switch it on before the server starts")]
+    #[error(
+        "recording is off: switch it on before the server starts (in Python \
+         Observability(record=True), in Rust set_recording)"
+    )]
     Off,
     /// A function has had no successful request that was recorded.
     #[error(
@@ -95,8 +98,8 @@ struct Samples {
     cost_ns: Vec<f64>,
 }
 
-/// A path of recorded requests to one function: the phases and traces that they passed through,
-/// with the costs.
+/// A path that recorded requests to one function have taken: the phases and traces that the
+/// requests passed through, with their costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedPath {
     /// The number of recorded requests that took this path.
@@ -106,8 +109,8 @@ pub struct RecordedPath {
     /// The times that requests waited for responses of other services, in nanoseconds, by the name
     /// of the trace that received the response. For each trace, the latest 4,096 waits are kept.
     pub waits_ns: BTreeMap<String, Vec<f64>>,
-    /// The processor time that the latest requests took outside of accelerator calls and the
-    /// handler; `None` if it is not known.
+    /// The processor time that the latest requests (up to 4,096) took outside of accelerator calls
+    /// and the handler; `None` if this time was measured for none of them.
     pub outside: Option<RecordedOutside>,
 }
 

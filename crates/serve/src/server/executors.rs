@@ -1,4 +1,5 @@
-//! Executors of traces, which connections borrow for one run, with a fallback to the core.
+//! Executors of a server's traces. A connection borrows an executor for the run of one trace. If an
+//! accelerator fails on valid input, a core runs the trace again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The places of a server's connections, with limits on their total number and their number per
-//! address.
+//! The places of a server. Each open connection occupies one. There are limits on the number of
+//! places in total and per client address.
 //!
 //! A client that makes one request and then nothing more would keep its place for the whole idle
 //! timeout, and a thousand such connections would lock out everyone else. So if there is no place

@@ -99,8 +99,8 @@ impl Running {
     ///
     /// # Errors
     /// [`TenantError::Slo`] if the SLO is refused, with the remaining capacity.
-    /// [`TenantError::Unmeasured`] if the SLO has no accelerator time and no measured requests
-    /// allow its prediction. [`TenantError::Unknown`] if no tenant has the name, and
+    /// [`TenantError::Unmeasured`] if the SLO has no accelerator time and the server cannot predict
+    /// this time. [`TenantError::Unknown`] if no tenant has the name, and
     /// [`TenantError::NoControlPlane`]. The tenant then keeps its current SLO.
     pub fn set_slo(&self, tenant: &str, slo: TenantSlo) -> Result<(), TenantError> {
         self.controlled(tenant)?.promise(tenant, slo)
@@ -165,10 +165,11 @@ impl Running {
         self.shared.traces.reload()
     }
 
-    /// Returns a recording of the latest requests to some functions, each on the function's most
-    /// common path. `services` has pairs of a function's name, such as `Service.method`, and a
-    /// service's name in the recording. `machine` and `date` are stored in the recording. Requests
-    /// over connections without TLS are recorded with traces that no service of the simulator has.
+    /// Returns a recording of some functions: for each function, the costs of the latest requests
+    /// that took its most common path. `services` has pairs of a function's name, such as
+    /// `Service.method`, and a service's name in the recording. `machine` and `date` are stored in
+    /// the recording. Requests over connections without TLS are recorded with traces that no
+    /// service of the simulator has.
     ///
     /// The cost of TCP is that of its step plus the processor time of the system calls. The cost of
     /// a handler is the wall time of its call; if the handler started traces, it is the processor
@@ -195,8 +196,8 @@ impl Running {
     }
 
     /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
-    /// arrive, and closes the remaining connections. Returns the number of connections that were
-    /// closed before they had ended.
+    /// arrive, and closes the connections that are then still open. Returns the number of these
+    /// connections.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }

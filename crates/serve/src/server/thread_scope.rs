@@ -1,4 +1,4 @@
-//! The function within which every thread of a server that serves requests does its work.
+//! The function that wraps the work of each server thread that serves requests.
 
 /// A function that calls its argument on a thread of the server, after any setup that handlers need
 /// once per thread.

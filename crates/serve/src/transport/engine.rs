@@ -106,8 +106,8 @@ impl Engine {
     }
 }
 
-/// An executor of a client's traces, one after another: in the engine's ensemble if it has one with
-/// room, otherwise on the calling thread.
+/// An executor that runs a client's traces one after another. Each trace runs in the engine's
+/// ensemble if there is one and its queues have room, otherwise on the calling thread.
 #[derive(Debug)]
 pub struct EngineExecutor {
     /// With the bodies of the calling thread.

@@ -25,8 +25,8 @@ pub(crate) fn ensemble(
 
 /// The TCP accelerator of connections that use the operating system's TCP. The connection's thread
 /// has already received the whole message, or will send it. This accelerator checks the message's
-/// size. For a received message, it also clears what the executor's state still has of the previous
-/// message, such as facts.
+/// size. For a received message, it also clears the job's facts and other fields that describe the
+/// previous message.
 #[derive(Debug)]
 pub struct SocketTcp {
     limits: Limits,
@@ -79,8 +79,8 @@ impl BalancingPolicy for NextCore {
 }
 
 /// The peer of traces that do not wait for responses, such as those that receive or answer a
-/// request. An exchange of messages with this peer fails. It lends only empty sessions, without
-/// state of TCP or TLS.
+/// request. An exchange of messages with this peer fails. The connections that the peer lends have
+/// an empty [`Session`], without state of TCP or TLS.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketPeer;
 

@@ -1,8 +1,8 @@
 //! The socket of a connection, which other threads may look at and shut down.
 //!
-//! An asynchronous runtime's socket owns its descriptor. So that a connection with asynchronous
-//! tasks needs no second descriptor, its blocking socket becomes the runtime's socket, which all
-//! other users then share.
+//! A socket of an asynchronous runtime owns its file descriptor. A connection with asynchronous
+//! tasks should not need a second descriptor. So the connection's blocking socket becomes the
+//! runtime's socket, and all other users of the connection then share that socket.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,4 +1,5 @@
-//! The admission of promises, and Algorithm 1, which checks the promises and adjusts rates.
+//! The admission of promises, and ARCUS's Algorithm 1, which checks promises and adjusts the rates of
+//! tenants' traffic shapers.
 
 use accelflow_units::Time;
 
@@ -111,9 +112,9 @@ impl ControlPlane {
         &self.tenants
     }
 
-    /// Returns the share of the free capacity that tenants without promises may use: 1, or less
-    /// after a missed promise. The free capacity is the part that tenants with promises do not need
-    /// at present.
+    /// Returns the share of the free capacity that all tenants without promises together may use:
+    /// 1, or less for some time after a missed promise. The free capacity is the part that tenants
+    /// with promises do not need at present.
     pub fn eased(&self) -> f64 {
         self.eased
     }

@@ -33,11 +33,12 @@ impl Verdict {
 /// The counts of a tenant's requests in one period of the control plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Number of the tenant's requests that were admitted in the period.
+    /// Number of the tenant's requests that ended in the period.
     pub requests: u64,
     /// The sum of the accelerator times of the tenant's requests that ended in the period.
     pub time: Time,
-    /// Number of the tenant's requests in the period that took longer than the promised latency.
+    /// Number of the tenant's requests that ended in the period and took longer than the promised
+    /// latency.
     pub late: u64,
     /// Number of the tenant's requests that wait for tokens of the traffic shaper at the end of the
     /// period.
@@ -61,12 +62,14 @@ pub struct TenantStatus {
     pub measured: f64,
     /// Number of periods since the promise was made.
     pub periods: u64,
-    /// Number of periods since the promise was made in which requests waited and the tenant got
-    /// less than promised.
+    /// Number of periods since the promise was made in which the promised rate was missed. In such
+    /// a period, requests wait and the tenant gets less than promised. Also, since requests began
+    /// to wait, the tenant has got more than one request less than promised.
     pub missed: u64,
-    /// Number of requests admitted since the promise was made.
+    /// Number of requests that ended since the promise was made.
     pub requests: u64,
-    /// Number of requests since the promise was made that took longer than the promised latency.
+    /// Number of requests that ended since the promise was made and took longer than the promised
+    /// latency.
     pub late: u64,
     /// The time of a request when the promise was given.
     pub(super) admitted: Time,
@@ -161,7 +164,7 @@ impl TenantStatus {
         self.slo.map_or(0.0, |slo| slo.share())
     }
 
-    /// Returns whether the promised rate has been kept.
+    /// Returns whether the promised rate has been kept; [`Verdict::NoPromise`] without a promise.
     pub fn rate_verdict(&self) -> Verdict {
         match self.slo {
             None => Verdict::NoPromise,
@@ -169,7 +172,8 @@ impl TenantStatus {
         }
     }
 
-    /// Returns whether the promised latency has been kept.
+    /// Returns whether the promised latency has been kept; [`Verdict::NoPromise`] if no latency is
+    /// promised.
     pub fn latency_verdict(&self) -> Verdict {
         match self.slo.and_then(|slo| slo.latency) {
             None => Verdict::NoPromise,

@@ -35,8 +35,9 @@ pub struct ServiceResult {
     /// response time at the middle of each bin, and the number of requests in the bin. Empty unless
     /// response times are counted in bins.
     pub tail_bins: Vec<(Time, u64)>,
-    /// The times of evenly spaced requests after the warm-up, in the order of their responses: at
-    /// most [`Comparison::samples`](crate::compare::Comparison::samples) requests.
+    /// The arrival and response times of some requests after the warm-up, at most
+    /// [`Comparison::samples`](crate::compare::Comparison::samples). The requests are evenly spaced
+    /// in the order of arrival, and listed in the order of their responses.
     pub samples: Vec<Sample>,
     /// Number of responses per second between the first and the last arrival after the warm-up.
     pub throughput_rps: f64,

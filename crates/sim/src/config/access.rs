@@ -33,7 +33,7 @@ impl Config {
         // 0 often means something else than little.
         if value != 0.0 && self.get(key)? == 0.0 {
             PARAMETERS.set(self, key, before)?;
-            let allowed = "must be 0 or a larger number: the value is rounded to 0";
+            let allowed = "must be 0, or large enough not to be rounded to 0";
             return Err(Refusal::number(key, value, allowed));
         }
         Ok(())

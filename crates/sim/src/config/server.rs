@@ -79,9 +79,10 @@ impl Config {
         self.fixed(accel).unwrap_or_else(by_speedup)
     }
 
-    /// Returns the time of an operation on an accelerator like [`Config::accelerated`]. The
-    /// operation reads a payload of the size `input`. If the RPC accelerator serializes payloads
-    /// ([`super::RpcProcessor::Whole`]), the times of Ser and Dser depend on `input` alone.
+    /// Returns the time of an operation on the accelerator `accel` that reads a payload of the size
+    /// `input`. The time is that of [`Config::accelerated`], with one exception: if the RPC
+    /// accelerator serializes payloads ([`super::RpcProcessor::Whole`]), the times of Ser and Dser
+    /// depend on `input` alone.
     pub fn accelerated_input(&self, accel: Accel, on_core: Time, input: Bytes) -> Time {
         match self.element_of(accel) == accel {
             true => self.accelerated(accel, on_core),

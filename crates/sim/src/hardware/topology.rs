@@ -38,7 +38,8 @@ pub(crate) struct Stop {
     /// Row of the router in the chiplet's mesh.
     pub y: usize,
     /// Whether this is the router's second interface. The first interface is that of the core and
-    /// its cache slice.
+    /// its cache slice, or of the accelerator. The second is that of other components at the same
+    /// router, such as a memory controller, or LdB among the cores.
     pub beside: bool,
 }
 

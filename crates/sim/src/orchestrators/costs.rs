@@ -1,4 +1,5 @@
-//! Costs that several orchestrators share.
+//! Costs of handling the completion of an operation, which several orchestrators calculate in the
+//! same way.
 
 use accelflow_units::Time;
 

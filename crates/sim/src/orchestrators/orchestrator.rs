@@ -24,8 +24,8 @@ pub trait Orchestrator: Send + Sync {
     /// during a run. A run calls this once.
     fn properties(&self, config: &Config) -> Properties;
 
-    /// Returns the decision which of dispatcher, manager and core handle `completion`, and for how
-    /// long.
+    /// Returns the decision about `completion`: which of output dispatcher, manager and core handle
+    /// it, and for how long each is busy.
     fn decide(&self, completion: &Completion, config: &Config, links: &Links) -> Decision;
 
     /// Returns whether decisions about completions without format transformations depend on the

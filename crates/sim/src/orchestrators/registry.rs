@@ -46,11 +46,11 @@ pub const SYSTEMS: [&dyn Orchestrator; 13] = [
     &Ideal,
 ];
 
-/// The error of a name that no orchestrator of [`SYSTEMS`] has.
+/// The error for an identifier or name that no orchestrator of [`SYSTEMS`] has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("orchestrator = '{id}': must be one of {}", SYSTEMS.map(|o| o.id()).join(", "))]
 pub struct UnknownOrchestrator {
-    /// The name as it was given.
+    /// The unknown identifier or name, as the caller wrote it.
     pub id: String,
 }
 

@@ -198,8 +198,8 @@ impl Plan {
             .any(|chain| chain.retry.is_some())
     }
 
-    /// Returns the distribution of the time that a request or a response of the call of `chain`
-    /// takes on the network, from one server to another.
+    /// Returns the distribution of the network time of one message of the call that `chain` makes:
+    /// of the request or of the response, from one server to another.
     pub fn one_way<'p>(&'p self, chain: &'p ChainPlan) -> &'p WaitDistribution {
         chain.one_way.as_ref().unwrap_or(&self.one_way)
     }

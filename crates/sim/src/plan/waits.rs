@@ -7,8 +7,8 @@ use super::{ChainPlan, Plan, WAIT};
 
 impl Plan {
     /// Returns the median time that the trace at the address `trace` waits for its message,
-    /// according to the plan's distribution for that trace; zero if the plan has no distribution
-    /// for it.
+    /// according to the plan's distribution for that trace; zero if the plan has no such
+    /// distribution.
     pub fn typical_wait(&self, trace: AtmAddress) -> Time {
         let distribution = self.waits.get(trace.index());
         distribution.map_or(Time::ZERO, |waits| waits.median())

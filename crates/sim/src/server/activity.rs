@@ -31,9 +31,9 @@ pub struct UnitShape {
     pub unit: UnitName,
     /// Number of processing elements of the instance or share.
     pub elements: u64,
-    /// Whether [`HardwareEvent::Dispatches`] has the name of this unit: true for an unshared
-    /// instance and for share 0. All shares of an instance have one output dispatcher, which goes
-    /// by the name of share 0.
+    /// Whether [`HardwareEvent::Dispatches`] may name this unit: true for an instance without
+    /// shares, and for share 0. All shares of an instance have one output dispatcher, whose events
+    /// name share 0.
     pub whole: bool,
 }
 

@@ -29,10 +29,11 @@ pub struct Limits {
 pub struct Load {
     /// Index of the service in the plan.
     pub service: usize,
-    /// The arrival process, by which the requests arrive.
+    /// The arrival process, which determines when the requests arrive.
     pub arrivals: ArrivalProcess,
-    /// Number of requests that count, including the warm-up. Further requests arrive, but are not
-    /// counted, until the counted requests of all loads have arrived.
+    /// Number of the load's counted requests, including the warm-up. When all of them have arrived,
+    /// further requests keep up the load until the counted requests of all other loads have arrived.
+    /// Statistics leave the further requests out, unless they are stated to cover the whole run.
     pub requests: u64,
     /// Number of requests at the beginning that form the warm-up; less than `requests`. Statistics
     /// leave these requests out, unless they are stated to cover the whole run.
@@ -102,7 +103,7 @@ impl Load {
     }
 
     /// Returns the load with a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the
-    /// tenant wait until the shaper has tokens for them, and start one shaping latency later. A
+    /// tenant wait until the shaper has tokens for them, and start after the shaper's latency. A
     /// token for operations admits one trace, or one segment of a message that the shaper splits. A
     /// token for bytes admits one byte of the first operation's input; a trace takes at least one
     /// such token.

@@ -136,8 +136,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the number of bits of the integer that a condition reads from here: 64 for a field, 8
-    /// for each byte of a range. 0 for more than [`MAX_INTEGER_BYTES`] bytes.
+    /// Returns the number of bits of this source as an integer: 64 for a field, 8 for each byte of
+    /// a range. 0 for a range of more than [`MAX_INTEGER_BYTES`] bytes, which is not read as an
+    /// integer.
     pub fn bits(self) -> u8 {
         match self {
             Source::Field(_) => 64,

@@ -42,7 +42,7 @@ pub enum PredicateError {
     #[error("distinct fields in the conditions of one trace memory: must be at most {MAX_FIELDS}")]
     TooManyFields,
     /// The operations are not the compiled form of any condition. Holds the reason.
-    #[error("malformed predicate: {0}")]
+    #[error("malformed branch condition: {0}")]
     Malformed(&'static str),
 }
 

@@ -84,9 +84,9 @@ impl Workload {
     }
 
     /// Returns the distribution of the time that a remote side takes to answer to the trace
-    /// `trace`. It is the one that the chain at `place` states, or else the service called
-    /// `service`; `None` if neither states one. `place` is (index of the phase, index of the chain
-    /// in the phase).
+    /// `trace`. The distribution that the chain at `place` states takes precedence over the one
+    /// that the service called `service` states; `None` if neither states one. `place` is (index of
+    /// the phase, index of the chain in the phase).
     pub fn own_wait(
         &self,
         service: &str,
@@ -185,9 +185,9 @@ impl Workload {
 
     /// Returns a cost profile of the services `paths` of this workload, derived from the paper's
     /// shares of time. Of the costs in the workload file, only those of custom accelerators are
-    /// used. The paper's shares are taken as means over the services `reference`; `tcp_cost_ns` is
-    /// the cost of a TCP operation on a core, in ns. `waits` are the times that remote sides take
-    /// to answer.
+    /// used. `reference` are the services to which the paper's mean shares belong; the costs
+    /// derived for them apply to `paths`. `tcp_cost_ns` is the cost of a TCP operation on a core,
+    /// in ns. `waits` are the times that remote sides take to answer.
     ///
     /// # Errors
     /// [`Refusal`] for a custom accelerator whose cost is not stated, and for costs that do not fit
@@ -229,10 +229,11 @@ impl Workload {
     }
 
     /// Returns the cost profile of the services `paths` of this workload, as the workload file
-    /// states their costs. Where the file uses the paper's shares of time, the shares are taken as
-    /// means over the services `reference`. `tcp_cost_ns` is then the cost of a TCP operation on a
-    /// core, in ns, unless the service states its own. `waits` are the times that remote sides take
-    /// to answer.
+    /// states their costs. `reference` and `tcp_cost_ns` count only where the file uses the paper's
+    /// shares of time. `reference` are the services to which the paper's mean shares belong; the
+    /// costs derived for them apply to `paths`. `tcp_cost_ns` is the cost of a TCP operation on a
+    /// core, in ns, for services that state none. `waits` are the times that remote sides take to
+    /// answer.
     ///
     /// # Errors
     /// [`Refusal`] for costs that do not fit a service.
@@ -454,7 +455,7 @@ impl Sizes {
             }
             Sizes::HistogramFile(file) => {
                 let place = format!("{place}.histogram_file");
-                let allowed = "must be replaced by the file's contents before the sizes are used";
+                let allowed = "must be replaced by the file's contents first, by Document::inlined";
                 Err(Refusal::new(place, quoted(file), allowed))
             }
             Sizes::Preset(preset) => {

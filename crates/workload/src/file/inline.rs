@@ -210,7 +210,7 @@ impl Files<'_> {
         {
             let [size, count] = rows[index];
             let value = format!("{size}, {count} in row {} of {file}", index + 1);
-            let allowed = "must be two whole numbers, 0 or more";
+            let allowed = "must be a size in bytes and a count: two whole numbers, 0 or more";
             return Err(Refusal::new(place, value, allowed));
         }
         let row = |[size, count]: [f64; 2]| (Size(size as u64), count as u64);

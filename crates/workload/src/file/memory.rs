@@ -61,7 +61,7 @@ impl Workload {
                 Traces::File(file) | Traces::Module(file) => {
                     let place = format!("traces[{index}]");
                     let allowed =
-                        "must be replaced by the file's contents before the traces are used";
+                        "must be replaced by the file's contents first, by Document::inlined";
                     return Err(Refusal::new(place, quoted(file), allowed));
                 }
             };
@@ -87,8 +87,8 @@ impl Workload {
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
-    /// of an unknown trace, a fact that branches test as a bit but is neither 0 nor 1, or a call by
-    /// a chain that waits for no answer.
+    /// of an unknown trace, a value other than 0 and 1 of a fact that branches test as a bit, or a
+    /// call by a chain that waits for no answer.
     pub fn check_traces(&self, image: &Image) -> Result<Vec<String>, Refusal> {
         self.check_waits(image)?;
         self.check_bits(image)?;

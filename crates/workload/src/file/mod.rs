@@ -1,10 +1,10 @@
 //! Workloads as files: the format `accelflow.workload/1` (`docs/workloads.md`).
 //!
 //! [`read()`] parses a text in TOML or JSON to a [`Document`]: a [`Workload`], whose fields are
-//! those of the file, and the positions of the values in the file. The shape of the tree is checked
-//! against the JSON Schema of the Rust types ([`json_schema`]), so that types, editors and messages
-//! agree; [`Document::check`] checks the consistency of values. [`write`](write()) writes canonical
-//! TOML.
+//! those of the file, and the positions of the values in the file. The names, types and ranges of
+//! the fields are checked against the JSON Schema of the Rust types ([`json_schema`]), so that
+//! types, editors and messages agree. [`Document::check`] checks the consistency of values.
+//! [`write`](write()) writes canonical TOML.
 
 mod check;
 mod document;

@@ -62,7 +62,8 @@ impl tree::Service {
     }
 
     /// Returns all chains of traces of the service as (index of the phase, index of the chain in
-    /// the phase, chain). A chain with `times` = n appears n times in a row.
+    /// the phase, chain). A chain with `times` = n appears n times in a row, each time with its own
+    /// index.
     pub fn chains(&self) -> impl Iterator<Item = (usize, usize, &tree::Chain)> {
         self.path.iter().enumerate().flat_map(|(phase, part)| {
             let each = part.chains().iter();

@@ -82,8 +82,11 @@ impl Workload {
 
     /// Returns the arrival rate of each service divided by the mean rate of the services, in the
     /// order of the workload file. The rates are those of the set called `name`; `None` for an
-    /// unknown name. `scaled` is true if the scenario gives the mean rate. With [`OWN`], a
-    /// service's `rate_share` then takes precedence over its `rate_rps`.
+    /// unknown name. `scaled` is true if the scenario gives the mean rate.
+    ///
+    /// For the set [`OWN`], the result for a service is its `rate_share` or follows from its
+    /// `rate_rps`; `rate_share` takes precedence only if `scaled` is true. A service with neither
+    /// has 1.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -1,4 +1,5 @@
-//! The check of a tree against its JSON Schema, with readable messages.
+//! The check of the parsed contents of a file (a tree of values) against their JSON Schema, with
+//! readable messages.
 //!
 //! Only those keywords of JSON Schema are supported that [`super::schema`] writes.
 

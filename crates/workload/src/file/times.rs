@@ -1,4 +1,4 @@
-//! The check of distributions of times.
+//! The check of the distributions of times (values of type `Wait`) in a workload file.
 
 use accelflow_parameters::{Refusal, number_text};
 

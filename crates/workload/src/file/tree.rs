@@ -127,8 +127,8 @@ pub struct Defaults {
     /// The mean arrival rate of requests to each service, in requests per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_rps: Option<Rate>,
-    /// The name of the set of arrival rates, in the workload's `rates`, that is used with the
-    /// paper's costs if the scenario sets no rates.
+    /// The name of the set of arrival rates, in the workload's `rates`, that applies if a scenario
+    /// uses the paper's costs and sets none of `rates`, `rates_rps` and `rate_rps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rates: Option<String>,
     /// The service-level objective (SLO): the longest allowed time from a request to its response,
@@ -137,7 +137,7 @@ pub struct Defaults {
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_us: Option<f64>,
     /// The service-level objective (SLO) as a multiple of the service's mean response time on an
-    /// idle server with AccelFlow.
+    /// idle server with AccelFlow. Must be left out if `slo_us` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
@@ -201,7 +201,7 @@ pub struct Service {
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0))]
     pub slo_us: Option<f64>,
     /// The service-level objective (SLO) as a multiple of the service's mean response time on an
-    /// idle server with AccelFlow.
+    /// idle server with AccelFlow. Must be left out if `slo_us` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0))]
     pub slo_factor: Option<f64>,
@@ -242,7 +242,8 @@ pub enum Phase {
     Parallel(Parallel),
     /// Application logic that takes a stated time.
     Timed(Timed),
-    /// Application logic whose time is drawn for each request, or comes from `app_us` or the costs.
+    /// Application logic whose time is drawn for each request, or comes from the service's `app_us`
+    /// or else from the source of the service's costs.
     Cpu(Cpu),
 }
 
@@ -292,11 +293,13 @@ pub struct Timed {
     pub cpu_us: f64,
 }
 
-/// Application logic whose time is drawn for each request, or comes from `app_us` or the costs.
+/// Application logic whose time is drawn for each request, or comes from the service's `app_us` or
+/// else from the source of the service's costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// Either true, for a time from `app_us` or the costs, or the distribution of the core time.
+    /// The distribution of the core time, or true. With true, the time comes from the service's
+    /// `app_us`, or else from the source of the service's costs.
     pub cpu: CpuTime,
 }
 
@@ -304,7 +307,8 @@ pub struct Cpu {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CpuTime {
-    /// true: the core time is an equal part of the service's `app_us`, or comes from the costs.
+    /// true: the core time is an equal part of the service's `app_us`. Without `app_us`, the time
+    /// comes from the source of the service's costs, such as a recording.
     Elsewhere(#[schemars(extend("const" = true))] bool),
     /// A distribution from which the time of each request is drawn.
     Drawn(Wait),

@@ -19,9 +19,9 @@ pub enum Arrivals {
         #[schemars(range(min = 100.0, max = 1e12))]
         dwell_us: f64,
     },
-    /// Bursty arrivals, whose rates are a named set.
+    /// Bursty arrivals, whose rate changes between the states of a named set.
     Preset {
-        /// The name of the set of rates.
+        /// The name of the set of states.
         preset: ArrivalsPreset,
     },
     /// Arrivals at given times, listed by exactly one of the fields `file` and `times_us`.
@@ -48,15 +48,16 @@ pub enum Arrivals {
     },
 }
 
-/// A named set of rates for bursty arrivals.
+/// A named set of states for bursty arrivals: rates relative to the mean rate, with their
+/// probabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalsPreset {
-    /// The rates per minute of a service of Alibaba.
+    /// The distribution of the rates per minute of one service of Alibaba.
     Alibaba,
-    /// The rates per minute of 500 functions of Azure.
+    /// The distribution of the total rate per minute of 500 functions of Azure.
     Azure,
-    /// Short bursts of 1.7 times the mean rate, 18 ms on average.
+    /// Short bursts: 1.7 times the mean rate for 20 % of the time, in bursts of 18 ms on average.
     ShortBursts,
 }
 
@@ -104,9 +105,11 @@ pub struct LogNormalBytes {
 pub enum SizesPreset {
     /// The sizes of the messages of DeathStarBench's SocialNetwork; only for that workload.
     SocialNetwork,
-    /// The sizes of calls to the compressor Snappy in Google's fleet, up to 64 KiB.
+    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, up to
+    /// 64 KiB.
     Fleet,
-    /// The sizes of all calls to the compressor Snappy in Google's fleet.
+    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, of all
+    /// sizes.
     #[serde(rename = "fleet_whole")]
     FleetWhole,
     /// The sizes of the calls that the benchmark HyperCompressBench represents.
@@ -236,7 +239,7 @@ pub enum Wait {
     QuantilesUs(#[schemars(length(min = 2, max = 10_000))] Vec<(f64, Duration)>),
     /// The name of a CSV file with the columns time_us and count, relative to the workload file.
     HistogramFile(String),
-    /// Pairs of a time in us, ascending, and the number of times that it was measured.
+    /// Pairs of a time in us, ascending, and how often this time was measured.
     HistogramUs(#[schemars(length(min = 1, max = 1_000_000))] Vec<(Duration, u64)>),
 }
 

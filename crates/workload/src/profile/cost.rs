@@ -51,7 +51,7 @@ impl Cost {
     }
 }
 
-/// The measured payload sizes of an operation: of its input and of its output.
+/// The measured payload sizes of an operation, each the median over the measured calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The size of the data that the operation reads.

@@ -29,7 +29,8 @@ pub enum RecordedTimes {
     Median,
     /// Each request takes times drawn from the recorded distributions, including the time outside
     /// of accelerator calls and application logic (kernel, sockets, scheduling). For times without
-    /// a recorded distribution, such as all times before version 4, the medians are used.
+    /// a recorded distribution, the medians are used. Recordings before version 4 have no
+    /// distributions.
     Distribution,
 }
 
@@ -38,9 +39,11 @@ pub enum RecordedTimes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
     /// The share of each operation's cost that is proportional to the payload's size, by
-    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`]. It is used for accelerators whose
-    /// share does not follow from the recording. The share follows from calls grouped by size
-    /// (version 5), if its standard error is at most 0.1.
+    /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
+    ///
+    /// It is used only for accelerators whose share cannot be measured from the recording. To
+    /// measure the share, the recording must have enough calls grouped by size (from version 5 on),
+    /// and the standard error of the share must be at most 0.1.
     pub size_shares: [f64; Accel::COUNT],
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
@@ -65,8 +68,9 @@ impl Profile {
     ///
     /// Services of the recording that `services` does not have are ignored.
     ///
-    /// CPU phases that were not measured take equal times, with which all CPU phases together would
-    /// take 20.7 % of the service's time, as in the paper.
+    /// CPU phases that were not measured all take the same time. It is the time with which
+    /// application logic would take 20.7 % of the service's time, as in the paper, if every CPU
+    /// phase took it.
     ///
     /// # Errors
     /// [`RecordingError`] for an unknown format or version, if the recording lacks one of

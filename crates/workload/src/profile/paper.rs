@@ -102,7 +102,8 @@ pub struct PaperOptions {
     /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
     /// The costs of custom accelerators, for which the paper has no share, by
-    /// [`Accel::custom_number`]; `None` if a cost is unknown, as all are by default.
+    /// [`Accel::custom_number`]; `None` for an unknown cost. Costs beyond the end of the list are
+    /// unknown, too; by default the list is empty.
     pub kinds: Vec<Option<Cost>>,
     /// The times that remote sides take to answer; by default [`RemoteWaits::short`].
     pub waits: RemoteWaits,
@@ -177,8 +178,8 @@ impl Profile {
     ///
     /// This is for suites whose shares of time the paper does not print. The paper's "services from
     /// other suites are similar" (section III, Q1) is read as: equal operations cost the same, so
-    /// the shares of a service follow from its operations. Operations that are only on less common
-    /// paths have the same costs.
+    /// the shares of a service follow from its operations. This also holds for operations that are
+    /// only on less common paths of a service.
     ///
     /// # Errors
     /// [`PaperProfileError`] for services or reference services that `image` cannot run, for a kind

@@ -485,9 +485,10 @@ impl Recording {
         }
     }
 
-    /// Returns one sentence for each of four kinds of data that
-    /// [`super::RecordedTimes::Distribution`] needs and that a service of this recording lacks. The
-    /// sentence names these services. Recordings before version 4 lack all four kinds.
+    /// Returns what [`super::RecordedTimes::Distribution`] needs but this recording lacks. There
+    /// are four kinds of such data. Each kind that at least one service lacks gives one sentence,
+    /// which names the services without it; the list is empty if nothing is lacking. Recordings
+    /// before version 4 lack all four kinds.
     pub fn lacks(&self) -> Vec<String> {
         type Has = fn(&RecordedService) -> bool;
         let parts: [(&str, Has); 4] = [

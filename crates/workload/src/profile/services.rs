@@ -15,7 +15,8 @@ pub struct OperationProfile {
     pub operation: Operation,
     /// The cost of the accelerator's operation on a core.
     pub cost: Cost,
-    /// The payload sizes, if they were measured; if `None`, they are drawn from [`crate::sizes`].
+    /// The payload sizes, if they were measured; if `None`, they are drawn from the distributions
+    /// of message sizes ([`PayloadSizes`](crate::sizes::PayloadSizes)).
     pub payload: Option<Payload>,
     /// The distribution of the cost on a core, with the same mean as `cost`; `None` if the cost is
     /// not drawn for each request.
@@ -194,8 +195,9 @@ impl Profile {
     }
 
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
-    /// their service: the mean over all calls of `accel` in all services, or else the cost that the
-    /// source of the profile gives; `None` if there is neither.
+    /// their service. It has the mean cost of all calls of `accel` on the most common paths of all
+    /// services, and the size share of the first of these calls. If there are no such calls, it is
+    /// the cost that the source of the profile gives; `None` if there is neither.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }

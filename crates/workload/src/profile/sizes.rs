@@ -11,7 +11,7 @@ const GROUPS: usize = 32;
 /// Groups `calls` (input size in bytes, cost in ns) by input size: one group for each size if there
 /// are at most 32 sizes, else at most 32 groups of about equally many calls. Calls of one size are
 /// always in one group. A group has the mean size, rounded to whole bytes, and the median cost of
-/// its calls. The groups are in ascending order of size; there are none without calls.
+/// its calls. The groups are in ascending order of size. Without calls, there are no groups.
 pub fn by_size(calls: &[(u64, f64)]) -> Vec<RecordedSize> {
     let mut sorted = calls.to_vec();
     sorted.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));

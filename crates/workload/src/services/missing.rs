@@ -14,16 +14,19 @@ pub struct MissingFact {
     pub trace: String,
     /// The name of the payload field.
     pub field: String,
-    /// The condition under which a branch tests this value: other missing values, as (trace, field,
-    /// value). Empty if a branch tests it in any case.
+    /// The condition under which a branch tests this value: the values that other missing facts
+    /// must have, as (trace, field, value). Empty if there is no such condition.
     pub given: Vec<(String, String, i64)>,
 }
 
 impl Chain {
     /// Returns the payload values that branches test but this chain does not state, in the order in
     /// which the chain's traces reach the branches. `is_open(trace, field)` is true for random
-    /// values, which may be 0 or 1 and are never missing. The list is empty for a chain that stops
-    /// for another reason than a missing value.
+    /// values, which may be 0 or 1 and are never missing.
+    ///
+    /// All paths are followed (at most 65,536), with 0 and 1 for each missing or random value. A
+    /// path that stops for another reason than a missing value adds nothing. The list is empty if
+    /// the chain's first trace is unknown.
     pub fn missing_facts(
         &self,
         image: &Image,

@@ -1,8 +1,8 @@
 //! Services as paths of CPU phases and chains of traces (AccelFlow, Table IV).
 //!
-//! A [`Chain`] states its first trace and the facts of its payloads. The trace language determines
-//! the rest of the chain's path: [`Service::walk`] follows a [`Walker`], so no count is written by
-//! hand.
+//! A [`Chain`] states its first trace and the facts of its payloads. The traces themselves
+//! determine the rest of the chain's path: [`Service::walk`] executes them with a [`Walker`]. So
+//! the accelerator calls of a service are counted by execution and not written by hand.
 //!
 //! [`Walker`]: accelflow_trace::Walker
 

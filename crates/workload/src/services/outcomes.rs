@@ -22,8 +22,9 @@ pub struct ChainPath {
     pub conditionals: u32,
 }
 
-/// A sequence of accelerators that needs no core: a step between the CPU phases of a service's path
-/// (AccelFlow, section III, Q2).
+/// A sequence of accelerators that needs no core in between: what a message or a core starts, up to
+/// the notification of the core (AccelFlow, section III, Q2). Equal chains that run in parallel are
+/// one sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// The name of the sequence's first trace without a suffix: `T9` for both `T9` and `T9+Cmp`.
@@ -74,8 +75,9 @@ pub(super) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
     /// Checks that the chain's traces can run to their end with the payload values that the chain
-    /// states. A field for which `is_open(trace, field)` is true may be 0 or 1; both are checked.
-    /// `place` is the chain's place, for error messages.
+    /// states. A field for which `is_open(trace, field)` is true may be 0 or 1; all combinations of
+    /// these values are checked, but at most 65,536 paths. `place` is the chain's place, for error
+    /// messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a

@@ -98,8 +98,8 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError`] for names that `image` does not have, for a first chain that does not begin
-    /// with TCP, for another chain that does, and for traces that cannot continue with the facts
-    /// that their chain states.
+    /// with TCP, for a later chain that begins with TCP, and for traces that cannot continue with
+    /// the facts that their chain states.
     pub fn walk(&self, image: &Image) -> Result<Vec<PhaseWalk>, ServiceError> {
         let mut phases = Vec::with_capacity(self.path().len());
         for (phase, part) in self.path().iter().enumerate() {

@@ -24,9 +24,11 @@ pub enum SizePreset {
     /// The sizes of the messages of DeathStarBench's SocialNetwork, with a distribution for each
     /// message.
     SocialNetwork,
-    /// The sizes of calls to the compressor Snappy in Google's fleet, up to [`FLEET_CUT`].
+    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, up to
+    /// [`FLEET_CUT`].
     Fleet,
-    /// The sizes of all calls to the compressor Snappy in Google's fleet.
+    /// The sizes of the data that calls to the compressor Snappy process in Google's fleet, of all
+    /// sizes.
     FleetWhole,
     /// The sizes of the calls that the benchmark HyperCompressBench represents.
     HyperCompressBench,

@@ -64,7 +64,10 @@ def _setup(measured: Mapping[str, Any]) -> Setup:
 
 
 def workload(recording: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a workload, as its file describes it, with a recording's services and their paths."""
+    """Return the content of a workload's file with the services and the paths of `recording`.
+
+    `recording` is the parsed recording.
+    """
     return {
         "schema": "accelflow.workload/1",
         "name": "together",

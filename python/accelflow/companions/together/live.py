@@ -188,8 +188,9 @@ class _Server(_Process):
     ) -> _Calls:
         """Call `service` at the times `due_s`, in seconds from now; return the calls made.
 
-        With `tenant`, the calls come from the tenant's own address. Calls that have not begun at
-        `until_s` are not made, since a flood that the server holds back would last far longer.
+        With `tenant`, the calls come from the address of the flooding tenant. Calls that have not
+        begun `until_s` seconds from now are not made, since a flood that the server holds back
+        would last far longer.
         """
         asked = self._subject.requests[service]
         client = self._clients["[::1]" if tenant else "127.0.0.1", asked["compressed"]]
@@ -341,8 +342,8 @@ class _Load:
     def rates(self, *, flooded: bool) -> dict[str, float]:
         """Return the rate of each service in requests per second.
 
-        If `flooded`, the service of the flooding tenant has `flood` times its rate; otherwise all
-        services have the same.
+        This is `rate_rps` for every service. If `flooded`, the service of the flooding tenant has
+        `flood` times this rate.
         """
         rates = dict.fromkeys(self.services, self.rate_rps)
         rates[FLOODING] *= self.flood if flooded else 1.0

@@ -82,8 +82,8 @@ def keys(*what: str, compression: str = SLOW_COMPRESSION) -> tuple[str, ...]:
 def work(figures: Figures, kind: Kind, compression: str = SLOW_COMPRESSION) -> Range:
     """Return a request's time on elements of `kind`, relative to its time without accelerators.
 
-    The latter is all on cores. `figures` has the kind's share and speedup. `compression` selects
-    the speedup of (De)Cmp.
+    Without accelerators, all of that time is on cores. `figures` has the kind's share and speedup.
+    `compression` selects the speedup of (De)Cmp.
     """
     return figures[f"{kind.key}_share"] / figures[kind.speedup(compression)]
 

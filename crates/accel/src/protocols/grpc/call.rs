@@ -1,4 +1,4 @@
-//! A gRPC message without its content: its method, role and direction.
+//! A gRPC message without its content: its method, role, direction and compression.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ enum Direction {
     Out,
 }
 
-/// The description of a gRPC message: its method, role and compression, without its content.
+/// The description of a gRPC message without its content: its method, role, direction and
+/// compression.
 #[derive(Clone)]
 pub struct GrpcCall {
     schema: Arc<Schema>,

@@ -1,5 +1,5 @@
 //! The fields of protobuf messages in their wire form, read without copies. The messages must have
-//! been checked.
+//! passed the check of the module `scan`.
 
 use super::scan::{END_GROUP, FIXED32, FIXED64, GROUP, LENGTH, VARINT};
 use super::shape::{Field, Holds, Shape, Ty};

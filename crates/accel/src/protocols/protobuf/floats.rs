@@ -1,4 +1,4 @@
-//! The JSON numbers of protobuf's type `float`.
+//! Converts values of protobuf's type `float` to the doubles that a reader of their JSON gets.
 
 /// The number that a JSON reader obtains from the decimals written for a `float`.
 pub(super) fn widened(value: f32) -> f64 {

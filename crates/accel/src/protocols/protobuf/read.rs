@@ -1,10 +1,10 @@
-//! A serde deserializer that reads protobuf messages as values of types of applications.
+//! A serde deserializer that reads protobuf messages as values of an application's own types.
 //!
 //! The deserializer presents the same values as the JSON that [`super::message_to_json`] writes for
-//! the message. Fields are in the order of their numbers, and include absent fields without
-//! presence. 64-bit integers are text, `bytes` are base64, enums are names, and maps are in the
-//! order of their keys. Text that has a different form on the wire, such as a 64-bit integer's, can
-//! be borrowed only from JSON.
+//! the message. Fields are in the order of their numbers. Absent fields without presence (proto3
+//! scalars that are not `optional`, lists and maps) are included. 64-bit integers are text, `bytes`
+//! are base64, enums are names, and maps are in the order of their keys. Text that has a different
+//! form on the wire, such as that of a 64-bit integer, can be borrowed only from JSON.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
 //! Tables of protobuf message types, in which a field is found by number or by name without walking
-//! the library's descriptors.
+//! the descriptors of the library `prost-reflect`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
-//! Deterministic and lossless output of protobuf messages, for two cases that the library gets
-//! wrong. The library stores maps in hash tables, whose order varies, but equal input must produce
-//! equal bytes. The library also omits -0.0, as if -0.0 were the default value 0.0.
+//! Deterministic and lossless output of protobuf messages, for two cases that the library
+//! `prost-reflect` gets wrong. The library stores maps in hash tables, whose order varies, but
+//! equal input must produce equal bytes. The library also omits -0.0, as if -0.0 were the default
+//! value 0.0.
 //!
 //! This module writes only messages whose type contains a map, or a floating-point number without
 //! presence, at any depth.

@@ -1,4 +1,4 @@
-//! A serde deserializer that reads Thrift structs as values of types of applications.
+//! A serde deserializer that reads Thrift structs as values of an application's own types.
 //!
 //! The deserializer presents the same values as the JSON that [`super::struct_to_json`] writes for
 //! the struct. Members are in the order of the wire form, followed by absent fields with default

@@ -1,4 +1,4 @@
-//! A serde serializer that writes values of types of applications as Thrift structs.
+//! A serde serializer that writes values of an application's own types as Thrift structs.
 //!
 //! The serializer writes the same bytes as [`super::struct_from_json`] for the JSON of the value,
 //! with the same checks.

@@ -15,10 +15,12 @@ const ROUNDING: f64 = 1e-9;
 /// wait is the one at which this size pays exactly 0, and the part of them that makes it go.
 #[derive(Clone, Copy)]
 pub(super) struct Crossing {
+    /// The wait Q, in cycles of the host.
     pub queue: MeanCycles,
-    /// The largest number below `queue`.
+    /// The largest floating-point number below `queue`, or `queue` itself if `part` is 0.
     pub below: MeanCycles,
-    /// The part that goes to the accelerator, of the offloads that pay at `below` but not at `queue`.
+    /// Of the offloads that pay with the wait `below` but not with `queue`, the share that goes to
+    /// the accelerator, from 0 to 1.
     pub part: f64,
 }
 

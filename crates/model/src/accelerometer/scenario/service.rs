@@ -10,7 +10,8 @@ use crate::accelerometer::sizes::SizeCdf;
 pub struct Scenario {
     /// C: the cycles per second of all the host's cores together.
     pub host: CyclesPerSecond,
-    /// The kernels, each with its accelerator. All kernels' shares are of the same host's cycles.
+    /// The kernels, each with its accelerator. All values of [`Kernel::share`] refer to the same
+    /// total: the host's cycles before offloading.
     pub kernels: Vec<Kernel>,
 }
 
@@ -61,9 +62,10 @@ impl Scenario {
 /// L: the cycles to move one offload to the accelerator: a fixed part, and a part per byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
-    /// The cycles that one offload of any size takes: on a pipelined interface, or on average.
+    /// The part that is the same for offloads of any size. It is the whole of L on a pipelined
+    /// interface, or if only the mean of L is known.
     pub fixed: MeanCycles,
-    /// The cycles that each byte of an offload adds, on an interface that is not pipelined.
+    /// The cycles that each byte of an offload adds; 0 on a pipelined interface.
     pub per_byte: MeanCycles,
 }
 

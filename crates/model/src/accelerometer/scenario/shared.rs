@@ -11,7 +11,9 @@ use crate::accelerometer::queueing::{Approximation, Station};
 /// The wait in a queue that several kernels share, and the accelerator's utilisation.
 #[derive(Clone, Copy)]
 pub(super) struct SharedQueue {
+    /// The wait, and the offloads that go to the accelerator with it.
     pub crossing: Crossing,
+    /// The share of time in which each processing element of the accelerator works, from 0 to 1.
     pub utilisation: f64,
 }
 

@@ -20,14 +20,18 @@ pub(super) enum Doing {
 
 /// A host of one core.
 pub(super) struct Host {
+    /// What the core does.
     pub doing: Doing,
+    /// The time since when the core does this.
     pub since: Time,
-    /// Requests that can continue, each with the time of the core's switch to its thread.
+    /// Requests that can continue, each with the time that the core takes to switch to its thread.
     pub ready: VecDeque<(usize, Time)>,
-    /// Ready requests that have precedence, each with the time of the core's switch to its thread.
+    /// Requests that can continue and run before those in `ready`, each with the time that the core
+    /// takes to switch to its thread.
     pub first: VecDeque<(usize, Time)>,
-    /// Arrivals without a thread, by their time.
+    /// The times of arrival of the requests that wait for a free thread.
     pub backlog: VecDeque<Time>,
+    /// The number of threads without a request.
     pub free_threads: usize,
 }
 
@@ -47,13 +51,18 @@ impl Host {
 /// A request with a thread.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
+    /// The index of the host that works on the request.
     pub host: usize,
+    /// The time of the request's arrival.
     pub arrived: Time,
+    /// The number of the request's kernel calls that come after `next`.
     pub kernels_left: u32,
     /// The kernel to offload when the core's present work ends.
     pub next: Option<Piece>,
-    /// Offloads without a response yet that the request waits for at its end.
+    /// The number of offloads for whose end the request waits before it ends itself. Only offloads
+    /// that need no response count, on an accelerator of the same machine.
     pub outstanding: u32,
+    /// Whether the host has finished its own work for the request.
     pub host_done: bool,
 }
 

@@ -19,11 +19,13 @@ const MOST_CYCLES: f64 = Time::MAX.as_ps() as f64 / 1_000.0;
 
 /// The inputs of the engine.
 pub(super) struct Setup {
+    /// The number of hosts that share the accelerators.
     pub hosts: usize,
-    /// Requests that a host works on at a time.
+    /// The number of requests that a host works on at a time.
     pub threads: usize,
-    /// The elements of each accelerator that has a queue.
+    /// The number of processing elements of each accelerator that has a queue.
     pub accelerators: Vec<u32>,
+    /// The kernels, in the order of the scenario.
     pub kernels: Vec<Offloading>,
     /// The time between arrivals at a host; `None` if it is saturated.
     pub between_arrivals: Option<Time>,
@@ -35,9 +37,13 @@ pub(super) struct Setup {
 
 /// A kernel, and how it is offloaded.
 pub(super) struct Offloading {
+    /// The threading design of the offloads, and the placement of the accelerator.
     pub design: Design,
+    /// o0: the time to prepare one offload.
     pub setup: Time,
+    /// o1: the time of one thread switch.
     pub thread_switch: Time,
+    /// The accelerator's queue, or the given time that each offload waits.
     pub accelerator: Accelerator,
     work: Work,
 }

@@ -1,5 +1,5 @@
-//! ARCUS's plans of a host's flows, and tables of measured profiles, for `accelflow.arcus`. Arguments
-//! and results are JSON texts.
+//! Plans for ARCUS, which state the flows of a host to admit and simulate, and tables of measured
+//! capacities, for `accelflow.arcus`. Arguments and results are JSON texts.
 
 use accelflow_arcus::Path;
 use accelflow_arcus::control::ProfileTable;

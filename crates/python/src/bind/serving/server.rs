@@ -464,7 +464,7 @@ fn looked_up(
     allowed: &str,
 ) -> PyResult<SocketAddr> {
     let why = |error: &dyn std::fmt::Display| {
-        let allowed = format!("must be {allowed}, or a name instead of the address: {error}");
+        let allowed = format!("must be {allowed}, or a host name instead of the address: {error}");
         refused(Refusal::new(what, quoted(text), allowed))
     };
     let found = place.to_socket_addrs().map_err(|error| why(&error))?;

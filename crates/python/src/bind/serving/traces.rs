@@ -1,4 +1,4 @@
-//! Traces that a service adds to the paper's (`accelflow_serve::TraceSource`), for
+//! A service's own traces, in addition to the paper's twelve (`accelflow_serve::TraceSource`), for
 //! `accelflow.own_traces`.
 
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Scenarios and their results, for `accelflow.simulation`.
+//! Python bindings of the simulator: scenarios, chip and workload files, policies, recordings, and
+//! the observation of single requests.
 
 pub(crate) mod chip;
 pub(crate) mod importing;

@@ -1,4 +1,4 @@
-//! `TraceImage`: linked trace memories.
+//! `TraceImage`: a linked trace memory (ATM), with the compiled words of traces.
 
 use std::collections::HashMap;
 use std::sync::Arc;

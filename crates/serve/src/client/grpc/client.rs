@@ -1,9 +1,10 @@
-//! Calls to gRPC services. T9 and T10 are each split into a part on TLS records and a part on
-//! messages, since HTTP/2 frames are between these two layers.
+//! Calls to gRPC services. T9 (sends a call) and T10 (receives the response) are each split into a
+//! part that processes TLS records and a part that processes messages, since HTTP/2 frames are
+//! between these two layers.
 //!
 //! A [`GrpcClient`] has one thread for its connections. Calls share the connections; each call is a
-//! stream. The parts of the traces on messages run on the caller's thread. The parts on records,
-//! which have frames of many calls, run on the client's thread.
+//! stream. The parts for messages run on the caller's thread. The parts for records, which contain
+//! frames of many calls, run on the client's thread.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The forms of parameters that the tables of servers and clients share.
+//! Functions that create parameters for the tables of servers and clients: counts, time limits and
+//! switches.
 
 use std::time::Duration;
 

@@ -11,8 +11,9 @@ use super::server::{ArenaSettings, Config, RpcProcessor};
 use super::steering::Steering;
 
 /// The table of a server's parameters ([`Config`]) with their ranges and fixed defaults. The table
-/// lacks four settings that depend on the machine or the user: the numbers of cores and of steered
-/// workers, the address of the operators' port, and [`Config::execution`].
+/// lacks three settings that depend on the machine or the user: the number of cores, the address of
+/// the operators' port, and [`Config::execution`]. [`Config::steering`] and [`Config::rpc`] have
+/// tables of their own.
 pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
     limits::CONNECTIONS,
     limits::MESSAGES,
@@ -24,12 +25,12 @@ pub const CONFIG_PARAMETERS: Table<Config> = Table::new(&[
 /// machine.
 pub const STEERING_PARAMETERS: Table<Steering> = Table::new(&[threads::STEERING]);
 
-/// The table of the parameters of [`RpcProcessor`]: the features of Cerebros's RPC processor that a
-/// server can use.
+/// The table of the parameters of [`RpcProcessor`]: the split schema, and the size of the memory
+/// that requests share.
 pub const RPC_PARAMETERS: Table<RpcProcessor> = Table::new(&[threads::RPC]);
 
-/// The table of the parameters of [`ArenaSettings`], the memory that requests share, except its
-/// size.
+/// The table of the parameters of [`ArenaSettings`]: how requests use the memory that they share.
+/// The size of this memory, [`ArenaSettings::bytes`], is in [`RPC_PARAMETERS`].
 pub const ARENA_PARAMETERS: Table<ArenaSettings> = Table::new(&[threads::ARENA]);
 
 /// The range and the default of the share of requests that are sampled for OpenTelemetry spans.

@@ -1,7 +1,7 @@
 //! The client of a gRPC request, to which the ensemble reports errors of the handler's own calls.
 //!
-//! A gRPC error is a status in the trailers of HTTP/2. No message is serialized, so only the record
-//! part of the error subtraces remains, which sends the trailers (`T2_http2`).
+//! A gRPC error is a status in the trailers of HTTP/2. No message is serialized, so only one part
+//! of the error subtraces remains: `T2_http2`, which sends the trailers in TLS records.
 
 use std::sync::{Arc, Mutex};
 

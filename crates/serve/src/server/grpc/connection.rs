@@ -1,5 +1,5 @@
-//! A server's gRPC connection over HTTP/2: one thread, which runs the HTTP/2 library's state
-//! machine, and a task for each request.
+//! A server's gRPC connection over HTTP/2: one thread, which runs the state machine of the HTTP/2
+//! library `h2`, and a task for each request.
 
 use std::cell::RefCell;
 use std::io;

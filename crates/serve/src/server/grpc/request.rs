@@ -1,5 +1,5 @@
-//! A gRPC request on a worker thread: the part of T1 on messages, the handler, and the part of T2
-//! or T3 on messages.
+//! A gRPC request on a worker thread: the part of T1 that decodes the message, the handler, and the
+//! part of T2 or T3 that encodes the response.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Memory for Thrift requests. A request for which too little memory is free is refused, and its
-//! client may retry it (a NACK).
+//! Memory for Thrift requests. A request for which too little memory is free is refused with an
+//! error reply, after which the client may retry it (the NACK of Cerebros).
 
 use accelflow_accel::rpc::{self, LOADSHEDDING, MessageType, ThriftCall};
 

@@ -1,5 +1,5 @@
-//! The traces of gRPC. The paper's T1, T2 and T3 are each split into a part on TLS records and a
-//! part on messages, since HTTP/2 frames are between these layers.
+//! The traces of gRPC. The paper's T1, T2 and T3 are each split into a part that processes TLS
+//! records and a part that processes messages, since HTTP/2 frames are between these layers.
 //!
 //! gRPC compresses serialized messages, so Dcmp comes before Dser and Cmp after Ser.
 

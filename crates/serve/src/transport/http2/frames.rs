@@ -1,5 +1,5 @@
-//! Watches a peer's frames for incomplete frames, and for floods of frames that cause work but have
-//! no part of a request.
+//! Watches the frames that a peer sends: finds incomplete frames, and floods of frames that cause
+//! work but carry no part of a request, such as PING.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

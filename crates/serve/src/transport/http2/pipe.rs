@@ -1,8 +1,8 @@
 //! The bytes of an HTTP/2 connection, received by TCP and Decr and sent by Encr and TCP.
 //!
-//! Frames of many requests share records, with SETTINGS or WINDOW_UPDATE between them, so no record
-//! belongs to one message. The traces on records therefore end where the frames begin, and the
-//! traces on messages start there.
+//! Frames of many requests share TLS records, with SETTINGS or WINDOW_UPDATE between them, so no
+//! record belongs to one message. The traces that process records therefore end where the frames
+//! begin, and the traces that process messages start there.
 
 use std::cell::RefCell;
 use std::io::{self, Read};

@@ -5,8 +5,8 @@ use accelflow_units::{Bandwidth, Bytes, Time};
 
 use super::own_sizes::OwnSizes;
 
-/// The parameters of the accelerators and their queues. Sizes hold for every accelerator type,
-/// unless [`AcceleratorConfig::own`] overrides them.
+/// The parameters of the accelerators and their queues. The numbers of instances, elements and queue
+/// entries apply to every accelerator type, unless [`AcceleratorConfig::own`] overrides them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceleratorConfig {
     /// Number of instances of each accelerator type.
@@ -57,7 +57,7 @@ pub struct AcceleratorConfig {
     /// of a payload.
     pub rpc_field: Time,
     /// Mean size of a field of a payload. The time of the RPC processor ([`RpcProcessor::Whole`])
-    /// depends on the number of fields: the payload's size over this mean.
+    /// depends on the number of fields: the payload's size divided by this mean.
     pub rpc_field_size: Bytes,
     /// Number of services whose message types the RPC processor ([`RpcProcessor::Whole`]) knows:
     /// those with the highest arrival rates of requests from clients. A trace of another service
@@ -165,7 +165,8 @@ pub enum Reuse {
     #[default]
     None,
     /// An operation that finds no free element of its own type goes to a free element of another
-    /// type. TCP and LdB neither execute other operations nor have theirs executed elsewhere.
+    /// type. This does not apply to TCP and LdB: their elements execute only their own operations,
+    /// and no other elements execute operations of TCP or LdB.
     Idle,
 }
 

@@ -27,7 +27,8 @@ pub struct CoreConfig {
     pub transform_per_kib: Time,
     /// How the load balancer LdB chooses the core that handles a request.
     pub balancing: Balancing,
-    /// Number of each core's last requests whose services [`Balancing::Affinity`] remembers.
+    /// Number of requests that [`Balancing::Affinity`] remembers for each core: it keeps the services
+    /// of the latest requests that LdB gave to the core.
     pub function_map_depth: usize,
     /// How a core that executes the load balancer LdB in software chooses the core of the request.
     pub software_balancing: SoftwareBalancing,
@@ -50,10 +51,12 @@ pub struct CoreConfig {
     /// Generation of the processor, which determines the speed of the cores.
     pub generation: Generation,
     /// How much of a processor generation's gain in application logic also applies to datacenter
-    /// tax operations, as an exponent of the gain: 0 for none, 1 for all.
+    /// tax operations. The speed of these operations, relative to the base server, is the gain to
+    /// the power of this number: with 0 they gain nothing, with 1 as much as application logic.
     pub tax_gain: f64,
     /// How much of a processor generation's gain in application logic also applies to the operating
-    /// system, as an exponent of the gain: 0 for none, 1 for all.
+    /// system. The operating system's speed, relative to the base server, is the gain to the power
+    /// of this number: with 0 it gains nothing, with 1 as much as application logic.
     pub system_gain: f64,
 }
 
@@ -61,8 +64,9 @@ pub struct CoreConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
     /// The core with the fewest requests in flight; among equals, the one with the fewest tasks. If
-    /// several remain, the one with the lowest index is taken. LdB in software counts from the
-    /// executing core instead.
+    /// several remain, the one with the lowest index is taken. If a core executes LdB in software,
+    /// the search begins at that core instead: it is taken if it is among the remaining cores,
+    /// otherwise the next one by index (core 0 comes after the last).
     #[default]
     LeastLoaded,
     /// A random core, all with the same probability.
@@ -129,8 +133,8 @@ impl InterruptPolicy {
     ];
 }
 
-/// When a core checks the notification flags of traces (AccelFlow, section IV.A). Tasks that wait
-/// for the core come first.
+/// When a core checks the notification flags of traces (AccelFlow, section IV.A). A flag that the
+/// core finds set is handled after the tasks that already wait for the core.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlagChecks {
     /// The core checks once per period ([`CoreConfig::notice_period`]): "The CPU core can be

@@ -6,7 +6,8 @@ use accelflow_units::Bandwidth;
 /// instructions, and how long an entry of an output queue occupies a dispatcher.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DispatcherConfig {
-    /// Number of instructions that a dispatcher executes for every operation.
+    /// Number of instructions that a dispatcher executes for every operation. The instructions for
+    /// branches, loads, ends and transformations are added.
     pub plain: u64,
     /// Number of instructions to resolve a branch.
     pub branch: u64,
@@ -14,7 +15,8 @@ pub struct DispatcherConfig {
     pub load_atm: u64,
     /// Number of instructions to end a trace: move the result to memory and notify the core.
     pub end: u64,
-    /// Number of instructions to transform the format of each 2 KiB of payload, rounded up.
+    /// Number of instructions to transform the format of 2 KiB of payload. A remainder of less than
+    /// 2 KiB counts as 2 KiB.
     pub transform: u64,
     /// Number of instructions that a dispatcher executes per clock cycle.
     pub ipc: f64,

@@ -43,7 +43,7 @@ impl Generation {
     /// server (Ice Lake): the ratio of instructions per cycle.
     ///
     /// The values are assumed: they come from reports of what Intel stated at launches, for equal
-    /// clocks. Intel's own statements were not found again.
+    /// clocks. The values could not be checked, because Intel's own statements were not found.
     ///
     /// - Broadwell: 5.5 % above Haswell (2014).
     /// - Skylake-SP: 10 % above Broadwell (2017).

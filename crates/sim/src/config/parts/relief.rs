@@ -14,12 +14,13 @@ pub struct ReliefConfig {
     pub queue_entries: usize,
     /// Deadline of a request, as a multiple of its service's execution time on an idle server.
     pub deadline: f64,
-    /// Who resolves branches, transforms payloads and moves large payloads: a core or the manager.
+    /// Who resolves branches, transforms payloads, and moves payloads that are larger than a queue
+    /// entry can hold: a core or the manager.
     pub fallback: FallbackTo,
 }
 
-/// Who resolves branches, transforms payloads and moves large payloads in a system with a central
-/// hardware manager.
+/// Who resolves branches, transforms payloads, and moves payloads that are larger than a queue entry
+/// can hold, in a system with a central hardware manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FallbackTo {
     /// The request's core does this work when the manager interrupts the core.

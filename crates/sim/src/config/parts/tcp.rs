@@ -13,7 +13,8 @@ pub struct TcpConfig {
 }
 
 /// In which systems a chain of traces that waits for a message occupies a queue entry. The entry is
-/// in the TCP accelerator's input queue, or in the manager's queue if all accelerators share one.
+/// in the TCP accelerator's input queue or, if all accelerators share the central manager's queue, in
+/// that queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parking {
     /// A waiting chain occupies an entry in systems whose accelerators execute traces, such as

@@ -1,5 +1,6 @@
-//! Chains of traces, compiled before a run. The compiled form states what an output dispatcher
-//! reads from each position up to the next operation, unless that depends on randomly drawn facts.
+//! Chains of traces, compiled before a run. The compiled form consists of legs. A leg states what an
+//! output dispatcher reads from one position of a chain up to the next operation. What depends on
+//! randomly drawn facts is not compiled.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -19,11 +19,11 @@ pub(crate) struct Watching<'r> {
     /// The length of each queue that the observer was shown last, in the order of
     /// `Engine::for_each_queue`; empty before the first call.
     pub lengths: Vec<usize>,
-    /// By core, the number of the task that the observer was shown last, counting the tasks that
-    /// the core has started; `None` for an idle core.
+    /// For each core, the task that the observer was shown last, identified by how many tasks the
+    /// core had started or resumed by then; `None` for an idle core.
     pub tasks: Vec<Option<u32>>,
-    /// By index in `units`, the trace that the unit's output dispatcher handled when the observer
-    /// was last shown it; `None` for an idle dispatcher.
+    /// For each unit, in the order of `units`, the trace that its output dispatcher handled
+    /// according to what the observer was shown last; `None` for an idle dispatcher.
     pub dispatched: Vec<Option<JobId>>,
     /// The accelerator instances or, if tenants reserve shares of the instances, these shares.
     pub units: Vec<Unit>,

@@ -1,4 +1,4 @@
-//! The measured window, and the readings at its ends.
+//! The measured window, and the busy times and backlogs at its beginning and at its end.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;
@@ -13,7 +13,8 @@ pub(crate) struct Window {
     pub from: Time,
     /// Busy times and backlogs at the beginning of the window.
     pub before: Busy,
-    /// The readings at the end of the window; `None` before the last counted request has arrived.
+    /// The busy times, backlogs and requests at the end of the window; `None` before the last
+    /// counted request has arrived.
     pub end: Option<WindowEnd>,
 }
 

@@ -135,8 +135,8 @@ pub(crate) struct ElementRun {
     /// The time since which the result has waited for an entry of the output queue, or since which
     /// an exception has stopped the element.
     pub waits_since: Time,
-    /// The time when the operation is expected to end. While an exception stops the operation, it
-    /// is instead the duration of the element's preparation for the operation.
+    /// The time when the operation is expected to end. While an exception stops the operation, this
+    /// field holds a duration instead: that of the element's preparation for the operation.
     pub ends: Time,
     /// Number of operations of the execution that have begun on processing elements.
     pub steps: u16,

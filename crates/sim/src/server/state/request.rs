@@ -32,8 +32,8 @@ pub(crate) struct Request {
     pub measured: bool,
     /// Whether the response has been sent.
     pub responded: bool,
-    /// Whether this stands for a detached chain of a request, whose end neither the phase nor the
-    /// response waits for.
+    /// Whether this value stands for a detached chain of a request instead of the request itself.
+    /// Neither the request's phase nor its response waits for a detached chain.
     pub is_part: bool,
     /// Whether a time-out or an error has ended the request: running executions finish, but no new
     /// executions start.

@@ -1,8 +1,8 @@
 //! The central manager with one queue for all accelerators: how operations enter the queue, in
 //! which order they leave it, and how they move to accelerators.
 //!
-//! The manager assigns operations to elements: when a completion frees an element, it gives the
-//! element to the waiting operation with the least laxity.
+//! The manager assigns operations to elements: when a completion frees an element, the manager gives
+//! this element to the waiting operation with the least laxity.
 
 use accelflow_trace::Accel;
 use accelflow_units::Time;

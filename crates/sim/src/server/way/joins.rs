@@ -1,4 +1,4 @@
-//! Joins: the arms of a scatter meet in one input entry.
+//! Joins: the parallel arms of a fork meet in one entry of an input queue.
 //!
 //! "If an input queue entry needs data from multiple source accelerators, the dispatcher marks the
 //! entry as ready when all data has arrived" (AccelFlow, section IV.A). The first arm to arrive

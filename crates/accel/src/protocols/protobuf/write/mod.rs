@@ -1,4 +1,4 @@
-//! A serde serializer that writes values of types of applications as protobuf messages.
+//! A serde serializer that writes values of an application's own types as protobuf messages.
 //!
 //! The serializer writes the same bytes as [`super::message_from_json`] for the JSON of the value.
 //! It refuses invalid values, and values that have no direct encoding. The caller then encodes the

@@ -1,4 +1,5 @@
-//! The arguments of orchestrators in Python: completed operations, and the simulated server.
+//! What the simulator passes to orchestrators that are written in Python: completed operations, and
+//! the simulated server.
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::Config;
