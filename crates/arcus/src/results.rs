@@ -35,6 +35,9 @@ pub struct FlowResult {
     /// The time and size of each message that arrived in the flow's queue, including the warm-up;
     /// empty for a flow with [`Arrivals::Backlogged`](crate::Arrivals::Backlogged).
     pub came: Vec<(Time, Bytes)>,
+    /// Whether the flow always had a message to send
+    /// ([`Arrivals::Backlogged`](crate::Arrivals::Backlogged)).
+    pub backlogged: bool,
     /// The simulated time when the flow was added; 0 if it was present from the start.
     pub since: Time,
     /// The simulated time when the flow was removed; `None` if it was never removed.

@@ -467,6 +467,18 @@ fn a_verdict_is_on_what_the_run_can_show() {
 }
 
 #[test]
+fn a_flow_that_sent_nothing_was_due_nothing() {
+    let platform = Platform::prototype(vec![ipsec()]);
+    let mut manager = manager();
+    manager.register(request("rare", 1_500, 10.0)).unwrap();
+    let (flows, arcus) = manager.deploy(|_| Arrivals::Poisson(Time::from_ns(1 << 40)));
+    let settings = Settings::lasting(Time::from_us(2_000));
+    let result = simulate(&platform, &flows, &arcus, &settings).unwrap();
+    assert_eq!(result.flows[0].arrived, 0);
+    assert_eq!(manager.flows()[0].verdict(&result, 0), Verdict::Kept);
+}
+
+#[test]
 fn a_managed_burst_ends_with_its_allowance() {
     let class = |allowance| ServiceClass::ManagedBurst {
         factor: 2.0,

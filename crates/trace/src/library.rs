@@ -119,7 +119,7 @@ impl Library {
     ///
     /// # Errors
     /// The errors of [`Library::register`], and [`RegisterError::Owned`] if the name belongs to a
-    /// different trace that the service does not own.
+    /// trace that the service may not run, or to a different trace that it does not own.
     pub fn register_for(
         &mut self,
         service: Option<&str>,
@@ -146,9 +146,14 @@ impl Library {
             error,
         })?;
         if let Some(index) = self.traces.iter().position(|t| t.name == name) {
-            if self.traces[index].source != source {
+            let known = &self.traces[index];
+            if known.source != source {
                 self.may_change(service, name)?;
                 return Err(RegisterError::Duplicate(name.to_owned()));
+            }
+            // Otherwise the caller would believe that it may run the trace.
+            if !known.is_for(service) {
+                self.may_change(service, name)?;
             }
             return Ok(&self.traces[index].warnings);
         }

@@ -519,18 +519,23 @@ fn a_trace_belongs_to_the_service_that_registers_it() {
     library
         .register_for(Some("shop"), "own", own.clone())
         .expect("free");
-    // The same again is harmless, also for another.
+    // The same again is harmless, but another service could not run it.
     library
-        .register_for(Some("billing"), "own", own)
+        .register_for(Some("shop"), "own", own.clone())
         .expect("equal");
-    let other = nodes(&["Cmp", "Ser", "TCP"]);
-    let refused = library
-        .register_for(Some("billing"), "own", other)
-        .expect_err("another's");
-    assert_eq!(
-        refused.to_string(),
-        "trace 'own' belongs to the service 'shop': no other service can replace or remove it"
-    );
+    let shared = nodes(&["Ser", "TCP"]);
+    library
+        .register_for(Some("billing"), "shared", shared)
+        .expect("for all services");
+    for nodes in [own, nodes(&["Cmp", "Ser", "TCP"])] {
+        let refused = library
+            .register_for(Some("billing"), "own", nodes)
+            .expect_err("another's");
+        assert_eq!(
+            refused.to_string(),
+            "trace 'own' belongs to the service 'shop': no other service can replace or remove it"
+        );
+    }
     let refused = library
         .remove_for(Some("shop"), "shared")
         .expect_err("everybody's");

@@ -59,12 +59,11 @@ pub fn combinations(
         });
         chosen.extend(longer.map(|more| [&members[..], &[more]].concat()));
         next += 1;
-        let count = chosen.len() as f64;
-        let good = chosen.len() <= MOST_COMBINATIONS;
+        let count = chosen.len() - 1; // the first has no members
         PlatformError::unless(
-            good,
+            count <= MOST_COMBINATIONS,
             "combinations of flows",
-            count,
+            count as f64,
             "at most 2000: lower --most",
         )?;
     }

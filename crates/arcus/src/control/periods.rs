@@ -43,7 +43,7 @@ impl<'a> Owed<'a> {
     pub(super) fn bytes(&self, from: Time, to: Time) -> f64 {
         let by = |time: Time| time.as_ns_f64() * self.bytes_per_ns;
         let came = &self.flow.came;
-        if came.is_empty() {
+        if self.flow.backlogged {
             return by(to - from);
         }
         let end = to.saturating_sub(self.way).max(from);

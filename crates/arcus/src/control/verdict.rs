@@ -89,7 +89,7 @@ impl FlowStatus {
     /// The rate that was due to the flow while it was present, in gigabits per second: its SLO, or
     /// the rate that it sent if that is less.
     fn due_gbit_per_s(&self, slo: f64, run: &RunResult, number: usize) -> f64 {
-        if run.flows[number].came.is_empty() {
+        if run.flows[number].backlogged {
             return slo;
         }
         let (from, to) = run.presence(number);

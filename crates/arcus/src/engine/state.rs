@@ -8,7 +8,7 @@ use accelflow_units::{Bytes, Time};
 
 use super::controller::Counters;
 use crate::hardware::{Operation, Packet};
-use crate::{Flow, FlowResult, Path};
+use crate::{Arrivals, Flow, FlowResult, Path};
 
 /// An event of a run. Its numbers are those of flows, jobs, messages, accelerators and SSDs.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,10 @@ impl FlowState {
             ready: VecDeque::new(),
             finish: 0.0,
             counters: Counters::default(),
-            result: FlowResult::default(),
+            result: FlowResult {
+                backlogged: flow.arrivals == Arrivals::Backlogged,
+                ..FlowResult::default()
+            },
         }
     }
 }
