@@ -148,8 +148,8 @@ class Days:
 
     def read_memory(self, table: CsvTable) -> None:
         """Report the rows of a table of memory use as not used: workloads have no memory use."""
-        for row in table.rows():
-            self.report.dropped("rows of memory", "left out: not part of a workload", row.place)
+        rows = sum(1 for _ in table.rows())
+        self.report.left_out("rows of memory", "left out: not part of a workload", rows)
 
     def totals(self) -> Mapping[str, int]:
         """Return the number of invocations of each function whose minutes are kept.
