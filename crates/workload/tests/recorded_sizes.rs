@@ -158,6 +158,8 @@ fn tcp_share(fixed_ns: f64, per_byte: f64, noise_ns: f64) -> (f64, Provenance) {
                 (first.cost.size_share() - expected).abs() < 0.02,
                 "{first:?}"
             );
+            let typical = profile.typical_cost(Accel::Tcp).unwrap().size_share();
+            assert!((typical - found.default).abs() < 1e-6, "{typical}");
         }
         _ => assert_eq!(first.cost.size_share(), 0.5),
     }

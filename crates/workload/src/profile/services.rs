@@ -196,8 +196,8 @@ impl Profile {
 
     /// Returns the cost of accelerator `accel` for calls that are not on the most common path of
     /// their service. It has the mean cost of all calls of `accel` on the most common paths of all
-    /// services, and the size share of the first of these calls. If there are no such calls, it is
-    /// the cost that the source of the profile gives; `None` if there is neither.
+    /// services, and the share of this mean that depends on the size. If there are no such calls,
+    /// it is the cost that the source of the profile gives; `None` if there is neither.
     pub fn typical_cost(&self, accel: Accel) -> Option<Cost> {
         self.typical[accel.index()]
     }
@@ -220,8 +220,15 @@ fn mean_cost(services: &[ServiceProfile], accel: Accel) -> Option<Cost> {
         .filter(|operation| operation.operation.accel == accel)
         .map(|operation| operation.cost)
         .collect();
-    let size_share = costs.first()?.size_share();
+    let first = costs.first()?.size_share();
     let sum_ns: f64 = costs.iter().map(|cost| cost.mean().as_ns_f64()).sum();
+    let sized_ns = |cost: &Cost| cost.mean().as_ns_f64() * cost.size_share();
+    // Only different shares have a mean, which rounding makes another number.
+    let equal = costs.iter().all(|cost| cost.size_share() == first);
+    let size_share = match equal || sum_ns == 0.0 {
+        true => first,
+        false => costs.iter().map(sized_ns).sum::<f64>() / sum_ns,
+    };
     Some(Cost::new(
         Time::from_ns_f64(sum_ns / costs.len() as f64),
         size_share,
