@@ -339,10 +339,20 @@ fn on_threads(threads: usize, work: &(dyn Fn(bool) + Sync), mut report: impl FnM
     report();
 }
 
-/// The number of requests of all loads of `cells`.
+/// The number of clients' requests to the services of all `cells`.
 fn all_requests(comparison: &Comparison<'_>, cells: &[(usize, &[usize])]) -> u64 {
-    let loads = cells.iter().map(|(_, group)| group.len() as u64);
-    loads.sum::<u64>() * comparison.requests
+    let called = comparison.plan.called();
+    let requests = |&service: &usize| {
+        let asked = comparison.of_service(service, comparison.requests);
+        match comparison.own_arrivals.get(service) {
+            Some(Some(ArrivalProcess::Trace(times))) => asked.min(times.len() as u64),
+            Some(Some(_)) => asked,
+            _ if comparison.rate_share(service) > 0.0 || !called.contains(&service) => asked,
+            _ => 0,
+        }
+    };
+    let services = cells.iter().flat_map(|(_, group)| group.iter());
+    services.map(requests).sum()
 }
 
 /// Calls `report` several times a second until all senders of `ended` are gone.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use accelflow_parameters::Refusal;
 use accelflow_sim::compare::{Comparison, Placement, SystemResult, compare};
@@ -121,7 +122,15 @@ fn comparisons_simulate_what_is_called_on_any_number_of_threads() {
     for placement in Placement::ALL {
         let results = |threads| -> Vec<SystemResult> {
             let comparison = comparison(&config, &plan, &systems, placement, threads);
-            compare(&comparison, &|_, _| true).unwrap().unwrap()
+            let last = Mutex::new((0, 0));
+            let progress = |ended, all| {
+                *last.lock().unwrap() = (ended, all);
+                true
+            };
+            let results = compare(&comparison, &progress).unwrap().unwrap();
+            // Clients send 200 requests to Front and half as many to Other, for each system.
+            assert_eq!(last.into_inner().unwrap(), (600, 600));
+            results
         };
         let found = results(1);
         assert_eq!(found, results(2));
