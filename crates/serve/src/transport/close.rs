@@ -38,7 +38,7 @@ pub(crate) enum Close {
     #[error("TLS: {0}")]
     Handshake(rustls::Error),
     /// The client has reported an error of TLS.
-    #[error("TLS alert {0} from the other end")]
+    #[error("TLS {} from the other end", alert(*.0))]
     Alert(u8),
     /// The peer has sent more key updates than allowed.
     #[error(

@@ -27,6 +27,16 @@ impl Operation {
         Operation::DbInsert,
     ];
 
+    /// The operation in plain words, for messages.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Operation::CacheGet => "read from the cache",
+            Operation::CacheSet => "write to the cache",
+            Operation::DbFind => "find in the database",
+            Operation::DbInsert => "insert into the database",
+        }
+    }
+
     /// Returns whether the operation writes data, so that its request contains them.
     pub const fn writes(self) -> bool {
         matches!(self, Operation::CacheSet | Operation::DbInsert)

@@ -56,8 +56,11 @@ pub(crate) fn read<'a>(
     let operation = Operation::from_code(find(&decoded, "operation").unwrap_or(-1))?;
     if operation != call.operation {
         let why = format!(
-            "operation = {operation:?}: must be {:?}, as in the request",
-            call.operation
+            "operation = {} ({}): must be {} ({}), as in the request",
+            operation as u8,
+            operation.words(),
+            call.operation as u8,
+            call.operation.words()
         );
         return Err(AccelError::BadFrame {
             what: "storage message",

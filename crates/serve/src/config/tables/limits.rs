@@ -81,7 +81,7 @@ pub(super) const CONNECTIONS: &[ConfigRow] = &[
 pub(super) const MESSAGES: &[ConfigRow] = &[
     ConfigRow {
         parameter: Parameter {
-            source: "the frame limit of Apache Thrift's framed transport",
+            source: "16 MiB; the default frame limit of Apache Thrift is 16,384,000 bytes",
             ..count("max_message_bytes", "B", (1.0, MOST), 16_777_216.0, "")
         },
         get: |config| config.limits.max_message_bytes as f64,

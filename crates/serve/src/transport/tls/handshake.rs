@@ -121,7 +121,9 @@ fn advance<D>(
         ConnectionState::BlockedHandshake => Ok(false),
         ConnectionState::WriteTraffic(_) => Ok(true),
         ConnectionState::PeerClosed | ConnectionState::Closed => Err(Close::Done),
-        other => Err(Close::Failed(format!("{other:?} during the handshake"))),
+        _ => Err(Close::Failed(
+            "TLS: data before the end of the handshake".to_owned(),
+        )),
     }
 }
 

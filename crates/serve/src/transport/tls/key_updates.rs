@@ -37,10 +37,10 @@ impl KeyUpdates {
     #[must_use]
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let pauses = now.saturating_duration_since(self.counted).as_secs() / PAUSE.as_secs();
-        if pauses > 0 {
-            let earned = u32::try_from(pauses).unwrap_or(u32::MAX);
+        let earned = u32::try_from(pauses).unwrap_or(u32::MAX);
+        if earned > 0 {
             self.left = self.left.saturating_add(earned).min(AT_ONCE);
-            self.counted += Duration::from_secs(pauses);
+            self.counted += PAUSE * earned;
         }
         let allowed = self.left > 0;
         self.left = self.left.saturating_sub(1);
