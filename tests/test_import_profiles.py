@@ -433,7 +433,10 @@ def test_a_label_is_a_key_and_a_text(capsys: pytest.CaptureFixture[str], tmp_pat
     [
         ({"schema": "accelflow.workload/2"}, "schema = 'accelflow.workload/2': must be"),
         ({"services": []}, r"services = \[\]: must be a list of tables"),
-        ({"services": [{"name": 3}]}, r"services\[0\] = .*must be a table with a name"),
+        (
+            {"services": [{"name": 3}]},
+            r"services\[0\] = .*must be a table with the key name, a string",
+        ),
         ({"x": [[[[None]]] * 2]}, "--service"),
         ({"x": math.nan}, "not JSON compliant"),
         ({"services": [{"name": "Chekcout"}]}, "did you mean Chekcout?"),

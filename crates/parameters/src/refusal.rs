@@ -70,7 +70,10 @@ impl Refusal {
             false => format!("must be {}", any_of(known.iter().copied())),
             true => {
                 let first = known[..SHOWN].join(", ");
-                format!("must be one of {} names ({first}, ...)", known.len())
+                format!(
+                    "must be one of {} known names, such as {first}",
+                    known.len()
+                )
             }
         };
         Refusal::new(place, quoted(name), allowed).proposing(name, known)

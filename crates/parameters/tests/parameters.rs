@@ -377,7 +377,7 @@ fn very_many_names_are_not_listed() {
     let said = refusal.to_string();
     assert!(
         said.starts_with(
-            "service = 'Servise7': must be one of 61 names (Service0, Service1, Service2, ...)"
+            "service = 'Servise7': must be one of 61 known names, such as Service0, Service1, Service2"
         ),
         "{said}"
     );

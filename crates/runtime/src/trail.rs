@@ -53,8 +53,8 @@ pub enum TrailPhase {
 pub struct TrailChain {
     /// The accelerator calls of the chain, in order.
     pub steps: Vec<Step>,
-    /// The cost of each call in `steps`, in nanoseconds: the time in the accelerator's code, and
-    /// for TCP also the processor time of the system calls.
+    /// The cost of each call in `steps`, in nanoseconds: the wall time in the accelerator's code,
+    /// plus for TCP the processor time of the system calls.
     pub costs_ns: Vec<f64>,
     /// For each response: the name of the trace that received it, and the wall time that the chain
     /// waited for it.

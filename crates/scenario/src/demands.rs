@@ -51,10 +51,11 @@ pub struct ServiceDemand {
     pub phases: Vec<Vec<ChainDemand>>,
     /// The mean core time of a request outside of operations and application logic, in ns. It is
     /// known from a recording, and applies if cores execute the traces in software. 0 if the
-    /// scenario uses no recorded distributions.
+    /// recording lacks it, or the scenario uses no recorded distributions.
     pub outside_core_ns: f64,
     /// The mean part of the response time that the client measures but the server does not, in ns.
-    /// It is known from a recording. 0 if the scenario uses no recorded distributions.
+    /// It is known from a recording. 0 if the recording lacks it, or the scenario uses no recorded
+    /// distributions.
     pub outside_client_ns: f64,
     /// The tax operations of all chains of the service, by the accelerator's name.
     pub operations: BTreeMap<String, OperationDemand>,

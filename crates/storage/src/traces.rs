@@ -66,7 +66,7 @@ pub enum TracesError {
     /// The paper's templates cannot be loaded.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The source text of a default trace is malformed.
+    /// The source of a default trace has an invalid node. Does not occur.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// A default trace has a name that another trace already has.

@@ -1,7 +1,8 @@
 """Copy a function so that its own calls go through another function.
 
 The source is parsed, each call ``f(x)`` in it becomes ``call(f, x)``, and the result is compiled
-with the globals and the closure of the original. Nothing outside the copy changes.
+with the globals and the closure of the original. Calls of functions that look at the calling frame
+(``super``, ``locals``, ``eval``, ...) stay as they are. Nothing outside the copy changes.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ _OF_THE_FRAME: Final = frozenset(
 def rewritten(function: FunctionType, call: Callable[..., object]) -> FunctionType:
     """Return a copy of `function` in which each call ``f(x)`` is ``call(f, x)``.
 
-    Calls inside the called functions stay as they are. Raises InputError for a function without
-    source code (for example one typed into an interpreter), for a lambda, and for a method that
-    uses private names of its class.
+    Calls inside the called functions stay as they are, and so do calls of functions that look at
+    the calling frame (``locals``, ...). Raises InputError for a function without source code (for
+    example one typed into an interpreter), for a lambda, and for a method that uses private names
+    of its class.
     """
     definition = _definition(function)
     free = function.__code__.co_freevars
@@ -92,10 +94,10 @@ def _is_private(node: ast.AST) -> bool:
 
 
 class _Calls(ast.NodeTransformer):
-    """Replaces each called function by the recording function."""
+    """Replaces called functions by the recording function."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
-        """Rewrite a call and those inside of it."""
+        """Turn ``f(x)`` into ``call(f, x)``, also for calls within `f` and `x`."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in _OF_THE_FRAME:
             return node

@@ -114,7 +114,7 @@ def _estimate(of: Mapping[str, Any]) -> str:
 def fleet_text(fleet: Fleet, result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of text on a fleet's servers, power and money.
 
-    Each line has the numbers without and with the accelerators.
+    After a header, each line has a number without and with the accelerators, and the saving.
     """
     rows = [*result["services"], {"name": "fleet", **result["fleet"]}]
     width = max(len(row["name"]) for row in rows) + 2

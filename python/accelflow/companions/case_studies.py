@@ -290,11 +290,14 @@ def paying_compressions() -> list[tuple[str, float, float]]:
 
 
 def recommendations() -> list[dict[str, Any]]:
-    """Return the bars of Fig. 20: gains in throughput and latency, by overhead and acceleration.
+    """Return the bars of Fig. 20: gains in throughput and latency from offloading three kernels.
 
-    Each bar has its `group`, its name `bar`, `key` (the target's key without section; None if the
-    paper prints no number), and the gains `speedup` and `latency`. Gains are ratios less 1. The bar
-    ``ideal`` of each group is the gain if the kernel took no time; its `latency` is None.
+    Each bar has its `group` (the kernel, such as ``memory copy``), its name `bar` (the
+    accelerator's place and threading design, such as ``off chip, Async``), the gains `speedup` and
+    `latency`, and `key`: the name of the paper's number in the section
+    ``accelerometer.recommendations`` of ``paper-targets.toml``, or None if the paper prints none.
+    Gains are ratios less 1. The bar ``ideal`` of each group is the gain if the kernel took no time;
+    its `latency` is None.
     """
     bars = []
 

@@ -31,9 +31,10 @@ class Rates:
         self._count = 0
 
     def read(self, table: CsvTable) -> None:
-        """Add the rows of `table`.
+        """Add the rates in the rows of `table`.
 
-        Raises InputError if it lacks a column of MSRTQps, and for more than five million rates.
+        Raises InputError if a column of Alibaba's table MSRTQps is missing (timestamp, msname,
+        metric, value), and for more than five million pairs of microservice and time.
         """
         time, name, metric, value = (
             table.index("the table MSRTQps", *names)

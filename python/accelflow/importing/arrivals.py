@@ -105,7 +105,8 @@ class Arrivals:
                     "left out of the file of arrivals",
                 )
             if value > MOST_RATE_RPS:
-                raise refused("a rate", value, f"must be at most {MOST_RATE_RPS:g} requests/s")
+                place = f"rate of the window at {time_ns / 1e3:g} us (its count by its length)"
+                raise refused(place, value, f"must be at most {MOST_RATE_RPS:g} requests/s")
             area += rate * (time_ns - last)
             last, rate = time_ns, value
         if first is None:

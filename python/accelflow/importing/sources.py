@@ -139,7 +139,7 @@ class CsvTable:
         header = self._next()
         if header is None:
             raise refused(
-                "FILE", str(path), "must be a table with the names of its columns; it is empty"
+                "FILE", str(path), "must be a table with the names of its columns; it has no text"
             )
         self.columns: tuple[str, ...] = tuple(name.strip() for name in header)
 

@@ -197,7 +197,9 @@ def read_workload(path: Path) -> Tree:
         raise refused(f"{path}: services", services, "must be a list of tables, not empty")
     for index, service in enumerate(services):
         if not isinstance(service, dict) or not isinstance(service.get("name"), str):
-            raise refused(f"{path}: services[{index}]", service, "must be a table with a name")
+            raise refused(
+                f"{path}: services[{index}]", service, "must be a table with the key name, a string"
+            )
     found: Tree = tree
     return found
 

@@ -303,10 +303,10 @@ class Comparison(Viewed, Named[SystemResult]):
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> Comparison:
-        """Return the comparison in `source`: results of the simulator, or a results file's JSON.
+        """Return the comparison that `source` holds: the parsed JSON of a results file.
 
         Raises InputError for a value that is missing or wrong; the message names its place. Keys
-        outside of the schema are kept in `source` and otherwise ignored.
+        outside of the schema are ignored, but stay in the comparison's attribute `source`.
         """
         root = Reader(source, "results")
         schema = root.get("schema", str)

@@ -77,9 +77,9 @@ def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
 
 
 def tail_share(experiment: simulation.Scenario) -> float:
-    """Return the share of the longest response times (0 to 1) that a simulation must store.
+    """Return the share of its response times (0 to 1), longest first, that a simulation must store.
 
-    Percentiles over all seeds need these response times.
+    Percentiles over all seeds are computed from these.
     """
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))

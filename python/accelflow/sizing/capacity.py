@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 def elements_of(accelerator: str) -> str:
-    """Return the name of the resource "processing elements of `accelerator`" in results."""
+    """Return the results' name for the processing elements of `accelerator`: ``TCP elements``."""
     return f"{accelerator} elements"
 
 

@@ -129,7 +129,11 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
     most = "most" in tree
     name = tree["most" if most else "least"]
     if not isinstance(name, str):
-        raise refused("find.most" if most else "find.least", name, "must be the name of an axis")
+        raise refused(
+            "find.most" if most else "find.least",
+            name,
+            "must be a field of a scenario, config.KEY or chip, as a string",
+        )
     check_axis("find.most" if most else "find.least", name)
     system = _system(tree, study)
     limits, slo = _limits(tree.get("limits", LEFT_OUT))

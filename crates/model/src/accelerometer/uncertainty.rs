@@ -347,8 +347,8 @@ fn check_independent(kernel: &Kernel, is_uncertain: impl Fn(Field) -> bool) -> R
     if tied && is_uncertain(Field::KernelShare) && is_uncertain(Field::CyclesPerByte) {
         return refuse(
             Field::CyclesPerByte,
-            "must be left out, since kernel_share_ratio is a range too: cycles_per_byte follows from it, \
-             offloads_per_s, sizes and host_cycles_per_s",
+            "must be left out, since kernel_share_ratio is a range too: cycles_per_byte is \
+             then computed from kernel_share_ratio, offloads_per_s, sizes and host_cycles_per_s",
         );
     }
     Ok(())

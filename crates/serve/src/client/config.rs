@@ -91,9 +91,9 @@ pub struct ClientConfig {
     /// `docs/message-conventions.md`, HTTP bodies use the codec of the client's accelerator
     /// settings, and gRPC messages use gzip. Default false.
     pub compress: bool,
-    /// The threads that run the accelerators' work on the client's calls. In an ensemble, each call
-    /// has the tenant, priority and deadline of the request being handled. Default
-    /// [`Execution::Inline`].
+    /// Which threads run the accelerators' work for the client's calls. With
+    /// [`Execution::Ensemble`], a call by a handler has the tenant, priority and deadline of the
+    /// handler's request. Default [`Execution::Inline`].
     pub execution: Execution,
     /// When and how often calls are retried. Default [`RetryPolicy::default`].
     pub retry: RetryPolicy,

@@ -204,10 +204,10 @@ impl Server {
         Ok(())
     }
 
-    /// Sets the error log: a function that is called for each request whose client gets only a code
-    /// and an id of the request's error ([`Config::verbose_errors`](crate::Config)). The function
-    /// runs on the request's thread and should be quick. Without an error log, such errors are only
-    /// counted.
+    /// Sets the error log: a function that is called for each reported error of a request. Unless
+    /// [`Config::verbose_errors`](crate::Config) is set, the client gets only the error's code and
+    /// id. The function runs on the request's thread and should be quick. Without an error log, such
+    /// errors are only counted.
     pub fn set_error_log(&mut self, log: impl Fn(&ErrorReport<'_>) + Send + Sync + 'static) {
         self.reports.log = Some(Box::new(log));
     }

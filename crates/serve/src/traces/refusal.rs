@@ -136,10 +136,10 @@ pub enum FitFault {
     /// The text names the two accelerators between which the compression accelerator must be.
     #[error("{0}: must be between {1}, since gRPC compresses serialized messages")]
     Message(Accel, &'static str),
-    /// A trace sends a message with this accelerator, but must only receive one.
+    /// A trace sends a message with this accelerator, but may only receive: it must not send.
     #[error("{0} sends, but this trace must only receive")]
     Sends(Accel),
-    /// A trace waits for a message, but must only send one.
+    /// A trace waits for a message, but may only send: it must not receive.
     #[error("the trace waits for a message, but this trace must only send")]
     Waits,
     /// A trace waits for a response without having sent a message.

@@ -35,7 +35,7 @@ impl Sizes {
 /// The preparation that the element given to an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// Whether the element must wipe the state of another tenant.
+    /// Whether the element holds the state of another tenant, which it must wipe first.
     pub wipes: bool,
     /// Whether the element must load the state of the operation's service.
     pub reloads: bool,

@@ -228,15 +228,18 @@ impl Workload {
         workload
     }
 
-    /// Returns the cost profile of the services `paths` of this workload, as the workload file
-    /// states their costs. `reference` and `tcp_cost_ns` count only where the file uses the paper's
-    /// shares of time. `reference` are the services to which the paper's mean shares belong; the
-    /// costs derived for them apply to `paths`. `tcp_cost_ns` is the cost of a TCP operation on a
-    /// core, in ns, for services that state none. `waits` are the times that remote sides take to
-    /// answer.
+    /// Returns the cost profile of the services `paths` of this workload. The costs of a service
+    /// are its own in the workload file, else the file's `defaults.costs`, else the paper's shares
+    /// of time. `waits` are the times that remote sides take to answer.
+    ///
+    /// Two arguments matter only for services with the paper's shares. `reference` are the services
+    /// to which the paper's mean shares belong; the costs derived for them apply to `paths`.
+    /// `tcp_cost_ns` is the cost of a TCP operation on a core, in ns. A service's own `costs` may
+    /// state another, but not `defaults.costs`, whose value the caller passes.
     ///
     /// # Errors
-    /// [`Refusal`] for costs that do not fit a service.
+    /// [`Refusal`] for costs that do not fit a service, for measured costs, and for the cost of an
+    /// operation or a time of application logic that a service needs and that is not stated.
     pub fn profile(
         &self,
         paths: &[services::Service],

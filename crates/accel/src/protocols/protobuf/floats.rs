@@ -1,4 +1,5 @@
-//! Converts values of protobuf's type `float` to the doubles that a reader of their JSON gets.
+//! Converts a protobuf `float` to a double: the one that a JSON reader gets from the float's
+//! decimals, 0.1 instead of 0.10000000149.
 
 /// The number that a JSON reader obtains from the decimals written for a `float`.
 pub(super) fn widened(value: f32) -> f64 {

@@ -30,7 +30,7 @@ pub enum Limit {
     RestOfService,
     /// The part of the kernel that stays on the host since its offloads are not selected.
     NotOffloaded,
-    /// The accelerator's own speed, for which the host waits.
+    /// The host's wait for the accelerator's own work.
     Accelerator,
     /// The host's time to prepare offloads, o0.
     Setup,

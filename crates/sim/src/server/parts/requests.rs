@@ -1,4 +1,5 @@
-//! The requests that have not ended, and what the plan states about them.
+//! The requests that have not ended, and what the plan sets or draws for each: messages, facts,
+//! waits and core times.
 
 use accelflow_kernel::{Attributes, attribute};
 use accelflow_trace::{AtmAddress, Facts};
