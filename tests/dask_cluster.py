@@ -16,7 +16,8 @@ class Dask:
         self.file = folder / "scheduler.json"
         self._folder = folder
         code = "from distributed.cli.dask_scheduler import main; main()"
-        self._processes = [self._start(code, "--port", "0", "--no-dashboard")]
+        self.scheduler = self._start(code, "--port", "0", "--no-dashboard")
+        self._processes = [self.scheduler]
         self.workers = [self.worker() for _ in range(workers)]
 
     def worker(self, before: str = "") -> subprocess.Popen[str]:

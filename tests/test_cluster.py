@@ -100,6 +100,31 @@ def test_workers_that_die_or_hang_change_nothing(study_file: Path, tmp_path: Pat
     assert rows(place) == rows(tmp_path / "here")
 
 
+def test_a_lost_scheduler_ends_the_command_and_the_same_resumes(
+    study_file: Path, tmp_path: Path, dask: Dask
+):
+    study_file.write_text(STUDY.replace("3000", "60000"))
+    place = tmp_path / "out"
+    command = [sys.executable, "-m", "accelflow", "sweep", str(study_file), "--out", str(place)]
+    running = subprocess.Popen(
+        [*command, "--cluster", dask.address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for_rows(place, 1, running)
+    dask.scheduler.kill()
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 1
+    assert err == (
+        "accelflow: error: the connection to Dask's scheduler was lost. Completed simulations are "
+        "kept; the same command resumes\n"
+    )
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    known = int(done.stdout.partition(" were known")[0].split()[-1])
+    assert known >= 1
+
+
 def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, dask: Dask):
     code = IMPATIENT.replace(
         "study =", 'import accelflow.studies.cluster as c; c.code_version = lambda: "1"\nstudy ='

@@ -1,7 +1,7 @@
 """A runner of simulations on Dask: local processes, a scheduler's workers, SLURM, Kubernetes.
 
 Dask is an extra, ``pip install accelflow[cluster]``. SLURM needs ``accelflow[slurm]`` instead, and
-Kubernetes also the package ``dask-kubernetes``.
+Kubernetes ``accelflow[kubernetes]``.
 
 The rows of a batch depend only on the batch, so that a batch may run anywhere and twice. The
 batches of a dead worker go to other workers. By default, Dask fails a batch after the deaths of
@@ -19,7 +19,7 @@ import signal
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from accelflow.errors import AccelflowError, refused
 from accelflow.scenario import Scenario
 from accelflow.signals import interrupt_check
 from accelflow.studies.batches import Batch
+from accelflow.studies.kubernetes import Pods
 from accelflow.studies.slurm import Jobs
 from accelflow.studies.sweep import Runner
 from accelflow.studies.tasks import code_version, simulate
@@ -50,6 +51,10 @@ _FIRST_LOOK_S: Final = 1.0
 _LAST_LOOK_S: Final = 30.0
 #: The time in seconds between two checks of the jobs after workers have come and all have gone.
 _LOOK_S: Final = 5.0
+_LOST: Final = (
+    "the connection to Dask's scheduler was lost. Completed simulations are kept; the same command"
+    " resumes"
+)
 #: The allowed names in ``--cluster NAME:WORKERS``.
 _KINDS: Final = ("local", "slurm", "kubernetes")
 
@@ -77,11 +82,13 @@ def on_cluster(
     configuration. Connecting waits up to twelve hours for the first worker of SLURM or Kubernetes,
     since jobs may queue, and otherwise up to 30 s. `say` is called with a line about waiting or
     refused jobs. Raises InputError for any other `where`. Raises AccelflowError if Dask is not
-    installed, if no worker can be reached, for a worker with other code than this process, and if
-    SLURM refuses the jobs or all of them end before the batches.
+    installed, if no worker can be reached, for a worker with other code than this process, if the
+    connection to the scheduler is lost, and if SLURM or Kubernetes refuses or ends all workers
+    before the batches end.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:
+        stack.enter_context(_without_tracebacks())
         cluster, look = _cluster(where, distributed, say or (lambda _line: None))
         if not isinstance(cluster, str):
             stack.callback(cluster.close)
@@ -95,6 +102,21 @@ def on_cluster(
         # Dask's futures call Dask when they are destroyed, which is often.
         check = stack.enter_context(interrupt_check())
         yield _Run(client, distributed, patience or Patience(), look, check).run
+
+
+@contextmanager
+def _without_tracebacks() -> Iterator[None]:
+    """Keep tracebacks about a lost scheduler out of the terminal; its loss is raised."""
+    names = ("distributed", "distributed.client", "asyncio")
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _wait_for_one(client: Any, look: Callable[[], None], limit_s: float) -> None:
@@ -146,13 +168,14 @@ def _cluster(
         if kind == "slurm":
             jobs = Jobs(_jobqueue(), where, int(count), say)
             return jobs.cluster, jobs.check
-        cluster = _imported("dask_kubernetes.operator", "dask-kubernetes").KubeCluster()
-        cluster.scale(int(count))
+        operator = _imported("dask_kubernetes.operator", "accelflow[kubernetes]")
+        kr8s = _imported("kr8s.asyncio", "accelflow[kubernetes]")
+        pods = Pods(operator, kr8s, where, int(count), say)
     except AccelflowError:
         raise
     except Exception as error:  # whatever the package raises for what its configuration lacks
         raise AccelflowError(f"--cluster {where}: cannot be started: {error}") from error
-    return cluster, _nothing
+    return pods.cluster, pods.check
 
 
 def _jobqueue() -> Any:
@@ -240,11 +263,24 @@ class _Run:
         self._numbers = itertools.count()
 
     def run(self, batches: Iterable[Batch], limit: TimeLimit) -> Iterator[tuple[Batch, bytes]]:
-        """Yield each batch with its rows, as they arrive, until `limit` expires."""
-        waiting = iter(batches)
+        """Yield each batch with its rows, as they arrive, until `limit` expires.
+
+        Raises AccelflowError if the connection to the scheduler is lost, or a batch fails.
+        """
+        lost = (self._distributed.comm.CommClosedError, self._distributed.client.ClosedClientError)
+        try:
+            yield from self._completed(iter(batches), limit)
+        except lost as error:
+            raise AccelflowError(_LOST) from error
+
+    def _completed(
+        self, waiting: Iterator[Batch], limit: TimeLimit
+    ) -> Iterator[tuple[Batch, bytes]]:
         try:
             while True:
                 self._check_interrupt()
+                if self._client.status != "running":
+                    raise AccelflowError(_LOST)
                 for batch in itertools.islice(waiting, self._room()):
                     asked = _Asked(batch, time.monotonic())
                     self._asked[batch.keys[0]] = asked
@@ -255,9 +291,10 @@ class _Run:
                 self._look_at_jobs()
                 self._hurry()
         finally:
-            self._client.cancel(
-                [future for asked in self._asked.values() for future in asked.futures]
-            )
+            with suppress(Exception):  # a lost scheduler has nothing to cancel
+                self._client.cancel(
+                    [future for asked in self._asked.values() for future in asked.futures]
+                )
             self._asked.clear()
 
     def _room(self) -> int:
