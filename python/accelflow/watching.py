@@ -150,8 +150,8 @@ def watch(
     Raises InputError for a value that is not allowed, and AccelflowError if the simulation fails.
     """
     finite_number("percentile", percentile)
-    if request is not None and (isinstance(request, bool) or not 0 <= request < 1 << 63):
-        raise refused("request", request, "must be a whole number from 0")
+    if request is not None:
+        whole_number("request", request, 0, (1 << 63) - 1)
     scenario = _ready(scenario)
     with refusals():
         found = _native.scenario_watch(

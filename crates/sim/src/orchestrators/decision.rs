@@ -16,11 +16,11 @@ pub struct Decision {
     pub instructions: u64,
     /// The work of the central hardware manager; `None` if the manager is not involved.
     pub manager: Option<ManagerVisit>,
-    /// Time for which the request's core is busy with the completion while the trace waits for the
-    /// core.
+    /// Time for which the request's core handles the completion, such as an interrupt and the
+    /// submission of the next operation. The trace continues only afterwards.
     pub core: Time,
-    /// Time for which the request's core is busy with the completion while the trace waits for a
-    /// message, so that the trace is not delayed.
+    /// Time for which the request's core handles the completion while the trace waits for a message
+    /// anyway. The trace is not delayed.
     pub background: Time,
 }
 

@@ -222,7 +222,8 @@ impl Workload {
                 let missing = matches!(fault, Fault::MissingField(_));
                 let missing = missing.then(|| self.missing_facts(&place.service, image));
                 missing.flatten().unwrap_or_else(|| {
-                    let allowed = format!("must be a trace that can continue: {fault}");
+                    let allowed =
+                        format!("must be a trace that can run to its end, but it stops: {fault}");
                     Refusal::new(path, quoted(&trace), allowed)
                 })
             }

@@ -63,7 +63,7 @@ pub enum ServiceError {
     Fault {
         /// The place of the chain in its service.
         place: Place,
-        /// The name of the trace that cannot continue.
+        /// The name of the trace that cannot run to its end.
         trace: String,
         /// The reason why the trace cannot continue.
         fault: Fault,

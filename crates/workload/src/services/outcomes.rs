@@ -39,7 +39,7 @@ impl Chain {
     /// values that this chain states are ignored. `place` is the chain's place, for error messages.
     ///
     /// # Errors
-    /// [`ServiceError`] for an unknown first trace and for a trace that cannot continue.
+    /// [`ServiceError`] for an unknown first trace and for a trace that cannot run to its end.
     pub fn outcomes(&self, place: &Place, image: &Image) -> Result<Vec<ChainPath>, ServiceError> {
         let unknown = || ServiceError::UnknownTrace {
             place: place.clone(),
@@ -120,7 +120,7 @@ impl Chain {
     }
 }
 
-/// Follows `chain` to its end and counts branches. The error is the trace that cannot continue, and
+/// Follows `chain` to its end and counts branches. The error is the trace that does not end, and
 /// the reason.
 pub(super) fn execute(
     chain: &Chain,
