@@ -23,12 +23,18 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
-import pyarrow.parquet as pq
 from kubernetes_parts import image, operator, programs
-from kubernetes_parts.node import PATIENCE_S, Node, TrialError, expect, until
-from try_slurm import QUESTION, STUDY
+from kubernetes_parts.node import Node
+from trials import (
+    PATIENCE_S,
+    expect,
+    expect_equal_rows,
+    expect_status,
+    tried,
+    until,
+    write_studies,
+)
 
 NEEDED = ("etcd", "containerd", "ctr", "runc", "iptables", "debootstrap", "openssl", "ip", "go")
 MISSING_STATUS = 3
@@ -48,9 +54,7 @@ class Trials:
         self.node, self._python = node, python
         self.work = node.run / "work"
         self.work.mkdir(exist_ok=True)
-        (self.work / "study.toml").write_text(STUDY.format(requests=3_000))
-        (self.work / "long.toml").write_text(STUDY.format(requests=60_000))
-        (self.work / "question.toml").write_text(QUESTION)
+        write_studies(self.work)
         self._commands: list[subprocess.Popen[str]] = []
 
     def sweep(self) -> str:
@@ -80,8 +84,7 @@ class Trials:
         said = self._line(running)
         expect("pods pending: 1 (Unschedulable: 0/1 nodes are available" in said, "why", said)
         running.send_signal(signal.SIGINT)
-        running.communicate(timeout=PATIENCE_S)
-        expect(running.returncode == 130, f"exit code 130, not {running.returncode}")
+        expect_status(running, 130, PATIENCE_S)
         self._nothing_left()
         return said.strip()
 
@@ -144,8 +147,7 @@ class Trials:
         running = self._begin("sweep", "long.toml")
         self._wait_for_rows(running)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=PATIENCE_S)
-        expect(running.returncode == 130, f"exit code 130, not {running.returncode}", out, err)
+        expect_status(running, 130, PATIENCE_S)
         self._nothing_left()
         return "exit code 130, no pod left"
 
@@ -228,14 +230,12 @@ class Trials:
         command: str = "sweep",
         limit_s: float = PATIENCE_S,
     ) -> None:
-        out, err = running.communicate(timeout=limit_s)
-        expect(running.returncode == 0, f"exit code 0, not {running.returncode}", out, err)
+        expect_status(running, 0, limit_s)
         here = self.work / f"here-{file}"
         if not here.exists():
             local = self._started(command, file, "--out", here.name)
             expect(local.wait(PATIENCE_S) == 0, "the local run ends well")
-        tables = [pq.read_table(place / "results.parquet") for place in (self.work / "out", here)]
-        expect(tables[0].num_rows > 0 and tables[0].equals(tables[1]), "the rows are as here")
+        expect_equal_rows(self.work / "out", here)
         self._nothing_left()
 
     def _fails(
@@ -246,8 +246,7 @@ class Trials:
         *,
         left: bool = False,
     ) -> str:
-        out, err = running.communicate(timeout=limit_s)
-        expect(running.returncode == 1, f"exit code 1, not {running.returncode}", out, err)
+        err = expect_status(running, 1, limit_s)
         last = err.splitlines()[-1] if err else ""
         expect(message in last, f"one line with: {message}", err)
         expect("Traceback" not in err, "no traceback", err)
@@ -297,7 +296,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with running(chosen.place.resolve(), chosen.wheel.resolve()) as (node, python):
         names = chosen.trials or NAMES
-        failed = [name for name in names if not tried(Trials(node, python), name)]
+        trials = Trials(node, python)
+        failed = [name for name in names if not tried(trials, name, trials._end_all)]
     return 1 if failed else 0
 
 
@@ -322,20 +322,6 @@ def running(place: Path, wheel: Path) -> Iterator[tuple[Node, Path]]:
         operator.install(node, packages)
         print(f"Kubernetes {programs.KUBERNETES}, {', '.join(PACKAGES)}", flush=True)
         yield node, python
-
-
-def tried(trials: Any, name: str) -> bool:
-    """Run one trial and print a line; return False if the trial fails."""
-    began_s = time.monotonic()
-    try:
-        said = getattr(trials, name)()
-    except (TrialError, subprocess.TimeoutExpired) as error:
-        print(f"FAILED {name}: {error}", flush=True)
-        return False
-    finally:
-        trials._end_all()
-    print(f"ok     {name:14}{time.monotonic() - began_s:4.0f} s  {said}", flush=True)
-    return True
 
 
 if __name__ == "__main__":

@@ -20,47 +20,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pyarrow.parquet as pq
+from trials import (
+    PATIENCE_S,
+    STUDY,
+    TrialError,
+    expect,
+    expect_equal_rows,
+    expect_status,
+    tried,
+    until,
+    write_studies,
+)
 
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
 MISSING_STATUS = 3
 CPUS = 2
-PATIENCE_S = 90.0
-
-STUDY = """
-schema = "accelflow.study/1"
-[scenario]
-services = ["UniqId"]
-profile = "paper"
-requests = {requests}
-slo_factor = 10
-orchestrators = ["relief", "accelflow"]
-[design]
-seeds = 2
-[axes]
-"config.pes.TCP" = [2, 8]
-rate_rps = {{ from = 1000, to = 20000, points = 3, scale = "log" }}
-"""
-
-QUESTION = """
-schema = "accelflow.study/1"
-[scenario]
-services = ["Login", "UniqId"]
-profile = "paper"
-requests = 3000
-rate_rps = 60000
-slo_factor = 5
-[find]
-least = "config.pes.TCP"
-range = { from = 1, to = 8, whole = true }
-most_seeds = 4
-[find.limits]
-p99_us = 250
-"""
 
 CONFIGURATION = """
 ClusterName=trial
@@ -87,24 +65,6 @@ KillWait=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory=4000 State=UNKNOWN
 PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
 """
-
-
-class TrialError(Exception):
-    """The error for a trial whose expectation is not met."""
-
-
-def expect(holds: bool, what: str, *shown: object) -> None:
-    """Raise TrialError unless `holds`, with the expectation `what` and the output `shown`."""
-    if not holds:
-        raise TrialError("\n".join([what, *map(str, shown)]))
-
-
-def until(holds: Callable[[], bool], what: str, limit_s: float = PATIENCE_S) -> None:
-    """Wait until `holds` returns True. Raises TrialError after `limit_s` seconds."""
-    deadline_s = time.monotonic() + limit_s
-    while not holds():
-        expect(time.monotonic() < deadline_s, f"{what}: not within {limit_s:.0f} s")
-        time.sleep(0.1)
 
 
 class Node:
@@ -215,9 +175,7 @@ class Trials:
     def __init__(self, node: Node) -> None:
         """Write the studies into the node's folder."""
         self.node, self.work = node, node.place / "work"
-        (self.work / "study.toml").write_text(STUDY.format(requests=3_000))
-        (self.work / "long.toml").write_text(STUDY.format(requests=60_000))
-        (self.work / "question.toml").write_text(QUESTION)
+        write_studies(self.work)
 
     def sweep(self) -> str:
         """A sweep has the rows of a local run."""
@@ -289,8 +247,7 @@ class Trials:
         running = self._begin("sweep", "long.toml")
         self._wait_for_rows(running)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=PATIENCE_S)
-        expect(running.returncode == 130, f"exit code 130, not {running.returncode}", out, err)
+        expect_status(running, 130, PATIENCE_S)
         until(lambda: not self.node.jobs(), "jobs are withdrawn", 10)
         return "exit code 130, no job left"
 
@@ -343,14 +300,12 @@ class Trials:
         return [each for each, file in files.items() if word in file.read_text()]
 
     def _ends_well(self, running: subprocess.Popen[str], file: str, command: str = "sweep") -> None:
-        out, err = running.communicate(timeout=PATIENCE_S)
-        expect(running.returncode == 0, f"exit code 0, not {running.returncode}", out, err)
+        expect_status(running, 0, PATIENCE_S)
         here = self.work / f"here-{file}"
         if not here.exists():
             local = self.node.started(command, file, "--out", here.name)
             expect(local.wait(PATIENCE_S) == 0, "the local run ends well")
-        tables = [pq.read_table(place / "results.parquet") for place in (self.work / "out", here)]
-        expect(tables[0].num_rows > 0 and tables[0].equals(tables[1]), "the rows are as here")
+        expect_equal_rows(self.work / "out", here)
         until(lambda: not self.node.jobs(), "jobs are withdrawn", 20)
 
     def _fails(
@@ -361,8 +316,7 @@ class Trials:
         emptied: bool = True,
         limit_s: float = PATIENCE_S,
     ) -> str:
-        out, err = running.communicate(timeout=limit_s)
-        expect(running.returncode == 1, f"exit code 1, not {running.returncode}", out, err)
+        err = expect_status(running, 1, limit_s)
         last = err.splitlines()[-1] if err else ""
         expect(message in last and len(err.splitlines()) == 1, f"one line with: {message}", err)
         expect(not emptied or not list(self.work.glob("out/rows/*")), "no row is there")
@@ -402,22 +356,9 @@ def main() -> int:
                 print(f"SLURM does not start here: {error}")
                 return MISSING_STATUS
             print(node.said("sinfo", "--version").strip(), flush=True)
-            failed = [name for name in chosen.trials or NAMES if not tried(Trials(node), name)]
+            trials, names = Trials(node), chosen.trials or NAMES
+            failed = [name for name in names if not tried(trials, name, node.end_all)]
     return 1 if failed else 0
-
-
-def tried(trials: Trials, name: str) -> bool:
-    """Run one trial and print a line; return False if the trial fails."""
-    began_s = time.monotonic()
-    try:
-        said = getattr(trials, name)()
-    except (TrialError, subprocess.TimeoutExpired) as error:
-        print(f"FAILED {name}: {error}", flush=True)
-        return False
-    finally:
-        trials.node.end_all()
-    print(f"ok     {name:13}{time.monotonic() - began_s:4.0f} s  {said}", flush=True)
-    return True
 
 
 if __name__ == "__main__":

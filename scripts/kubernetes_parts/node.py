@@ -12,15 +12,16 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from trials import expect, until
+
 from kubernetes_parts import image
 
 NAME = "trial"
-PATIENCE_S = 90.0
 PODS = "10.85.0.0/16"
 BRIDGE = "10.85.0.1"
 SERVICES = "10.96.0.0/16"
@@ -91,24 +92,6 @@ NAMES = """
     }}
 }}
 """
-
-
-class TrialError(Exception):
-    """The error for a trial whose expectation is not met."""
-
-
-def expect(holds: bool, what: str, *shown: object) -> None:
-    """Raise TrialError unless `holds`, with the expectation `what` and the output `shown`."""
-    if not holds:
-        raise TrialError("\n".join([what, *map(str, shown)]))
-
-
-def until(holds: Callable[[], Any], what: str, limit_s: float = PATIENCE_S) -> None:
-    """Wait until `holds` returns a true value. Raises TrialError after `limit_s` seconds."""
-    deadline_s = time.monotonic() + limit_s
-    while not holds():
-        expect(time.monotonic() < deadline_s, f"{what}: not within {limit_s:.0f} s")
-        time.sleep(0.2)
 
 
 class Node:

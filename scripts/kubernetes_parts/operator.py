@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from trials import until
 
 from kubernetes_parts import image
-from kubernetes_parts.node import Node, until
+from kubernetes_parts.node import Node
 
 NAME = "dask-operator"
 CHART = "dask_kubernetes/operator/deployment/helm/dask-kubernetes-operator"
