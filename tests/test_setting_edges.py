@@ -118,7 +118,11 @@ def test_only_an_rpc_processor_refuses_messages(system: str, config: dict[str, A
 @pytest.mark.parametrize(
     ("system", "config", "allowed"),
     [
-        ("relief", {}, "must be shared under relief, whose accelerators share one queue"),
+        (
+            "relief",
+            {},
+            "must be 'shared' with several tenants under relief, whose accelerators have",
+        ),
         ("accelflow", {"accelerator.pes": 1}, "an output entry for each of the 2 tenants"),
     ],
 )

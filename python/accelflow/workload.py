@@ -106,9 +106,9 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
 
     The result, a tree of dicts and lists, needs no other files and can be simulated. Referenced
     Python modules run in separate processes. Emits a WorkloadWarning for each likely mistake, such
-    as a trace that no service uses. Raises InputError as :func:`read_workload` does, for a file that
-    the workload names and that cannot be read, for a module that fails, and for traces that cannot
-    run or do not fit the services.
+    as a trace that no service uses. Raises InputError as :func:`read_workload` does, for a file
+    that the workload names and that cannot be read, for a module that fails, and for traces that
+    cannot run or do not fit the services.
     """
     path = Path(path)
     text, folder = _text(path), path.parent

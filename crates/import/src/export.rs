@@ -77,8 +77,8 @@ struct Part {
 const EPOCH_NS: u64 = 1_700_000_000_000_000_000;
 
 impl<W: Write> SpanWriter<W> {
-    /// Creates a writer of requests to `services`, which writes to `out`. Other methods refer to a
-    /// service by its index in `services`.
+    /// Creates a writer that writes to `out` the requests that `services` receive. Other methods
+    /// refer to a service by its index in `services`.
     pub fn new(services: &[Service], out: W) -> SpanWriter<W> {
         SpanWriter {
             out,

@@ -170,8 +170,8 @@ fn shares_that_cannot_be_are_refused() {
     }
     assert_eq!(
         refused("relief", &[]).refusal().unwrap().to_string(),
-        "tenant.isolation = reserved: must be shared under relief, whose accelerators share one \
-         queue, unless there is only one tenant"
+        "tenant.isolation = reserved: must be 'shared' with several tenants under relief, whose \
+         accelerators have one common queue"
     );
 }
 

@@ -109,7 +109,6 @@ pub(crate) fn link(
     let traces = ServiceTraces {
         base: &base,
         own: own.map(|own| &own.source),
-        answers_caller: false,
     };
     let image = traces.link(&roots, &[])?;
     Ok(StorageImage {

@@ -143,8 +143,9 @@ fn a_recording_says_what_it_lacks() {
 #[test]
 fn wrong_tables_are_named() {
     let at = "service UniqId, phase 0, chain 0, step 0: cost_quantiles_ns";
-    let allowed = "must be one of 2 to 64 pairs [probability, time in ns], whose probabilities go \
-                   from 0 to 1 and whose times are from 0.001 to 1e12; neither may decrease";
+    let allowed = "the table must have 2 to 64 pairs [probability, time in ns], with probabilities \
+                   from 0 (the first) to 1 (the last) and times from 0.001 to 1e12; neither may \
+                   decrease";
     let many: Vec<(f64, f64)> = (0..=64).map(|n| (f64::from(n) / 64.0, 1.0)).collect();
     for (table, point) in [
         (vec![(0.0, 1.0)], "[0] = [0, 1]"),

@@ -33,8 +33,8 @@ _DEFAULT: Final = Path("out") / "companions"
     "directory",
     type=WRITTEN_FOLDER,
     metavar="DIR",
-    help=f"Folder for the results [{_DEFAULT}/PAPER]. Files of another paper, seed or precision are"
-    f" kept, and new files get a number. The PAPER `{_TOGETHER}` overwrites its files.",
+    help=f"Folder for the results [{_DEFAULT}/PAPER]. Results of another paper, seed or precision"
+    f" in it are kept, and the new files get a number. `{_TOGETHER}` overwrites its earlier files.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="First seed.")
 @click.option(

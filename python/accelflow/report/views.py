@@ -65,7 +65,10 @@ class Viewed:
     """The base class of results with several services: methods for table, page and picture."""
 
     def whole(self) -> Any:
-        """Return these results as a comparison."""
+        """Return these results as a :class:`Comparison`, for table, page and picture.
+
+        Results of one system give a comparison of that system alone.
+        """
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

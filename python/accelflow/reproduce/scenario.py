@@ -194,7 +194,7 @@ class Scenario:
         return {**found, "config": dict(sorted(self.config.items()))}
 
     def check(self) -> None:
-        """Raise InputError for the first field that is not allowed."""
+        """Raise InputError for the first field whose value is not allowed."""
         simulation.check(self.experiment("accelflow", {}, Point(""), 100, 1))
         one_of("arrivals", self.arrivals, simulation.ARRIVALS)
         one_of("rates", self.rates, _RATES)

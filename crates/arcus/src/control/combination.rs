@@ -34,14 +34,14 @@ pub struct Combination {
     pub tag: Tag,
 }
 
-/// The largest number of combinations that are tagged, plus one for the empty combination.
+/// The largest number of combinations that are tagged.
 const MOST_COMBINATIONS: usize = 2_000;
 
 /// Returns every combination of 1 to `most` candidates, each with its capacity and tag. Two
 /// candidates of the same flow are never combined.
 ///
 /// # Errors
-/// [`PlatformError::OutOfRange`] for 2,000 or more combinations, and the errors of
+/// [`PlatformError::OutOfRange`] for more than 2,000 combinations, and the errors of
 /// [`crate::Platform::check`].
 pub fn combinations(
     profiles: &mut ProfileTable,

@@ -167,11 +167,11 @@ pub struct AdmittedFlow {
     /// The verdict on all promises to the flow: `kept`, `below` (broken), `too short` (undecided)
     /// or `no promise`.
     pub verdict: ByRun<&'static str>,
-    /// The flow's throughput while it was present, in gigabits per second; null if it never was in
-    /// the measured time.
+    /// The flow's throughput while it was present, in gigabits per second; null if the flow was
+    /// not present during the measured time.
     pub gbit_per_s: ByRun<Option<f64>>,
     /// The flow's throughput while it was present, in messages per second, calculated from the mean
-    /// message size; null if it never was in the measured time.
+    /// message size; null if the flow was not present during the measured time.
     pub operations_per_s: ByRun<Option<f64>>,
     /// The flow's promises in addition to a mean rate, with their verdicts.
     pub slo: Promises,

@@ -223,7 +223,6 @@ impl Kind {
         let traces = ServiceTraces {
             base: &base,
             own: own.map(|own| &own.source),
-            answers_caller: false,
         };
         let image = traces.link(&roots, &others)?;
         Ok(ClientImage {

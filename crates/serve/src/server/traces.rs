@@ -176,7 +176,6 @@ impl Kind {
         let traces = ServiceTraces {
             base: &base,
             own: own.map(|own| &own.source),
-            answers_caller: false,
         };
         let image = traces.link(&roots, &self.pipes())?;
         Ok(ServerImage {

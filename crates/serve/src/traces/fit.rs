@@ -101,8 +101,6 @@ pub(crate) struct Fit<'p> {
     wire: Wire,
     receiving: Vec<Accel>,
     sending: Vec<Accel>,
-    /// Whether error subtraces may answer the service's caller.
-    answers_caller: bool,
     open: Vec<Entry>,
     seen: BTreeSet<Entry>,
     part: &'p str,
@@ -113,7 +111,6 @@ impl<'p> Fit<'p> {
         parts: &'p BTreeMap<&'p str, &'p Part>,
         task: Task<'p>,
         wire: Wire,
-        answers_caller: bool,
     ) -> Fit<'p> {
         Fit {
             parts,
@@ -121,7 +118,6 @@ impl<'p> Fit<'p> {
             wire,
             receiving: wire.receiving(),
             sending: wire.sending(),
-            answers_caller,
             open: Vec::new(),
             seen: BTreeSet::new(),
             part: "",
@@ -336,10 +332,7 @@ impl<'p> Fit<'p> {
 
     fn tail(&mut self, name: &str, state: State) -> Result<(), FitFault> {
         if ERROR_TRACES.contains(&name) && state.at == At::Data {
-            return match self.answers_caller && self.task != Task::Receive {
-                true => Ok(()),
-                false => Err(FitFault::Caller(name.to_owned())),
-            };
+            return Err(FitFault::Caller(name.to_owned()));
         }
         if let (Task::Call(answer), At::Sent) = (self.task, state.at)
             && answer != name

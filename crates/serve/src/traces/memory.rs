@@ -30,8 +30,6 @@ pub struct ServiceTraces<'a> {
     pub base: &'a Library,
     /// The custom traces of the service; `None` if it has none.
     pub own: Option<&'a TraceSource>,
-    /// Whether error subtraces may answer the client of the request being handled.
-    pub answers_caller: bool,
 }
 
 impl ServiceTraces<'_> {
@@ -54,7 +52,7 @@ impl ServiceTraces<'_> {
         self.own.map_or(&none, TraceSource::bodies).check(&image)?;
         let parts: BTreeMap<&str, &Part> = reached.iter().map(|part| (&*part.name, part)).collect();
         for root in roots {
-            let fit = Fit::new(&parts, root.task, root.wire, self.answers_caller);
+            let fit = Fit::new(&parts, root.task, root.wire);
             fit.check(root.name)
                 .map_err(|misfit| TraceRefusal::Misfit {
                     place: root.place.to_owned(),

@@ -172,8 +172,11 @@ pub enum FitFault {
     /// The trace has a fork, which could send more than one message.
     #[error("a fork would send more than one message: use a join instead")]
     Forks,
-    /// A trace continues with the error subtrace of this name, but may not answer the client of the
-    /// request being handled.
-    #[error("'{0}' answers the service's caller: the setting errors_to_caller must be on")]
+    /// A trace continues with the error subtrace of this name, which answers the client of the
+    /// request being handled. Only the server does so.
+    #[error(
+        "'{0}' answers the service's caller: must not follow this trace; the server itself sends \
+         errors to its caller if errors_to_caller is on"
+    )]
     Caller(String),
 }

@@ -37,7 +37,7 @@ impl Completion {
 /// Whether the completion of an arm of a trace starts the operation after the join of the arms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arm {
-    /// The trace has no join before its next step, so the completion is not that of an arm.
+    /// The operation does not end an arm: the trace reaches no join before its next step.
     #[default]
     None,
     /// The completion does not start the operation after the join, because other arms have not

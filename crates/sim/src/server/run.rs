@@ -31,9 +31,10 @@ pub struct Load {
     pub service: usize,
     /// The arrival process, which determines when the requests arrive.
     pub arrivals: ArrivalProcess,
-    /// Number of the load's counted requests, including the warm-up. When all of them have arrived,
-    /// further requests keep up the load until the counted requests of all other loads have arrived.
-    /// Statistics leave the further requests out, unless they are stated to cover the whole run.
+    /// Number of requests of the load: the warm-up and the requests that statistics cover. When all
+    /// of them have arrived, further requests keep up the load until those of all other loads have
+    /// arrived (a list of times has no further requests). Statistics leave the further requests out,
+    /// unless they are stated to cover the whole run.
     pub requests: u64,
     /// Number of requests at the beginning that form the warm-up; less than `requests`. Statistics
     /// leave these requests out, unless they are stated to cover the whole run.

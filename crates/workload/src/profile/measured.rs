@@ -68,9 +68,9 @@ impl Profile {
     ///
     /// Services of the recording that `services` does not have are ignored.
     ///
-    /// CPU phases that were not measured all take the same time. It is the time with which
-    /// application logic would take 20.7 % of the service's time, as in the paper, if every CPU
-    /// phase took it.
+    /// The CPU phases of a service that were not measured all take the same time: if every CPU phase
+    /// of the service took this time, application logic would be 20.7 % of the time for tax and
+    /// application logic, as in the paper.
     ///
     /// # Errors
     /// [`RecordingError`] for an unknown format or version, if the recording lacks one of

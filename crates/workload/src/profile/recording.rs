@@ -346,9 +346,9 @@ pub enum RecordingError {
     },
     /// A table of quantiles is not a valid distribution of times.
     #[error(
-        "{place}: {member}[{point}] = [{probability}, {value}]: must be one of 2 to {most} pairs \
-         [probability, time in ns], whose probabilities go from 0 to 1 and whose times are from \
-         {least} to 1e12; neither may decrease"
+        "{place}: {member}[{point}] = [{probability}, {value}]: the table must have 2 to {most} \
+         pairs [probability, time in ns], with probabilities from 0 (the first) to 1 (the last) and \
+         times from {least} to 1e12; neither may decrease"
     )]
     Quantiles {
         /// The place of the table in the recording, in words.

@@ -124,8 +124,10 @@ pub enum Selection {
 /// How alpha, the kernel's share of cycles, is scaled if only some offloads go to the accelerator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
-    /// In proportion to the number of selected offloads, as in Accelerometer's Fig. 20.
+    /// alpha is scaled in proportion to the number of selected offloads, as in Accelerometer's
+    /// Fig. 20.
     Offloads,
-    /// In proportion to the host's cycles for the selected offloads: the sum of their C_b g^beta.
+    /// alpha is scaled in proportion to the cycles that the host would spend on the selected
+    /// offloads: the sum of C_b g^beta over them.
     Cycles,
 }

@@ -197,7 +197,7 @@ fn shares(run: &Run<'_>, properties: &Properties, tenants: usize) -> Result<usiz
     }
     if properties.queueing == Queueing::Central {
         let allowed = format!(
-            "must be shared under {}, whose accelerators share one queue, unless there is only one tenant",
+            "must be 'shared' with several tenants under {}, whose accelerators have one common queue",
             run.orchestrator.id()
         );
         return Err(not_reserved(allowed));
