@@ -151,7 +151,7 @@ def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty"),
+        ("", "it has no text"),
         ("time_s\n", "must have at least one usable row"),
         ("time_s\n1\n", "'1 at one time': must be at two different times or more$"),
         (
