@@ -28,6 +28,7 @@ from kubernetes_parts import image, operator, programs
 from kubernetes_parts.node import Node
 from trials import (
     PATIENCE_S,
+    TrialError,
     expect,
     expect_equal_rows,
     expect_status,
@@ -294,7 +295,13 @@ def main() -> int:
     # A shell starts background commands without Ctrl-C, which the trials' commands would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with running(chosen.place.resolve(), chosen.wheel.resolve()) as (node, python):
+    with ExitStack() as stack:
+        place, wheel = chosen.place.resolve(), chosen.wheel.resolve()
+        try:
+            node, python = stack.enter_context(running(place, wheel))
+        except (TrialError, subprocess.CalledProcessError) as error:
+            print(f"Kubernetes does not start here: {error}")
+            return MISSING_STATUS
         names = chosen.trials or NAMES
         trials = Trials(node, python)
         failed = [name for name in names if not tried(trials, name, trials._end_all)]

@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 import pytest
 from click.testing import CliRunner
 
-from accelflow import AccelflowError
+from accelflow import AccelflowError, InputError
 from accelflow.cli.sweep import sweep as sweep_command
 from accelflow.studies import kubernetes
 from accelflow.studies.kubernetes import Pods
 
-pytest.importorskip("dask")
+dask_config = pytest.importorskip("dask").config
 
 Raw = dict[str, Any]
 WHERE = "kubernetes:2"
@@ -129,6 +129,17 @@ def test_a_cluster_has_the_workers_and_ends_when_its_command_is_gone(operator: A
     assert found.cluster.workers == 2
     assert found.cluster.idle_timeout == 3_600
     assert not said
+
+
+def test_the_idle_timeout_is_that_of_dask_s_configuration(operator: Any) -> None:
+    with dask_config.set({"kubernetes.idle-timeout": 40}):
+        found, _, _ = started(operator, [SCHEDULER], [DEPLOYMENT])
+    assert found.cluster.idle_timeout == 40
+    with (
+        dask_config.set({"kubernetes.idle-timeout": "soon"}),
+        pytest.raises(InputError, match=r"idle-timeout .* = 'soon': must be a whole number from 0"),
+    ):
+        started(operator, [SCHEDULER], [DEPLOYMENT])
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ NETWORK = {
 KUBELET = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1",
     "kind": "KubeletConfiguration",
-    "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
+    "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False}},
     "authorization": {"mode": "AlwaysAllow"},
     "cgroupDriver": "cgroupfs",
     "failSwapOn": False,
@@ -149,7 +149,10 @@ class Node:
         network["plugins"][0]["ipam"]["dataDir"] = str(self.run / "addresses")
         (self.run / "cni").mkdir()
         (self.run / "cni" / "10-trial.conflist").write_text(json.dumps(network))
-        (self.run / "kubelet.json").write_text(json.dumps(KUBELET))
+        # Only the API server, whose certificate is of the authority, may use kubelet's port.
+        kubelet = json.loads(json.dumps(KUBELET))
+        kubelet["authentication"]["x509"] = {"clientCAFile": f"{self.run}/ca.crt"}
+        (self.run / "kubelet.json").write_text(json.dumps(kubelet))
         proxy = {**PROXY, "clientConnection": {"kubeconfig": str(self.kubeconfig)}}
         (self.run / "proxy.json").write_text(json.dumps(proxy))
         names = NAMES.format(bridge=BRIDGE, kubeconfig=self.kubeconfig)
@@ -231,6 +234,8 @@ class Node:
                 f"--token-auth-file={self.run}/tokens.csv",
                 "--authorization-mode=RBAC",
                 "--kubelet-preferred-address-types=InternalIP",
+                f"--kubelet-client-certificate={self.run}/server.crt",
+                f"--kubelet-client-key={self.run}/server.key",
                 f"--service-cluster-ip-range={SERVICES}",
                 "--service-account-issuer=https://kubernetes.default.svc",
                 f"--service-account-key-file={self.run}/accounts.key",

@@ -152,10 +152,10 @@ impl Step {
 }
 
 impl Outcome {
-    /// The first of `arrivals`; `None` if there are none. This is the result of the trace and its
-    /// tails, with which the core that began the run is notified. But if
-    /// [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival) has returned this result
-    /// already, the first of `arrivals` is the result of a fork.
+    /// Returns the first element of `arrivals`; `None` if `arrivals` is empty. It is the result of
+    /// the trace and its tails, which the core that began the run receives. It is the result of a
+    /// fork instead if [`TraceHandle::next_arrival`](crate::TraceHandle::next_arrival) has already
+    /// returned the result of the trace.
     pub fn result(&self) -> Option<&Arrival> {
         self.arrivals.first()
     }

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from accelflow.errors import AccelflowError
+from accelflow.errors import AccelflowError, whole_number
 
 __all__ = ["Pods"]
 
 #: The time in seconds after which the operator deletes a cluster without work, such as that of a
 #: killed command. It is used unless Dask's configuration has ``kubernetes.idle-timeout``.
 _IDLE_S: Final = 3_600
+_LONGEST_IDLE_S: Final = 10**9
 _LOOK_S: Final = 1.0
 #: The longest time in seconds to wait for the deletion of pods after Ctrl-C.
 _CLOSE_S: Final = 30.0
@@ -62,8 +63,9 @@ class Pods:
 
         `operator` and `kr8s` are the modules ``dask_kubernetes.operator`` and ``kr8s.asyncio``,
         `where` is the value of ``--cluster``, for messages, and `say` shows a line to the user.
-        Raises AccelflowError if the scheduler's pod cannot run, and what dask-kubernetes raises
-        without a cluster, a permission or an operator.
+        Raises AccelflowError if the scheduler's pod cannot run, InputError for an idle timeout that
+        is not allowed, and what dask-kubernetes raises without a cluster, a permission or an
+        operator.
         """
         self._kr8s, self._where, self._say = kr8s, where, say
         self._said: set[str] = set()
@@ -167,10 +169,17 @@ class Pods:
 
 
 def _idle_timeout_s() -> int:
+    """Return the idle timeout of Dask's configuration, or the default.
+
+    Raises InputError if it is not a whole number of seconds.
+    """
     import dask.config  # noqa: PLC0415 (an extra)
 
-    found = dask.config.get("kubernetes.idle-timeout", None)
-    return _IDLE_S if found is None else int(found)
+    name = "kubernetes.idle-timeout"
+    found = dask.config.get(name, None)
+    if found is None:
+        return _IDLE_S
+    return whole_number(f"{name} (seconds, in Dask's configuration)", found, 0, _LONGEST_IDLE_S)
 
 
 def _watched(kubecluster: Any, pods: Pods) -> Any:

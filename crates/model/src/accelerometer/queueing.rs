@@ -29,10 +29,10 @@ pub enum Approximation {
     /// times. The result is up to 23 % too low for constant times, 11 % too low for Erlang, and
     /// 58 % too high for hyperexponential.
     AllenCunneen,
-    /// The approximation of Kimura (1986): a harmonic interpolation between the exact wait of M/M/k
-    /// and the wait of M/D/k. The wait of M/D/k is half that of M/M/k with the correction of
-    /// Cosmetatos (1976), which is limited at low load as by Whitt (1993). The error is at most 5 %
-    /// for constant, Erlang and hyperexponential service times.
+    /// The approximation of Kimura (1986): a harmonic interpolation between the waits of M/M/k and
+    /// M/D/k. The wait of M/M/k is exact. The wait of M/D/k is half of it, corrected by the formula
+    /// of Cosmetatos (1976). At low load, the limit of Whitt (1993) applies to the correction. The
+    /// error is at most 5 % for constant, Erlang and hyperexponential service times.
     Kimura,
 }
 

@@ -15,8 +15,8 @@ pub enum SteeringPolicy {
     #[default]
     Affinity,
     /// The least loaded of the workers that last ran the request's function (Cerebros, section
-    /// 4.3). If there are none, or each of them would then have over 1.25 times the workers' mean
-    /// number of requests, the least loaded of all workers.
+    /// 4.3). The least loaded of all workers if no worker ran the function, or if the request would
+    /// raise each of these workers above 1.25 times the mean number of requests per worker.
     FunctionMap,
 }
 
