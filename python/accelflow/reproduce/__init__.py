@@ -91,7 +91,7 @@ def reproduce(
         for definition in definitions
         if definition.table is None
     }
-    cells = run_plans(plans, runner)
+    cells = run_plans(plans, runner, whole=budget.longest_run is not None)
     inputs = Inputs(scenario.inputs)
     tables = OWN_TABLES if isinstance(scenario, OwnScenario) else TABLES
     return [

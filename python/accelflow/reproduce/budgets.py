@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from accelflow.errors import one_of
@@ -30,9 +30,15 @@ class Budget:
     up to `most_requests`, until half of each compared figure's interval is at most `precision` of
     the paper's figure. With `tail_precision`, half of the interval of each service's P99 must also
     be at most this share of the P99. Each simulation is repeated with the seeds 1 to
-    `replications`. A search for a maximum rate is accurate to one step. Rates that it tries differ
-    by the factor `rate_step`, or by less if a compared figure needs it. Searches never prolong
-    their simulations.
+    `replications`.
+
+    With `longest_run`, a simulation has at most this many requests. A replication that needs more
+    consists of several simulations of this length. Their seeds follow those of all replications, so
+    a longer replication adds simulations to those that ran already, and repeats none.
+
+    A search for a maximum rate is accurate to one step. Rates that it tries differ by the factor
+    `rate_step`, or by less if a compared figure needs it. Searches never prolong their simulations.
+    They have `search_replications`, or as many as other experiments if that is None.
     """
 
     name: str
@@ -42,27 +48,59 @@ class Budget:
     most_requests: int = 0
     precision: float = 0.1
     tail_precision: float | None = None
+    longest_run: int | None = None
+    search_replications: int | None = None
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the replications."""
+        """The seeds of the replications: of each, that of its first simulation."""
         return tuple(range(1, self.replications + 1))
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The numbers of requests that a simulation may have, in ascending order.
+        """The numbers of requests that a replication may have, in ascending order.
 
         The first is `requests`, and each is twice the one before, up to `most_requests`. With few
-        different lengths, experiments can share simulations.
+        different lengths, experiments can share simulations. Beyond `longest_run`, lengths are the
+        multiples of the longest simulation.
         """
         found = [self.requests]
-        while found[-1] * 2 <= self.most_requests:
+        longest = min(self.most_requests, self.longest_run or self.most_requests)
+        while found[-1] * 2 <= longest:
             found.append(found[-1] * 2)
+        if self.longest_run is not None:
+            found += range(2 * found[-1], self.most_requests + 1, found[-1])
         return tuple(found)
+
+    def runs(self, seed: int, requests: int) -> list[tuple[int, int]]:
+        """Return the simulations of a replication with `requests`, as pairs (seed, requests).
+
+        `seed` is the replication's, one of :attr:`seeds`.
+        """
+        if self.longest_run is None or requests <= self.longest_run:
+            return [(seed, requests)]
+        each = max(length for length in self.lengths if length <= self.longest_run)
+        return [(seed + self.replications * run, each) for run in range(requests // each)]
 
     def length(self, needed: float) -> int:
         """Return the shortest of :attr:`lengths` of at least `needed` requests, or the longest."""
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
+
+    def for_experiment(self, *, long_run: bool, searches: bool) -> Budget:
+        """Return this budget for an experiment.
+
+        An experiment with a `long_run` is about rare events; its shortest simulations have four
+        times as many requests. One that `searches` has the replications of searches.
+        """
+        found = self
+        if long_run:
+            requests = 4 * self.requests
+            longest = None if self.longest_run is None else max(self.longest_run, requests)
+            most = max(self.most_requests, requests)
+            found = replace(self, requests=requests, most_requests=most, longest_run=longest)
+        if searches and self.search_replications is not None:
+            found = replace(found, replications=self.search_replications, longest_run=None)
+        return found
 
 
 #: The budgets by name: `full` for results to keep, `precise` for tails that are known within 2 %,
@@ -74,10 +112,12 @@ BUDGETS: Mapping[str, Budget] = {
         Budget(
             name="precise",
             requests=3_000,
-            replications=8,
+            replications=16,
             rate_step=1.02,
-            most_requests=384_000,
+            most_requests=96_000,
             tail_precision=0.02,
+            longest_run=6_000,
+            search_replications=6,
         ),
         Budget(name="quick", requests=3_000, replications=4, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),

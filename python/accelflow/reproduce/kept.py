@@ -159,6 +159,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
             most_requests=tree["most_requests"],
             warmup_requests=tree["warmup_requests"],
             seeds=tuple(tree["seeds"]),
+            longest_run=tree.get("longest_run"),
             findings=tuple(_finding(definition, row) for row in tree[_FINDINGS[tree["schema"]]]),
             statements=tuple(_statement(definition, check, shown) for check in tree["checks"]),
             shown=tuple(shown),

@@ -48,10 +48,12 @@ class Shown:
 class ExperimentResult:
     """All results of one experiment.
 
-    `definition` is the experiment. Its simulations have `requests` to `most_requests` requests of a
-    service with the mean rate, as figures needed. In each simulation, the first tenth of
-    the requests is not counted; in the shortest, these are `warmup_requests`. `seeds` are those of
-    the simulations. `findings` compare our figures with the paper's, and `statements` has the
+    `definition` is the experiment. Its replications have `requests` to `most_requests` requests of
+    a service with the mean rate, as figures needed. `seeds` are the replications' seeds. A
+    replication is one simulation, or several of `longest_run` requests, if that is not None and the
+    replication has more (:meth:`accelflow.reproduce.Budget.runs`). In each simulation, the first
+    tenth of the requests is not counted; in the shortest replication, these are `warmup_requests`.
+    `findings` compare our figures with the paper's, and `statements` has the
     paper's statements in words, with whether they hold. `shown` has the values to draw, and
     `by_cell` the same by point, system, service and measure. `table` is the table of an experiment
     without simulations.
@@ -67,6 +69,7 @@ class ExperimentResult:
     shown: tuple[Shown, ...] = ()
     table: Table | None = None
     by_cell: Mapping[tuple[str, str, str, str], Shown] = field(default_factory=dict)
+    longest_run: int | None = None
 
     @property
     def requests_text(self) -> str:
@@ -74,6 +77,16 @@ class ExperimentResult:
         if self.most_requests == self.requests:
             return f"{self.requests:,}"
         return f"{self.requests:,} to {self.most_requests:,}"
+
+    @property
+    def replications_text(self) -> str:
+        """The replications as text, such as ``seeds 1, 2`` or ``2 replications``."""
+        if self.longest_run is not None and self.longest_run < self.most_requests:
+            return (
+                f"{len(self.seeds)} replications, made of simulations of at most "
+                f"{self.longest_run:,}"
+            )
+        return f"seeds {', '.join(map(str, self.seeds))}"
 
     @property
     def own(self) -> bool:
@@ -110,6 +123,8 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
 def of_cells(definition: Definition, cells: Cells, budget: Budget) -> ExperimentResult:
     """Return the results of an experiment from the results of its simulations, `cells`."""
     shown = tuple(_shown(definition, cells))
+    searches = definition.kind == "throughput"
+    budget = budget.for_experiment(long_run=definition.long_run, searches=searches)
     fewest, most = requests_of(cells, cells)
     if not most:  # searches that found nothing
         fewest = most = budget.requests
@@ -119,6 +134,7 @@ def of_cells(definition: Definition, cells: Cells, budget: Budget) -> Experiment
         most_requests=most,
         warmup_requests=fewest // 10,
         seeds=budget.seeds,
+        longest_run=budget.longest_run,
         findings=tuple(_finding(definition, row, cells, budget) for row in definition.rows),
         statements=tuple(judge(check, cells) for check in definition.checks),
         shown=shown,

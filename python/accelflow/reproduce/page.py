@@ -57,11 +57,18 @@ def _about(scenario: Scenario, budget: Budget) -> list[str]:
 
 def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
     """Return lines on the precision of single services' P99s, without saturated systems."""
+    stuck = {
+        (outcome.definition.name, cell.point, cell.system)
+        for outcome in outcomes
+        for cell in outcome.shown
+        if cell.saturated
+    }
     found = [
         (cell.value.half_width / cell.value.mean, f"{cell.service} under {cell.system}", outcome)
         for outcome in outcomes
         for cell in outcome.shown
-        if cell.measure == "p99_us" and not cell.saturated
+        if cell.measure == "p99_us"
+        if (outcome.definition.name, cell.point, cell.system) not in stuck
         if cell.value is not None and cell.value.half_width is not None and cell.value.mean
     ]
     if not found:
@@ -77,17 +84,30 @@ def _precision(outcomes: Sequence[ExperimentResult]) -> list[str]:
 
 
 def _lengths(budget: Budget) -> str:
+    several = budget.longest_run is not None
+    longest = budget.longest_run or budget.lengths[-1]
+    joined = (
+        f", and then joined by more simulations with other seeds, to at most "
+        f"{budget.lengths[-1]:,} requests of a replication,"
+        if several
+        else ""
+    )
     doubled = (
-        f", doubled up to {budget.lengths[-1]:,} until the interval is within ± "
+        f", doubled up to {longest:,}{joined} until the interval is within ± "
         f"{budget.precision:.0%} of the paper's figure{_tails(budget)}"
         if len(budget.lengths) > 1
         else ""
     )
+    seeds = (
+        f"There are {budget.replications} replications"
+        if several
+        else f"Each has the seeds 1 to {budget.replications}"
+    )
+    over = "replications" if several else "seeds"
     return (
         f"Simulations of {budget.requests:,} requests of a service with the mean rate{doubled}; "
-        "the first tenth is warm-up and not counted. Each has the seeds 1 to "
-        f"{budget.replications}, whose responses count together; the interval is the jackknife's "
-        "over the seeds."
+        f"the first tenth is warm-up and not counted. {seeds}, whose responses count "
+        f"together; the interval is the jackknife's over the {over}."
     )
 
 

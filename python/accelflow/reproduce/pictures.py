@@ -139,7 +139,8 @@ def _legend(figure: SubFigure, handles: Sequence[tuple[Any, str]]) -> None:
 def _caption(outcome: ExperimentResult, plot: Plot) -> str:
     text = f"{outcome.definition.place}: {outcome.definition.title}"
     if outcome.seeds:
-        text += f"; {outcome.requests_text} requests a service, {len(outcome.seeds)} seeds"
+        text += f"; {outcome.requests_text} requests a service, {len(outcome.seeds)} "
+        text += "seeds" if outcome.longest_run is None else "replications"
     if any(cell.saturated for cell in outcome.shown) and plot.form == "bars":
         text += "   (\N{UPWARDS ARROW} saturated: grows with the run)"
     return "\n".join(textwrap.wrap(text, int(plot.width_in * 16)))

@@ -23,6 +23,7 @@ __all__ = [
     "rates_shortage",
     "shortage",
     "tail_share",
+    "together",
 ]
 
 #: The percentiles among the measures, in thousandths (whole numbers, so that ranks are exact).
@@ -41,6 +42,32 @@ _RATES: Final = "rates of the arrivals"
 #: The least number of response times that are stored, since searches pool many short simulations.
 _KEPT_ALWAYS: Final = 1_000
 
+#: The member of a replication's row with the rows of its simulations, if it has several.
+_PARTS: Final = "parts"
+
+
+def together(runs: Sequence[Mapping[str, ServiceRow]]) -> Mapping[str, ServiceRow]:
+    """Return the results, by service, of a replication that consists of the simulations `runs`.
+
+    A service's row has the sum of ``completed``, and under ``run`` the sums of requests.
+    ``saturated`` names the resource of a simulation that was saturated.
+    :func:`pooled` reads measures from the single simulations.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    found: dict[str, ServiceRow] = {}
+    for service, first in runs[0].items():
+        rows = [run[service] for run in runs]
+        counts = ("requests", "warmup_requests")
+        found[service] = {
+            "service": service,
+            "completed": sum(row["completed"] for row in rows),
+            "saturated": next((row["saturated"] for row in rows if row["saturated"]), None),
+            "run": first["run"] | {key: sum(row["run"][key] for row in rows) for key in counts},
+            _PARTS: rows,
+        }
+    return found
+
 
 def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
     """Return `measure` of a service over several seeds; None if a seed lacks it.
@@ -49,7 +76,7 @@ def pooled(measure: str, rows: Sequence[ServiceRow]) -> float | None:
     Percentiles and the mean latency are those of all seeds' responses together. Any other measure
     is the mean over the seeds.
     """
-    rows = _at_peak(rows)
+    rows = [part for row in _at_peak(rows) for part in row.get(_PARTS, (row,))]
     if not rows or not all("mean_us" in row for row in rows):  # no rate was within the SLO
         return None
     if measure in PERCENTILES:
@@ -79,7 +106,7 @@ def _at_peak(rows: Sequence[ServiceRow]) -> Sequence[ServiceRow]:
 def tail_share(experiment: simulation.Scenario) -> float:
     """Return the share of its response times (0 to 1), longest first, that a simulation must store.
 
-    Percentiles over all seeds are computed from these.
+    Percentiles over up to ten seeds are computed from these.
     """
     counted = experiment.requests - experiment.warmup_requests
     return max(TAIL_SHARE, min(1.0, _KEPT_ALWAYS / counted))

@@ -42,6 +42,7 @@ def to_dict(outcome: ExperimentResult, scenario: Setting, budget: Budget) -> dic
         "most_requests": outcome.most_requests,
         "warmup_requests": outcome.warmup_requests,
         "seeds": list(outcome.seeds),
+        **({} if outcome.longest_run is None else {"longest_run": outcome.longest_run}),
         "scenario": scenario.to_dict(),
         "setup": setup_of(definition),
         "findings": [finding_to_dict(finding) for finding in outcome.findings],

@@ -74,27 +74,31 @@ class Runner:
         """The number of simulations that have run."""
         return len(self._known)
 
-    def run(self, wanted: Wanted) -> None:
+    def run(self, wanted: Wanted, *, whole: bool = False) -> None:
         """Run the simulations in `wanted` that have no results yet.
 
-        If one fails, stops the others and raises its exception.
+        With `whole`, results keep all response times, for percentiles of more than ten seeds;
+        otherwise the longest (:func:`accelflow.reproduce.pooling.tail_share`). If one fails, stops
+        the others and raises its exception.
         """
-        new = {identity(experiment): experiment for experiment in wanted}
+        new = {_key(experiment, whole): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}
         self._asked += len(new)
         # The longest simulations run first, so that none of them runs alone at the end.
         ordered = sorted(new.items(), key=lambda item: -item[1].requests)
-        calls = [partial(self._simulate, key, experiment) for key, experiment in ordered]
+        calls = [partial(self._simulate, key, experiment, whole) for key, experiment in ordered]
         run_all(calls, threads=self._threads, stop=self._stop)
 
-    def result(self, experiment: simulation.Scenario) -> Services:
-        """Return the results of `experiment`, by service; :meth:`run` must have simulated it."""
-        return self._known[identity(experiment)]
+    def result(self, experiment: simulation.Scenario, *, whole: bool = False) -> Services:
+        """Return the results of `experiment`, by service.
 
-    def _simulate(self, key: str, experiment: simulation.Scenario) -> None:
-        results = simulation.run(
-            experiment, threads=1, progress=self._stop.look, tail_share=tail_share(experiment)
-        )
+        :meth:`run` must have simulated it, with the same `whole`.
+        """
+        return self._known[_key(experiment, whole)]
+
+    def _simulate(self, key: str, experiment: simulation.Scenario, whole: bool) -> None:
+        kept = 1.0 if whole else tail_share(experiment)
+        results = simulation.run(experiment, threads=1, progress=self._stop.look, tail_share=kept)
         results["dwell_s"] = dwell_s(experiment)
         services = results["systems"][0]["services"]
         for service in services:
@@ -107,10 +111,17 @@ class Runner:
                 self._progress(len(self._known), self._asked)
 
 
-def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, _Outcome]:
+def _key(experiment: simulation.Scenario, whole: bool) -> str:
+    return f"{identity(experiment)} whole" if whole else identity(experiment)
+
+
+def run_plans(
+    plans: Mapping[str, Plan[_Outcome]], runner: Runner, *, whole: bool = False
+) -> dict[str, _Outcome]:
     """Run all `plans` to their ends, and return their outcomes by name.
 
     The plans advance together: the simulations that all of them ask for next run in parallel.
+    `whole` is as in :meth:`Runner.run`.
     """
     outcomes: dict[str, _Outcome] = {}
     waiting: dict[str, Wanted] = {}
@@ -126,7 +137,8 @@ def run_plans(plans: Mapping[str, Plan[_Outcome]], runner: Runner) -> dict[str, 
         advance(name, None)
     while waiting:
         asked, waiting = waiting, {}
-        runner.run([experiment for wanted in asked.values() for experiment in wanted])
+        together = [experiment for wanted in asked.values() for experiment in wanted]
+        runner.run(together, whole=whole)
         for name, wanted in asked.items():
-            advance(name, [runner.result(experiment) for experiment in wanted])
+            advance(name, [runner.result(experiment, whole=whole) for experiment in wanted])
     return outcomes

@@ -32,8 +32,8 @@ def print_outcome(outcome: ExperimentResult, console: Console) -> None:
     console.print(heading, style="bold", markup=False, soft_wrap=True)
     if outcome.seeds:
         console.print(
-            f"{outcome.requests_text} requests a service, the first tenth not counted, seeds "
-            f"{', '.join(map(str, outcome.seeds))}",
+            f"{outcome.requests_text} requests a service, the first tenth not counted, "
+            f"{outcome.replications_text}",
             style="dim",
             highlight=False,
             soft_wrap=True,
