@@ -112,6 +112,9 @@ def test_only_systems_with_an_imprecise_p99_get_more_simulations() -> None:
     outcome = of_cells(definition, cells, budget)
     assert (outcome.requests, outcome.most_requests) == (3_000, max(found.values()))
     assert outcome.replications_text == "5 replications, made of simulations of at most 3,000"
+    alone = dataclasses.replace(outcome, longest_run=None)
+    assert alone.replications_text == "seeds 1, 2, 3, 4, 5"
+    assert dataclasses.replace(alone, seeds=PRECISE.seeds).replications_text == "seeds 1 to 16"
     for cell in outcome.shown:
         if cell.measure == "p99_us":
             assert cell.value is not None

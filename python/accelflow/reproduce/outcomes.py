@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.finding import Finding
@@ -26,6 +26,9 @@ from accelflow.reproduce.tables import Table
 from accelflow.reproduce.words import Statement, judge
 
 __all__ = ["ExperimentResult", "Shown", "Statement", "of_cells", "of_table"]
+
+#: The largest number of seeds that are listed one by one in a text.
+_MOST_LISTED: Final = 8
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ class ExperimentResult:
                 f"{len(self.seeds)} replications, made of simulations of at most "
                 f"{self.longest_run:,}"
             )
+        if len(self.seeds) > _MOST_LISTED:
+            return f"seeds {self.seeds[0]} to {self.seeds[-1]}"
         return f"seeds {', '.join(map(str, self.seeds))}"
 
     @property

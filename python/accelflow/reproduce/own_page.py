@@ -52,6 +52,7 @@ def own_markdown(
 def _about(scenario: OwnScenario, budget: Budget) -> list[str]:
     config = ", ".join(f"{key} = {value:g}" for key, value in sorted(scenario.config.items()))
     up_to = f" to {budget.lengths[-1]:,}" if len(budget.lengths) > 1 else ""
+    made = "Simulations" if budget.longest_run is None else "Replications"
     return [
         NOT_SHOWN,
         f"Written by `accelflow reproduce --workload --budget {budget.name}`; not edited by hand. "
@@ -61,13 +62,22 @@ def _about(scenario: OwnScenario, budget: Budget) -> list[str]:
         f"parameters of the server: {config or 'defaults'}. Other loads are multiples of that "
         "rate, those that the paper's are of 13,400 a second, with Poisson arrivals. SLOs are "
         "those of the workload, or else five times the mean response time on an idle server.",
-        f"Simulations of {budget.requests:,}{up_to} requests of a service with the mean rate; the"
-        f" first tenth is not counted. Each has the seeds 1 to {budget.replications}; the interval"
-        " is the jackknife's over the seeds. A figure's sample is too small if a percentile has"
-        f" fewer than {MIN_BEYOND} responses beyond it, or if the rate of the arrivals was drawn"
-        f" fewer than {MIN_DWELLS} times. A figure is the mean over the services that clients"
-        " call; without a unit it is a share of 1.",
+        f"{made} of {budget.requests:,}{up_to} requests of a service with the mean rate; the first"
+        f" tenth is not counted. {_replications(budget)} A figure's sample is too small if a"
+        f" percentile has fewer than {MIN_BEYOND} responses beyond it, or if the rate of the"
+        f" arrivals was drawn fewer than {MIN_DWELLS} times. A figure is the mean over the services"
+        " that clients call; without a unit it is a share of 1.",
     ]
+
+
+def _replications(budget: Budget) -> str:
+    if budget.longest_run is None:
+        each = f"Each has the seeds 1 to {budget.replications}; the interval is the jackknife's"
+        return f"{each} over the seeds."
+    return (
+        f"The {budget.replications} replications consist of simulations of at most"
+        f" {budget.longest_run:,} requests; the interval is the jackknife's over the replications."
+    )
 
 
 def _statements(outcomes: Sequence[ExperimentResult]) -> list[str]:
