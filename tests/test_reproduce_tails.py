@@ -307,6 +307,33 @@ def test_searches_take_the_percentile_of_all_seeds_together() -> None:
     assert row.lacking == "45 of 100 responses beyond P99"
 
 
+def test_searches_omit_seeds_that_cannot_change_the_outcome() -> None:
+    """The rate found is the highest at which at most 1 % of all seeds' responses are late."""
+    budget = dataclasses.replace(LADDER, requests=3_000, rate_step=1.02)
+    weights = {1: 1.6, 2: 0.9, 3: 0.9, 4: 0.8, 5: 0.8}
+
+    def late(rate_rps: float, seed: int) -> int:
+        return min(2_700, int(27 * weights[seed] * (rate_rps / 2_000.0) ** 6))
+
+    def latencies(one: simulation.Scenario) -> list[float]:
+        count = late(one.rate_rps, one.seed)
+        return [10.0] * (2_700 - count) + [60.0] * count
+
+    definition = lib.parse("search", SEARCH)
+    cells, asked = answered(plan_of(definition, lib.Scenario(), budget), latencies)
+    found = of_service("max_rps", cells["", "accelflow"], "UniqId")
+    assert found is not None
+    rates = sorted({one.rate_rps for one in asked if one.rate_rps >= 100.0})
+    seeds_at = {rate: {one.seed for one in asked if one.rate_rps == rate} for rate in rates}
+    within = [rate for rate in rates if sum(late(rate, seed) for seed in weights) <= 135]
+    highest = within[-1]
+    assert found.mean == pytest.approx(highest)
+    assert rates[rates.index(highest) + 1] < 1.021 * highest
+    assert seeds_at[highest] == set(weights)
+    # Beyond some rate the first seed alone decides: 1, and 2 in the search without 1.
+    assert seeds_at[rates[-1]] == {1, 2}
+
+
 def test_the_step_of_a_search_is_fine_enough_for_its_row_and_shown() -> None:
     """A step moves the paper's 8 % by a fifth: it is 1.6 % of 92 % of a throughput."""
     budget = dataclasses.replace(LADDER, requests=3_000, rate_step=1.4)

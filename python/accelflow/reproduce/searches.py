@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import numpy as np
+
 from accelflow import simulation
 from accelflow.errors import LEFT_OUT, refused
 from accelflow.findings.targets import targets
@@ -35,6 +37,10 @@ BY_DEADLINE: Final = ("accelflow_deadline", "accelflow_edf")
 #: than the difference with which the figure still agrees.
 _ERROR: Final = 0.2
 
+#: A bound of a seed's number of responses over that of another seed at the same rate. Both have the
+#: same number of requests, so they differ by a few percent.
+_LARGEST: Final = 2
+
 #: The seeds whose responses form one P99.
 _Seeds = frozenset[int]
 
@@ -46,7 +52,8 @@ class _Search:
     If a rate meets the SLO, all lower rates are assumed to meet it. So bisection needs as many
     steps as the logarithm of the grid's length. Services that share a server have the same rate.
     `bases` has a simulation for each seed; equal seeds give all systems the same requests at the
-    same rate.
+    same rate. The first seed of a rate is simulated alone. If its responses show that no others can
+    meet the SLO, the others are not simulated.
     """
 
     bases: Mapping[int, simulation.Scenario]
@@ -56,6 +63,7 @@ class _Search:
     low: int = -1
     high: int = field(init=False)
     best: Mapping[int, ServiceRow] | None = None
+    rows: dict[int, ServiceRow] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.high = len(self.grid)
@@ -66,19 +74,40 @@ class _Search:
 
     @property
     def next(self) -> list[simulation.Scenario]:
-        """The simulations of the next rate to try, one for each seed."""
+        """The next simulations: that of the first seed at a rate, or those of the other seeds."""
         rate_rps = self.grid[(self.low + self.high) // 2]
-        return [replace(base, rate_rps=rate_rps) for base in self.bases.values()]
+        return [replace(self.bases[seed], rate_rps=rate_rps) for seed in self._next_seeds]
+
+    @property
+    def _next_seeds(self) -> list[int]:
+        left = [seed for seed in self.bases if seed not in self.rows]
+        return left if self.rows else left[:1]
 
     def look(self, results: Sequence[Services]) -> None:
-        middle = (self.low + self.high) // 2
+        """Take the results of the simulations in `next`."""
         rows = [services[self.service] for services in results]
-        p99_us = pooled("p99_us", rows)
-        stuck = any(row["saturated"] for row in rows)
-        if p99_us is not None and p99_us <= self.owed_us and not stuck:
-            self.low, self.best = middle, dict(zip(self.bases, rows, strict=True))
-        else:
+        self.rows.update(zip(self._next_seeds, rows, strict=True))
+        middle = (self.low + self.high) // 2
+        if self._is_missed():
             self.high = middle
+        elif len(self.rows) < len(self.bases):
+            return
+        else:
+            self.low, self.best = middle, self.rows
+        self.rows = {}
+
+    def _is_missed(self) -> bool:
+        """Return whether the service misses its SLO, whatever the seeds without results show."""
+        rows = list(self.rows.values())
+        if any(row["saturated"] for row in rows):
+            return True
+        if len(rows) == len(self.bases):
+            p99_us = pooled("p99_us", rows)
+            return p99_us is None or p99_us > self.owed_us
+        tails = [np.asarray(row["tail_us"], dtype=float) for row in rows]
+        late = sum(int(np.count_nonzero(tail > self.owed_us)) for tail in tails)
+        each: float = sum(row["completed"] for row in rows) / len(rows)
+        return late > 0.01 * _LARGEST * each * len(self.bases)
 
     @property
     def found(self) -> Mapping[int, ServiceRow]:
