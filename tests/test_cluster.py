@@ -125,6 +125,24 @@ def test_a_lost_scheduler_ends_the_command_and_the_same_resumes(
     assert known >= 1
 
 
+def test_a_scheduler_that_is_lost_during_a_wait_is_said_to_be(
+    study_file: Path, tmp_path: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
+):
+    """Dask then cancels the simulations; which error a wait raises depends on the moment."""
+    client = pytest.importorskip("distributed.client")
+
+    def cancelled(*_: object, **__: object) -> None:
+        error = client.FutureCancelledError("a", "scheduler-connection-lost", "Connection lost")
+        group = client.CancelledFuturesGroup([error], error.reason)
+        raise client.FuturesCancelledError([group])
+
+    study = studies.read_study(study_file)
+    with on_cluster(dask.address) as runner:
+        monkeypatch.setattr("distributed.wait", cancelled)
+        with pytest.raises(AccelflowError, match="connection to Dask's scheduler was lost"):
+            studies.sweep(study, tmp_path / "out", runner=runner)
+
+
 def test_a_worker_with_other_code_is_refused(study_file: Path, tmp_path: Path, dask: Dask):
     code = IMPATIENT.replace(
         "study =", 'import accelflow.studies.cluster as c; c.code_version = lambda: "1"\nstudy ='

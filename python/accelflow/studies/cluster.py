@@ -19,6 +19,7 @@ import signal
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -267,7 +268,11 @@ class _Run:
 
         Raises AccelflowError if the connection to the scheduler is lost, or a batch fails.
         """
-        lost = (self._distributed.comm.CommClosedError, self._distributed.client.ClosedClientError)
+        lost = (
+            self._distributed.comm.CommClosedError,
+            self._distributed.client.ClosedClientError,
+            CancelledError,  # what a wait raises if Dask notices the loss during it
+        )
         try:
             yield from self._completed(iter(batches), limit)
         except lost as error:
