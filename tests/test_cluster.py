@@ -125,21 +125,32 @@ def test_a_lost_scheduler_ends_the_command_and_the_same_resumes(
     assert known >= 1
 
 
-def test_a_scheduler_that_is_lost_during_a_wait_is_said_to_be(
-    study_file: Path, tmp_path: Path, dask: Dask, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("scheduler-connection-lost", "connection to Dask's scheduler was lost"),
+        ("scheduler-restart", "Dask cancelled the simulations"),
+    ],
+)
+def test_simulations_that_dask_cancels_end_the_command(
+    study_file: Path,
+    tmp_path: Path,
+    dask: Dask,
+    monkeypatch: pytest.MonkeyPatch,
+    case: tuple[str, str],
 ):
-    """Dask then cancels the simulations; which error a wait raises depends on the moment."""
+    """If the connection is lost during a wait, Dask cancels, too."""
+    reason, message = case
     client = pytest.importorskip("distributed.client")
 
     def cancelled(*_: object, **__: object) -> None:
-        error = client.FutureCancelledError("a", "scheduler-connection-lost", "Connection lost")
-        group = client.CancelledFuturesGroup([error], error.reason)
-        raise client.FuturesCancelledError([group])
+        error = client.FutureCancelledError("a", reason, "gone")
+        raise client.FuturesCancelledError([client.CancelledFuturesGroup([error], reason)])
 
     study = studies.read_study(study_file)
     with on_cluster(dask.address) as runner:
         monkeypatch.setattr("distributed.wait", cancelled)
-        with pytest.raises(AccelflowError, match="connection to Dask's scheduler was lost"):
+        with pytest.raises(AccelflowError, match=message):
             studies.sweep(study, tmp_path / "out", runner=runner)
 
 

@@ -456,7 +456,8 @@ def test_a_search_ends_at_the_last_rate_that_is_met() -> None:
         late = one.rate_rps > 2500
         p99_us = 51.0 if late else 50.0
         row = {"service": "StoreP", "mean_us": 10.0, "p99_us": p99_us}
-        return {"StoreP": {**row, "saturated": None, "completed": 100, "tail_us": [p99_us] * 100}}
+        row |= {"saturated": None, "completed": 100, "errors": 0, "timed_out": 0}
+        return {"StoreP": {**row, "tail_us": [p99_us] * 100}}
 
     plan = plan_of(definition, lib.Scenario(), CI)
     wanted, asked = next(plan), 0

@@ -18,7 +18,7 @@ from accelflow.reproduce.plans import MOST_ADDED, MOST_AT_ONCE, _for_precision
 from accelflow.reproduce.plans import plan as plan_of
 from accelflow.reproduce.pooling import beyond, pooled, together
 from test_reproduce import SMALL
-from test_reproduce_tails import answered, rows_of
+from test_reproduce_tails import answered, rows_of, uniq_id
 
 PRECISE = BUDGETS["precise"]
 
@@ -136,13 +136,7 @@ def test_percentiles_of_many_simulations_are_exact(spread: float) -> None:
 
 def test_runners_keep_whole_simulations_apart() -> None:
     """A longer tail is not taken from results that kept a shorter one."""
-    experiment = simulation.Scenario(
-        orchestrators=("accelflow",),
-        services=("UniqId",),
-        profile="paper",
-        rates="equal",
-        requests=12_000,
-    )
+    experiment = uniq_id(12_000)
     runner = lib.Runner(1)
     runner.run([experiment])
     runner.run([experiment], whole=True)
@@ -182,5 +176,5 @@ def test_the_page_says_how_precise_p99s_are() -> None:
     assert said + "1 within ± 5%, 2 within ± 10% (95 %)" in text
     assert "The widest is ± 9%, of CPost under relief in fig11." in text
     assert "and that of each P99 within ± 2%" in text
-    assert "to at most 96,000 requests of a replication" in text
+    assert "(at most 96,000 requests of a replication), until the interval" in text
     assert "There are 16 replications" in text

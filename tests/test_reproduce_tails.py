@@ -74,7 +74,8 @@ def test_intervals_of_ratios_of_percentiles_hold_the_truth(spread: float) -> Non
 def rows_of(values: list[float], kept: int, **more: Any) -> dict[str, Any]:
     ordered = sorted(values, reverse=True)
     mean = sum(values) / len(values)
-    return {"completed": len(values), "mean_us": mean, "tail_us": ordered[:kept], **more}
+    counts = {"completed": len(values), "errors": 0, "timed_out": 0}
+    return {**counts, "mean_us": mean, "tail_us": ordered[:kept], **more}
 
 
 def test_percentiles_are_those_of_all_seeds_together() -> None:
@@ -102,14 +103,19 @@ def test_p999_needs_a_hundred_responses_beyond_it() -> None:
     assert of_service("p99_us", [run, few], "a") is not None
 
 
-def test_the_engines_tail_is_that_of_its_percentiles() -> None:
-    experiment = simulation.Scenario(
+def uniq_id(requests: int) -> simulation.Scenario:
+    """A simulation of one service under AccelFlow."""
+    return simulation.Scenario(
         orchestrators=("accelflow",),
         services=("UniqId",),
         profile="paper",
         rates="equal",
-        requests=2_000,
+        requests=requests,
     )
+
+
+def test_the_engines_tail_is_that_of_its_percentiles() -> None:
+    experiment = uniq_id(2_000)
     (row,) = simulation.run(experiment, threads=1, tail_share=0.1)["systems"][0]["services"]
     assert len(row["tail_us"]) == 180
     assert pooled("p99_us", [row]) == row["p99_us"] == row["tail_us"][18]

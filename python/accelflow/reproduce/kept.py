@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, with_schema
+from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, whole_number, with_schema
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
@@ -159,7 +159,7 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
             most_requests=tree["most_requests"],
             warmup_requests=tree["warmup_requests"],
             seeds=tuple(tree["seeds"]),
-            longest_run=tree.get("longest_run"),
+            longest_run=_longest_run(path, tree.get("longest_run")),
             findings=tuple(_finding(definition, row) for row in tree[_FINDINGS[tree["schema"]]]),
             statements=tuple(_statement(definition, check, shown) for check in tree["checks"]),
             shown=tuple(shown),
@@ -170,6 +170,11 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
         raise InputError(
             f"{path}: does not fit this version's experiment ({error}); run the experiment again"
         ) from error
+
+
+def _longest_run(path: Path, value: Any) -> int | None:
+    """Return `value`, the length of the longest simulation, if the results have one."""
+    return None if value is None else whole_number(f"{path}: longest_run", value, 1, 10**9)
 
 
 def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:

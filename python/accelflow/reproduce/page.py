@@ -87,8 +87,8 @@ def _lengths(budget: Budget) -> str:
     several = budget.longest_run is not None
     longest = budget.longest_run or budget.lengths[-1]
     joined = (
-        f", and then joined by more simulations with other seeds, to at most "
-        f"{budget.lengths[-1]:,} requests of a replication,"
+        " and then complemented by further simulations with other seeds (at most "
+        f"{budget.lengths[-1]:,} requests of a replication),"
         if several
         else ""
     )

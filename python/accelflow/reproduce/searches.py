@@ -37,10 +37,6 @@ BY_DEADLINE: Final = ("accelflow_deadline", "accelflow_edf")
 #: than the difference with which the figure still agrees.
 _ERROR: Final = 0.2
 
-#: A bound of a seed's number of responses over that of another seed at the same rate. Both have the
-#: same number of requests, so they differ by a few percent.
-_LARGEST: Final = 2
-
 #: The seeds whose responses form one P99.
 _Seeds = frozenset[int]
 
@@ -52,8 +48,8 @@ class _Search:
     If a rate meets the SLO, all lower rates are assumed to meet it. So bisection needs as many
     steps as the logarithm of the grid's length. Services that share a server have the same rate.
     `bases` has a simulation for each seed; equal seeds give all systems the same requests at the
-    same rate. The first seed of a rate is simulated alone. If its responses show that no others can
-    meet the SLO, the others are not simulated.
+    same rate. The first seed of a rate is simulated alone. The others are not simulated if its
+    results show that the service misses its SLO at this rate.
     """
 
     bases: Mapping[int, simulation.Scenario]
@@ -104,10 +100,7 @@ class _Search:
         if len(rows) == len(self.bases):
             p99_us = pooled("p99_us", rows)
             return p99_us is None or p99_us > self.owed_us
-        tails = [np.asarray(row["tail_us"], dtype=float) for row in rows]
-        late = sum(int(np.count_nonzero(tail > self.owed_us)) for tail in tails)
-        each: float = sum(row["completed"] for row in rows) / len(rows)
-        return late > 0.01 * _LARGEST * each * len(self.bases)
+        return _late(rows, self.owed_us) > 0.01 * _most_responses(rows[0]) * len(self.bases)
 
     @property
     def found(self) -> Mapping[int, ServiceRow]:
@@ -116,6 +109,21 @@ class _Search:
             return {}
         rate_rps = self.grid[self.low]
         return {seed: {**row, SEARCHED: rate_rps} for seed, row in self.best.items()}
+
+
+def _late(rows: Sequence[ServiceRow], owed_us: float) -> int:
+    """Return how many of the stored response times in `rows` are longer than `owed_us`."""
+    return sum(int(np.count_nonzero(np.asarray(row["tail_us"]) > owed_us)) for row in rows)
+
+
+def _most_responses(row: ServiceRow) -> int:
+    """Return a bound of the responses that count for any seed, from the results of one seed.
+
+    All seeds have the same number of requests that count. Each of them has a response, an error or
+    a message that timed out.
+    """
+    most: int = row["completed"] + row["errors"] + row["timed_out"]
+    return most
 
 
 def throughput(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cells]:

@@ -56,6 +56,12 @@ _LOST: Final = (
     "the connection to Dask's scheduler was lost. Completed simulations are kept; the same command"
     " resumes"
 )
+#: Dask's reason in the errors of simulations that it cancels after the loss of the connection.
+_LOST_REASON: Final = "scheduler-connection-lost"
+_CANCELLED: Final = (
+    "Dask cancelled the simulations, for instance since its scheduler was restarted. Completed"
+    " simulations are kept; the same command resumes"
+)
 #: The allowed names in ``--cluster NAME:WORKERS``.
 _KINDS: Final = ("local", "slurm", "kubernetes")
 
@@ -84,8 +90,8 @@ def on_cluster(
     since jobs may queue, and otherwise up to 30 s. `say` is called with a line about waiting or
     refused jobs. Raises InputError for any other `where`. Raises AccelflowError if Dask is not
     installed, if no worker can be reached, for a worker with other code than this process, if the
-    connection to the scheduler is lost, and if SLURM or Kubernetes refuses or ends all workers
-    before the batches end.
+    connection to the scheduler is lost, if Dask cancels simulations, and if SLURM or Kubernetes
+    refuses or ends all workers before the batches end.
     """
     distributed = _imported("distributed", "accelflow[cluster]")
     with ExitStack() as stack:
@@ -266,17 +272,16 @@ class _Run:
     def run(self, batches: Iterable[Batch], limit: TimeLimit) -> Iterator[tuple[Batch, bytes]]:
         """Yield each batch with its rows, as they arrive, until `limit` expires.
 
-        Raises AccelflowError if the connection to the scheduler is lost, or a batch fails.
+        Raises AccelflowError if the connection to the scheduler is lost, if Dask cancels the
+        simulations, or if a batch fails.
         """
-        lost = (
-            self._distributed.comm.CommClosedError,
-            self._distributed.client.ClosedClientError,
-            CancelledError,  # what a wait raises if Dask notices the loss during it
-        )
+        lost = (self._distributed.comm.CommClosedError, self._distributed.client.ClosedClientError)
         try:
             yield from self._completed(iter(batches), limit)
         except lost as error:
             raise AccelflowError(_LOST) from error
+        except CancelledError as error:  # Dask cancels simulations also if it loses its scheduler
+            raise AccelflowError(_LOST if _LOST_REASON in str(error) else _CANCELLED) from error
 
     def _completed(
         self, waiting: Iterator[Batch], limit: TimeLimit
