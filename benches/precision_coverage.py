@@ -11,11 +11,11 @@ the first round's requests of five replications. Runs end at 200,000 requests, a
 need more are counted separately. 100 trials take about five minutes and 1 GB.
 """
 
-import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from queues import Queue, exponential, log_normal, summary
 
 from accelflow.errors import AccelflowError
 from accelflow.findings.statistics import jackknife
@@ -24,33 +24,6 @@ from accelflow.warmup import PILOTS, mser5
 
 LOAD = 0.7
 LONGEST = 200_000
-Service = Callable[[np.random.Generator, int], np.ndarray]
-
-
-def exponential(draw: np.random.Generator, lanes: int) -> np.ndarray:
-    return draw.standard_exponential(lanes, dtype=np.float32)
-
-
-def log_normal(draw: np.random.Generator, lanes: int) -> np.ndarray:
-    sigma2 = math.log(5.0)
-    return draw.lognormal(-sigma2 / 2.0, math.sqrt(sigma2), lanes).astype(np.float32)
-
-
-def responses(seed: int, lanes: int, servers: int, service: Service) -> np.ndarray:
-    """Return response times of independent queues: a row for each request, a column per queue."""
-    draw = np.random.default_rng(seed)
-    left = np.zeros((lanes, servers), np.float32)  # Kiefer and Wolfowitz: work ahead, sorted
-    found = np.empty((LONGEST, lanes), np.float32)
-    for index in range(LONGEST):
-        times = service(draw, lanes)
-        found[index] = left[:, 0] + times
-        left[:, 0] += times
-        between = draw.standard_exponential((lanes, 1), dtype=np.float32)
-        left -= between / np.float32(LOAD * servers)
-        np.maximum(left, 0.0, out=left)
-        if servers > 1:
-            left.sort(axis=1)
-    return found
 
 
 def interval(kept: np.ndarray) -> tuple[float, float]:
@@ -101,23 +74,17 @@ def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     piloted = "mser5" in sys.argv[2:]
     print(f"{'queue':8}{'asked':>8}{'coverage':>10}{'length':>10}{'longer':>8}")
-    queues: Sequence[tuple[str, int, Service]] = (
-        ("M/M/1", 1, exponential),
-        ("M/G/4", 4, log_normal),
-    )
-    for name, servers, service in queues:
-        found = responses(1, trials * REPLICATIONS, servers, service)
-        exact = math.log(100.0) / (1.0 - LOAD)
-        truth = exact if servers == 1 else float(np.quantile(found[LONGEST // 10 :], 0.99))
+    for queue in (
+        Queue("M/M/1", LOAD, 1, exponential),
+        Queue("M/G/4", LOAD, 4, log_normal),
+    ):
+        found = queue.responses(np.random.default_rng(1), trials * REPLICATIONS, LONGEST)
+        truth = queue.exact_p99 or float(np.quantile(found[LONGEST // 10 :], 0.99))
         for ratio in (0.1, 0.05, 0.03):
             columns = np.split(found, trials, axis=1)
             outcomes = [outcome(lanes, ratio, truth, piloted=piloted) for lanes in columns]
-            ended = [length for how, length in outcomes if how != "longer"]
-            hits = sum(how == "hit" for how, _ in outcomes)
-            coverage = f"{hits / len(ended):.0%}" if ended else "-"
-            mean = f"{sum(ended) / len(ended):,.0f}" if ended else "-"
-            longer = trials - len(ended)
-            print(f"{name:8}{ratio:8.0%}{coverage:>10}{mean:>10}{longer:8}", flush=True)
+            coverage, mean, longer = summary(outcomes, "longer")
+            print(f"{queue.name:8}{ratio:8.0%}{coverage:>10}{mean:>10}{longer:8}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,12 @@ of separate, longer simulations. Trials that reach the longest replication witho
 separately.
 """
 
-import math
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from queues import Queue, exponential, log_normal, summary
 
 from accelflow import simulation
 from accelflow.reproduce import Scenario, budget, parse
@@ -37,45 +36,6 @@ services = ["{SERVICE}"]
 arrivals = "poisson"
 rate_rps = 1000.0
 """
-Times = Callable[[np.random.Generator, int], np.ndarray]
-
-
-def exponential(draw: np.random.Generator, lanes: int) -> np.ndarray:
-    return draw.standard_exponential(lanes)
-
-
-def log_normal(draw: np.random.Generator, lanes: int) -> np.ndarray:
-    sigma2 = math.log(5.0)
-    return draw.lognormal(-sigma2 / 2.0, math.sqrt(sigma2), lanes)
-
-
-@dataclass(frozen=True)
-class Queue:
-    """A queue of several servers with Poisson arrivals; the mean service time is 1."""
-
-    name: str
-    load: float
-    servers: int
-    times: Times
-
-    def responses(self, draw: np.random.Generator, lanes: int) -> np.ndarray:
-        """Return response times of independent queues: a row for each request, a column a queue."""
-        left = np.zeros((lanes, self.servers))  # Kiefer and Wolfowitz: work ahead, sorted
-        found = np.empty((LONGEST, lanes))
-        for index in range(LONGEST):
-            served = self.times(draw, lanes)
-            found[index] = left[:, 0] + served
-            left[:, 0] += served
-            left -= draw.standard_exponential((lanes, 1)) / (self.load * self.servers)
-            np.maximum(left, 0.0, out=left)
-            if self.servers > 1:
-                left.sort(axis=1)
-        return found
-
-    def p99(self, draw: np.random.Generator) -> float:
-        if self.servers == 1:
-            return math.log(100.0) / (1.0 - self.load)
-        return float(np.quantile(self.responses(draw, 4_000)[LONGEST // 10 :], 0.99))
 
 
 def outcome(lanes: Iterator[np.ndarray], truth: float) -> tuple[str, int]:
@@ -85,14 +45,16 @@ def outcome(lanes: Iterator[np.ndarray], truth: float) -> tuple[str, int]:
     """
     known: dict[int, np.ndarray] = {}
 
-    def simulated(one: simulation.Scenario) -> dict[str, dict[str, Any]]:
-        if one.seed not in known:
-            known[one.seed] = next(lanes)
-        times = np.sort(known[one.seed][one.warmup_requests : one.requests])[::-1]
+    def simulated(experiment: simulation.Scenario) -> dict[str, dict[str, Any]]:
+        if experiment.seed not in known:
+            known[experiment.seed] = next(lanes)
+        times = np.sort(known[experiment.seed][experiment.warmup_requests : experiment.requests])[
+            ::-1
+        ]
         run = {
-            "requests": one.requests,
-            "warmup_requests": one.warmup_requests,
-            "placement": one.placement,
+            "requests": experiment.requests,
+            "warmup_requests": experiment.warmup_requests,
+            "placement": experiment.placement,
         }
         row = {"completed": len(times), "mean_us": float(times.mean()), "tail_us": times}
         return {SERVICE: {**row, "saturated": None, "run": run}}
@@ -101,7 +63,7 @@ def outcome(lanes: Iterator[np.ndarray], truth: float) -> tuple[str, int]:
     wanted = next(running)
     try:
         while True:
-            wanted = running.send([simulated(one) for one in wanted])
+            wanted = running.send([simulated(experiment) for experiment in wanted])
     except StopIteration as ended:
         (runs,) = ended.value.values()
     found = of_service("p99_us", runs, SERVICE)
@@ -123,13 +85,12 @@ def main() -> None:
         Queue("M/G/4", 0.3, 4, log_normal),
     ):
         draw = np.random.default_rng(1)
-        truth = queue.p99(draw)
-        outcomes = [outcome(iter(queue.responses(draw, most).T), truth) for _ in range(trials)]
-        ended = [length for how, length in outcomes if how != "longest"]
-        hits = sum(how == "hit" for how, _ in outcomes)
-        coverage = f"{hits / len(ended):.1%}" if ended else "-"
-        mean = f"{sum(ended) / len(ended):,.0f}" if ended else "-"
-        late = trials - len(ended)
+        apart = queue.responses(np.random.default_rng(2), 4_000, LONGEST)[LONGEST // 10 :]
+        truth = queue.exact_p99 or float(np.quantile(apart, 0.99))
+        outcomes = [
+            outcome(iter(queue.responses(draw, most, LONGEST).T), truth) for _ in range(trials)
+        ]
+        coverage, mean, late = summary(outcomes, "longest")
         print(f"{queue.name:8}{queue.load:6.0%}{coverage:>10}{mean:>27}{late:9}", flush=True)
 
 

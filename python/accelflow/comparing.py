@@ -240,7 +240,7 @@ class _Replications:
 
     def _one(self, scenario: Scenario, number: int) -> tuple[dict[str, Any], list[Sampled]]:
         """Simulate `scenario`, whose seed has this number, unless its results are kept."""
-        kept = self.kept.find(scenario) if self.kept is not None else None
+        kept = self.kept.find(scenario, *self._settings) if self.kept is not None else None
         if kept is not None:
             return kept, []
         found, sampled = run_sampled(
@@ -254,8 +254,13 @@ class _Replications:
             others=self.others,
         )
         if self.kept is not None:
-            self.kept.add(scenario, found)
+            self.kept.add(scenario, found, *self._settings)
         return found, sampled
+
+    @property
+    def _settings(self) -> tuple[object, ...]:
+        """What determines the results of a run that is kept, besides its scenario."""
+        return self.tail_share, self.exact
 
     @property
     def tail_share(self) -> float:
@@ -436,7 +441,7 @@ def _kept_runs(place: str | PathLike[str] | None, runs: _Replications) -> KeptRu
             " orchestrators or policies written in Python"
         )
         raise refused("keep_in", str(place), allowed)
-    return KeptRuns(file_path("keep_in", place), runs.tail_share, runs.exact)
+    return KeptRuns(file_path("keep_in", place))
 
 
 def _pack_tails(results: Mapping[str, Any]) -> None:

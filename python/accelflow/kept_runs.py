@@ -1,11 +1,12 @@
-"""Results of simulations, saved on disk, so that a stopped comparison does not repeat them."""
+"""Results of simulations, saved on disk, so that a stopped command does not repeat them."""
 
 from __future__ import annotations
 
 import functools
-import gzip
 import hashlib
 import json
+import zipfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,9 +15,18 @@ from accelflow.errors import AccelflowError
 from accelflow.files import write_whole
 from accelflow.scenario import Scenario, hashed
 
-__all__ = ["KeptRuns", "code_version"]
+__all__ = ["UNFINISHED", "KeptRuns", "code_version"]
+
+#: The name of the folder for results of a stopped command, in the folder of its results.
+UNFINISHED: Final = "unfinished"
 
 _CHUNK: Final = 1 << 20
+
+#: The member of a service's row with response times. They are arrays of a file, since they are most
+#: of the results, and take long to write as text.
+_TIMES: Final = "tail_us"
+#: The array of a file with all other results, as JSON.
+_RESULTS: Final = "results"
 
 
 @functools.cache
@@ -33,38 +43,53 @@ class KeptRuns:
     """A folder with the saved results of simulations, named by a hash of their inputs.
 
     The hash covers everything that determines the results. Files appear atomically, so any number
-    of processes may share the folder.
+    of processes and threads may share the folder.
     """
 
-    def __init__(self, place: Path, *settings: object) -> None:
-        """Keep runs in the folder `place`.
-
-        `settings` are all inputs that determine results besides the scenario.
-        """
-        self._place, self._settings = place, settings
+    def __init__(self, place: Path) -> None:
+        """Keep runs in the folder `place`, which the first saved results create."""
+        self._place = place
         self._used: set[Path] = set()
 
-    def find(self, scenario: Scenario) -> dict[str, Any] | None:
+    def find(self, scenario: Scenario, *settings: object) -> dict[str, Any] | None:
         """Return the saved results of `scenario`, or None if the folder has none.
 
-        Raises AccelflowError for a damaged file.
+        `settings` are all inputs that determine results besides the scenario. Response times are
+        arrays. Raises AccelflowError for a damaged file.
         """
-        file = self._file(scenario)
+        import numpy as np  # noqa: PLC0415 (slow to load)
+
+        file = self._file(scenario, settings)
         try:
-            with gzip.open(file, "rt", encoding="utf-8") as stream:
-                found: dict[str, Any] = json.load(stream)
+            # numpy leaves a damaged file open that it opened itself.
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+                found: dict[str, Any] = json.loads(bytes(arrays[_RESULTS]))
+                for number, service in enumerate(_services(found)):
+                    if _TIMES in service:
+                        service[_TIMES] = arrays[f"{_TIMES}{number}"]
         except FileNotFoundError:
             return None
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
             raise AccelflowError(
                 f"{file}: is damaged; delete it to repeat the simulation whose results it had"
             ) from error
         return found
 
-    def add(self, scenario: Scenario, results: dict[str, Any]) -> None:
-        """Save the results of `scenario`. Raises OSError if they cannot be written."""
-        data = gzip.compress(json.dumps(results).encode(), compresslevel=1, mtime=0)
-        write_whole(self._file(scenario), lambda scratch: scratch.write_bytes(data))
+    def add(self, scenario: Scenario, results: Mapping[str, Any], *settings: object) -> None:
+        """Save the results of `scenario`, which :func:`accelflow.simulation.run` returned.
+
+        `settings` are those of :meth:`find`. Raises OSError if the file cannot be written.
+        """
+        import numpy as np  # noqa: PLC0415 (slow to load)
+
+        arrays: dict[str, Any] = {
+            f"{_TIMES}{number}": np.array(service[_TIMES])
+            for number, service in enumerate(_services(results))
+            if _TIMES in service
+        }
+        text = json.dumps(_without_times(results)).encode()
+        arrays[_RESULTS] = np.frombuffer(text, np.uint8)
+        write_whole(self._file(scenario, settings), lambda scratch: np.savez(scratch, **arrays))
 
     def clear(self) -> None:
         """Delete the results that this object found or added.
@@ -76,8 +101,29 @@ class KeptRuns:
         if self._place.is_dir() and not any(self._place.iterdir()):
             self._place.rmdir()
 
-    def _file(self, scenario: Scenario) -> Path:
-        text = "\n".join([code_version(), hashed(scenario), *map(repr, self._settings)])
-        file = self._place / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json.gz"
+    def _file(self, scenario: Scenario, settings: tuple[object, ...]) -> Path:
+        text = "\n".join([code_version(), hashed(scenario), *map(repr, settings)])
+        file = self._place / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
         self._used.add(file)
         return file
+
+
+def _services(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the row of each service under each system."""
+    for system in results["systems"]:
+        yield from system["services"]
+
+
+def _without_times(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `results` without response times; a service that has some keeps the name."""
+    systems = [
+        {
+            **system,
+            "services": [
+                {key: None if key == _TIMES else value for key, value in service.items()}
+                for service in system["services"]
+            ],
+        }
+        for system in results["systems"]
+    ]
+    return {**results, "systems": systems}

@@ -16,6 +16,7 @@ from accelflow.cli.chosen import chosen_config
 from accelflow.cli.output import bar
 from accelflow.cli.places import WRITTEN_FOLDER, check_place
 from accelflow.errors import refused
+from accelflow.kept_runs import UNFINISHED, KeptRuns
 from accelflow.reproduce import BUDGETS, Runner, Scenario, names, read_scenario
 
 __all__ = [
@@ -124,20 +125,35 @@ class Campaign:
     def __init__(self, threads: int, out: Path | None) -> None:
         """Start the clock. Raises InputError for options that are not allowed."""
         self._started = time.monotonic()
-        self._simulated = 0
+        self._simulated = self._found = 0
         if threads < 1:
             raise refused("--threads", threads, "must be at least 1")
         if out is not None:
             check_place(out)
         self._threads = threads
+        #: Results of simulations until the command has written its own, so that it can resume.
+        self._kept = KeptRuns(out / UNFINISHED) if out is not None else None
+        self._place = out
         self.console = Console(stderr=True)
 
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
-        """Call `work` with a runner of simulations, show the progress, and return the result."""
+        """Call `work` with a runner of simulations, show the progress, and return the result.
+
+        If `work` does not end, says that the completed simulations are kept.
+        """
         with bar(self.console, "simulating") as advance:
-            runner = Runner(self._threads, advance)
-            found = work(runner)
+            runner = Runner(self._threads, advance, self._kept)
+            try:
+                found = work(runner)
+            except BaseException:
+                if self._place is not None and runner.simulated + runner.found:
+                    self.say(
+                        f"completed simulations are kept in {self._place / UNFINISHED}; the same"
+                        " command resumes"
+                    )
+                raise
         self._simulated += runner.simulated
+        self._found += runner.found
         return found
 
     def say(self, text: str) -> None:
@@ -145,6 +161,12 @@ class Campaign:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:
-        """Print how many simulations ran and how long they took."""
+        """Print how many simulations ran and how long they took, and delete what was kept of them.
+
+        The command must have written its results.
+        """
+        if self._kept is not None:
+            self._kept.clear()
         took = time.monotonic() - self._started
-        self.say(f"{self._simulated:,} simulations, took {took:.1f} s")
+        before = f" and {self._found:,} that were kept" if self._found else ""
+        self.say(f"{self._simulated:,} simulations{before}, took {took:.1f} s")

@@ -15,6 +15,7 @@ from accelflow.cli.places import WRITTEN
 from accelflow.cli.running import TIME_LIMIT
 from accelflow.errors import AccelflowError, refused, unwritable
 from accelflow.files import write_whole
+from accelflow.kept_runs import UNFINISHED
 from accelflow.precision import Precision, Reached, parse_precision
 from accelflow.report import Comparison
 from accelflow.time_limit import seconds_text
@@ -119,7 +120,7 @@ def kept_in(context: click.Context) -> Path | None:
     if options["time_limit_s"] is None or options["report_file"] is not None:
         return None
     out: Path = options["out"]
-    return out / "unfinished"
+    return out / UNFINISHED
 
 
 def check_reached(comparison: Comparison, context: click.Context) -> None:

@@ -1,4 +1,7 @@
-"""The runner of experiments' simulations: each runs once, on several threads."""
+"""The runner of experiments' simulations: each runs once, on several threads.
+
+It can save the results, so that a stopped command resumes where it was.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from accelflow import simulation
+from accelflow.kept_runs import KeptRuns
 from accelflow.parallel import Stop, run_all
 from accelflow.reproduce.measures import ServiceRow
 from accelflow.reproduce.pooling import dwell_s, tail_share
@@ -56,30 +60,41 @@ class Runner:
     A simulation that several experiments need runs once. Results do not depend on `threads`.
     """
 
-    def __init__(self, threads: int, progress: Progress | None = None) -> None:
+    def __init__(
+        self, threads: int, progress: Progress | None = None, kept: KeptRuns | None = None
+    ) -> None:
         """Make a runner without results.
 
         `threads` is the number of simulations at a time. `progress` is called after each
-        simulation, from several threads.
+        simulation, from several threads. Results of simulations are saved in `kept`, and those
+        that it has are not simulated.
         """
         self._threads = threads
         self._progress = progress
+        self._kept = kept
         self._known: dict[str, Services] = {}
         self._asked = 0
+        self._found = 0
         self._stop = Stop()
         self._lock = threading.Lock()
 
     @property
     def simulated(self) -> int:
         """The number of simulations that have run."""
-        return len(self._known)
+        return len(self._known) - self._found
+
+    @property
+    def found(self) -> int:
+        """The number of simulations whose results were kept by an earlier runner."""
+        return self._found
 
     def run(self, wanted: Wanted, *, whole: bool = False) -> None:
         """Run the simulations in `wanted` that have no results yet.
 
         With `whole`, results keep all response times, for percentiles of more than ten seeds;
         otherwise the longest (:func:`accelflow.reproduce.pooling.tail_share`). If one fails, stops
-        the others and raises its exception.
+        the others and raises its exception. Raises AccelflowError for damaged results that are
+        kept, and OSError if results cannot be saved.
         """
         new = {_key(experiment, whole): experiment for experiment in wanted}
         new = {key: experiment for key, experiment in new.items() if key not in self._known}
@@ -97,8 +112,13 @@ class Runner:
         return self._known[_key(experiment, whole)]
 
     def _simulate(self, key: str, experiment: simulation.Scenario, whole: bool) -> None:
-        kept = 1.0 if whole else tail_share(experiment)
-        results = simulation.run(experiment, threads=1, progress=self._stop.look, tail_share=kept)
+        share = 1.0 if whole else tail_share(experiment)
+        saved = self._kept.find(experiment, share) if self._kept is not None else None
+        results = saved or simulation.run(
+            experiment, threads=1, progress=self._stop.look, tail_share=share
+        )
+        if self._kept is not None and saved is None:
+            self._kept.add(experiment, results, share)
         results["dwell_s"] = dwell_s(experiment)
         services = results["systems"][0]["services"]
         for service in services:
@@ -107,6 +127,7 @@ class Runner:
             self._known[key] = {
                 service["service"]: {**service, "run": results} for service in services
             }
+            self._found += saved is not None
             if self._progress is not None:
                 self._progress(len(self._known), self._asked)
 
