@@ -241,8 +241,6 @@ LONG = [
     "cerebros simulate --requests 90000000",
     "relief-suite --graphs 90000000",
     "arcus table3 --replications 1000",
-    f"{COMPARE.replace('--requests 100', '--requests 9000000')} --timeline t.pftrace "
-    "--timeline-slowest 1",
 ]
 
 #: Runs a command that interrupts itself when it has started its work in a thread.

@@ -1,5 +1,7 @@
 """The page of the reproduction: reasons, exact rows and numbers."""
 
+import json
+import re
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from accelflow import reproduce as lib
+from accelflow.errors import InputError
 from accelflow.findings import NO_REASON, Estimate, Finding, Reported, Target, number
 from accelflow.findings.text import difference_text
 from accelflow.reproduce.beside import compared, draw_beside
@@ -43,6 +46,27 @@ def test_a_ratio_near_one_is_compared_by_its_difference_from_one() -> None:
     assert difference_text(far) == "-96% of the change"
     unsure = Finding.of(target, Estimate(1.13, 0.04))
     assert unsure.doubts == "wide interval"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("seeds", "1", "seeds = '1': must be a list of whole numbers"),
+        ("warmup_requests", None, "warmup_requests = None: must be a whole number from 0"),
+        ("requests", -3, "requests = -3: must be a whole number from 0"),
+        ("longest_run", "x", "longest_run = 'x': must be a whole number from 0"),
+    ],
+)
+def test_wrong_lengths_of_results_are_refused(
+    key: str, value: object, said: str, tmp_path: Path
+) -> None:
+    outcomes = lib.reproduce([lib.load("table4")], budget=CI, runner=Runner(1))
+    lib.write_outcomes(outcomes, lib.Scenario(), CI, tmp_path)
+    file = tmp_path / "table4.json"
+    results = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(results | {key: value}), encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(f"{file}: {said}")):
+        lib.rewrite_page(tmp_path)
 
 
 def test_a_missing_reason_is_loud() -> None:

@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 from collections import defaultdict
 from dataclasses import replace
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from accelflow import simulation, watching
+from accelflow import _native, simulation, watching
 from accelflow.cli import main
 from accelflow.errors import AccelflowError, InputError
 from accelflow.simulation import Scenario
@@ -388,9 +390,45 @@ def test_files_that_are_no_spans_are_wrong_input(
         assert run(["timeline", "spans", str(file), "--out", str(path)]) == 2
         assert message in capsys.readouterr().err
         assert not path.exists()
-    with pytest.raises(AccelflowError) as failed:
-        watching.write_spans_timeline("otlp", [cut], tmp_path / "no" / "no.pftrace")
-    assert not isinstance(failed.value, InputError)
+    spans = tmp_path / "spans.json"
+    simulation.write_spans(replace(SMALL, orchestrators=("accelflow",)), spans)
+    place = cut / "no.pftrace"
+    said = re.escape(f"path = '{place}': must be a place that can be written: File exists")
+    with pytest.raises(InputError, match=said):
+        watching.write_spans_timeline("otlp", [spans], place)
+    with pytest.raises(InputError, match=said):
+        watching.write_timeline(SMALL, place)
+    with pytest.raises(InputError, match=said):
+        simulation.write_spans(replace(SMALL, orchestrators=("accelflow",)), place)
+
+
+@pytest.mark.parametrize("kind", ["timeline", "spans"])
+def test_an_interrupt_in_python_leaves_no_part_of_a_file(kind: str, tmp_path: Path) -> None:
+    def interrupt(_done: int, _all: int) -> None:
+        raise KeyboardInterrupt
+
+    scenario = replace(SMALL, orchestrators=("accelflow",))
+    write = {"timeline": watching.write_timeline, "spans": simulation.write_spans}[kind]
+    with pytest.raises(KeyboardInterrupt):
+        write(scenario, tmp_path / "file", progress=interrupt)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_of_a_command_leaves_no_timeline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user presses Ctrl-C while native code simulates."""
+    simulate = _native.scenario_timeline
+
+    def pressed(*given: Any) -> Any:
+        *inputs, _progress = given
+        return simulate(*inputs, lambda _done, _all: signal.raise_signal(signal.SIGINT))
+
+    monkeypatch.setattr(_native, "scenario_timeline", pressed)
+    command = "compare socialnetwork --profile paper --requests 100 --out out --timeline"
+    monkeypatch.chdir(tmp_path)
+    assert run([*command.split(), "t.pftrace"]) == 130
+    assert not list(tmp_path.rglob("*.pftrace"))
 
 
 def test_unknown_options_in_python_are_refused(tmp_path: Path) -> None:

@@ -1408,7 +1408,12 @@ class WaitingEntry:
     def position(self) -> int:
         """The index in the queue, from 0, by the time at which entries became ready."""
 
-def scenario_spans(document: str, recording: str | None, path: Path) -> int:
+def scenario_spans(
+    document: str,
+    recording: str | None,
+    path: Path,
+    progress: Callable[[int, int], object] | None = None,
+) -> int:
     """Simulate a scenario (JSON), and write its requests as spans to `path`.
 
     Returns the number of requests. The file has a line of OTLP JSON for each request. Use
@@ -1421,13 +1426,15 @@ def scenario_timeline(
     recording: str | None,
     path: Path,
     shown: tuple[float, float | None, list[str], list[int], int | None],
+    progress: Callable[[int, int], object] | None = None,
 ) -> tuple[int, int]:
     """Simulate a scenario (JSON) and write a timeline of it to `path`, in Perfetto's format.
 
     Returns (number of systems, number of requests). `shown` are (start of the time window in us,
     its length in us, names of services, indices of requests, how many of the slowest requests);
-    None or an empty list means all. Use `accelflow.watching.write_timeline`. Raises AccelflowError
-    for what is not allowed, cannot be simulated or cannot be written.
+    None or an empty list means all. `progress` is called with the numbers of requests that one of
+    two simulations of each system has ended, and of all. Use `accelflow.watching.write_timeline`.
+    Raises AccelflowError for what is not allowed, cannot be simulated or cannot be written.
     """
 
 def spans_timeline(

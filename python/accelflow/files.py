@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "free_suffix",
@@ -22,6 +22,8 @@ __all__ = [
     "why",
     "write_whole",
 ]
+
+_Found = TypeVar("_Found")
 
 #: Temporary files whose writing was interrupted.
 _INTERRUPTED: list[Path] = []
@@ -119,10 +121,11 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+def write_whole(path: Path, write: Callable[[Path], _Found]) -> _Found:
     """Write the file `path` atomically: `write` fills a temporary file, which is then renamed.
 
-    `write` receives the temporary file's path, in the same folder. Missing folders are created.
+    `write` receives the temporary file's path, in the same folder; its result is returned. Missing
+    folders are created.
     After an error, `path` is unchanged. If `path` is a symbolic link, its target is replaced and
     the link stays. An existing pipe or device, such as ``/dev/stdout``, is written directly, since
     a rename would replace it. Raises OSError if nothing can be written there.
@@ -130,8 +133,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         with named(path):
-            write(path)
-        return
+            return write(path)
     place = Path(os.path.realpath(path))
     try:
         handle, name = tempfile.mkstemp(
@@ -144,7 +146,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     scratch = Path(name)
     try:
         with named(path):
-            write(scratch)
+            found = write(scratch)
         scratch.chmod(0o666 & ~_umask())  # mkstemp's 0600 is for secrets; results are shared
         scratch.replace(place)
     except KeyboardInterrupt:
@@ -152,6 +154,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         raise
     finally:
         scratch.unlink(missing_ok=True)
+    return found
 
 
 def remove_interrupted() -> None:

@@ -19,8 +19,10 @@ from accelflow.errors import (
     positive_number,
     refusals,
     refused,
+    unwritable,
     whole_number,
 )
+from accelflow.files import write_whole
 from accelflow.parameters import Choice, Parameter, configured, parameters, settings
 from accelflow.policies import (
     OrchestratorSource,
@@ -275,19 +277,29 @@ def _in_python(systems: list[System]) -> dict[str, Any]:
     return {"python_systems": rows} if rows else {}
 
 
-def write_spans(scenario: Scenario, path: Path) -> int:
+def write_spans(
+    scenario: Scenario, path: Path, *, progress: Callable[[int, int], object] | None = None
+) -> int:
     """Simulate `scenario` under one orchestrator, and write its requests to `path` as spans.
 
     The file has a line of OTLP in JSON for each request, warm-up included. ``accelflow import
     otlp`` and OpenTelemetry's collectors read such files. Requests are the same as in :func:`run`.
-    Returns the number of requests.
+    Returns the number of requests. `progress` is as in :func:`run`. The file appears when it is
+    complete.
 
-    Raises InputError for a value that is not allowed, and AccelflowError for several orchestrators
-    and if the simulation or the file fails.
+    Raises InputError for a value that is not allowed and for a file that cannot be written, and
+    AccelflowError for several orchestrators and if the simulation fails.
     """
     scenario = costed(loaded(scenario))
     check(scenario)
-    return _native.scenario_spans(document(scenario), scenario.recording, path)
+
+    def simulate(file: Path) -> int:
+        return _native.scenario_spans(document(scenario), scenario.recording, file, progress)
+
+    try:
+        return write_whole(path, simulate)
+    except OSError as error:
+        raise unwritable("path", path, error) from error
 
 
 def _calibration(recording: str | None) -> dict[str, Any] | None:

@@ -15,8 +15,10 @@ from accelflow.errors import (
     refusals,
     refused,
     texts,
+    unwritable,
     whole_number,
 )
+from accelflow.files import write_whole
 from accelflow.scenario import Scenario, document, loaded
 
 __all__ = [
@@ -77,14 +79,22 @@ class Shown:
             )
 
 
-def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -> tuple[int, int]:
+def write_timeline(
+    scenario: Scenario,
+    path: Path,
+    shown: Shown | None = None,
+    *,
+    progress: Progress | None = None,
+) -> tuple[int, int]:
     """Simulate `scenario` and write a timeline of the simulation to `path`, in Perfetto's format.
 
     Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
-    Returns the number of systems, and the number of requests shown over all systems.
+    Returns the number of systems, and the number of requests shown over all systems. `progress` is
+    called with the requests that have ended and all requests, for two simulations of each system.
+    The file appears when it is complete.
 
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
-    and AccelflowError if the simulation or the file fails.
+    and for a file that cannot be written, and AccelflowError if the simulation fails.
     """
     shown = shown or Shown()
     shown.check()
@@ -96,8 +106,17 @@ def write_timeline(scenario: Scenario, path: Path, shown: Shown | None = None) -
         list(shown.requests),
         shown.slowest,
     )
-    with refusals():
-        return _native.scenario_timeline(document(scenario), scenario.recording, path, asked)
+
+    def simulate(file: Path) -> tuple[int, int]:
+        return _native.scenario_timeline(
+            document(scenario), scenario.recording, file, asked, progress
+        )
+
+    try:
+        with refusals():
+            return write_whole(path, simulate)
+    except OSError as error:
+        raise unwritable("path", path, error) from error
 
 
 def write_spans_timeline(
@@ -105,11 +124,12 @@ def write_spans_timeline(
 ) -> tuple[int, int]:
     """Draw the spans in `files`, of `kind` ``otlp`` or ``jaeger``, into a timeline at `path`.
 
-    The first request that is shown begins at 0. Returns the numbers of requests and spans.
+    The first request that is shown begins at 0. Returns the numbers of requests and spans. The file
+    appears when it is complete.
 
     Raises InputError for a value that is not allowed, for files that cannot be read or are of
-    another kind, for more than a million spans and for none, and AccelflowError if the timeline
-    cannot be written.
+    another kind, for more than a million spans and for none, and for a timeline that cannot be
+    written.
     """
     shown = shown or Shown()
     shown.check()
@@ -124,7 +144,9 @@ def write_spans_timeline(
     names = [str(file) for file in files]
     try:
         with refusals():
-            return _native.spans_timeline(kind, names, path, asked)
+            return write_whole(path, lambda file: _native.spans_timeline(kind, names, file, asked))
+    except OSError as error:
+        raise unwritable("path", path, error) from error
     except AccelflowError as error:
         # Begins with a file that is read, not with the timeline that is written.
         if str(error).startswith(("FILE = ", *names)):

@@ -17,12 +17,18 @@ use crate::setup::Setup;
 impl Checked {
     /// Simulates the scenario under its only system on its only chip. Writes the spans of all
     /// requests with a response to `out`, including the warm-up. The format is OTLP, one line of
-    /// JSON per request. Returns the number of written requests.
+    /// JSON per request. Returns the number of written requests. `progress` is called as in
+    /// [`Checked::run_beside`]; if it returns `false`, the result is `None`, and `out` has part of
+    /// the spans.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, a scenario that the simulator cannot run, or a
     /// failed write.
-    pub fn write_spans(&self, out: impl Write) -> Result<u64, ScenarioError> {
+    pub fn write_spans(
+        &self,
+        out: impl Write + Send,
+        progress: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) -> Result<Option<u64>, ScenarioError> {
         if self.systems.len() != 1 {
             let allowed = "must be a single system: one file holds the spans of one system";
             let names: Vec<&str> = self.systems.iter().map(|system| system.id()).collect();
@@ -42,17 +48,14 @@ impl Checked {
             writer,
             failed: None,
         };
-        observe(
-            &setup.comparison(self, &RunOptions::default()),
-            0,
-            &mut spans,
-        )
-        .map_err(engine)?;
+        let comparison = setup.comparison(self, &RunOptions::default());
+        let ended = observe(&comparison, 0, &mut spans, progress).map_err(engine)?;
         let written = match spans.failed {
             None => spans.writer.finish(),
             Some(error) => Err(error),
         };
-        Ok(written.map_err(engine)?.1)
+        let (_, spans) = written.map_err(engine)?;
+        Ok(ended.map(|()| spans))
     }
 }
 

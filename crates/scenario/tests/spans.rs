@@ -19,7 +19,10 @@ fn round_trip(scenario: Value, options: &str) -> Imported {
         .check()
         .unwrap();
     let mut spans = Vec::new();
-    let written = checked.write_spans(&mut spans).unwrap();
+    let written = checked
+        .write_spans(&mut spans, &|_, _| true)
+        .unwrap()
+        .unwrap();
     assert!(written > 0);
     let file = Ok(("spans".to_owned(), Cursor::new(spans)));
     import_streams(Kind::Otlp, [file], &Options::from_json(options).unwrap()).unwrap()

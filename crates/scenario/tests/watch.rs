@@ -1,6 +1,9 @@
 //! Single requests: their time is divided as results divide it, and a neighbour in the way is named.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use accelflow_scenario::{
     Checked, RunOptions, Scenario, Setting, Source, TimelineOptions, Which, Why, WhyOptions,
 };
@@ -210,7 +213,7 @@ fn requests_that_cannot_be_explained_are_refused() {
 fn a_timeline_of_too_many_requests_is_refused_before_it_is_simulated() {
     let scenario = json!({"workload": "socialnetwork", "profile": "paper", "requests": 1_000_000});
     let refused = checked(scenario)
-        .write_timeline(&TimelineOptions::default(), Vec::new())
+        .write_timeline(&TimelineOptions::default(), Vec::new(), &|_, _| true)
         .unwrap_err()
         .to_string();
     assert!(refused.starts_with("timeline = "), "{refused}");
@@ -228,8 +231,10 @@ fn the_window_and_the_filters_choose_the_requests() {
         "requests": 200, "services": ["CPost", "ReadH"], "rates": "equal",
     });
     let checked = checked(scenario);
-    let written =
-        |options: TimelineOptions| checked.write_timeline(&options, std::io::sink()).unwrap();
+    let written = |options: TimelineOptions| {
+        let written = checked.write_timeline(&options, std::io::sink(), &|_, _| true);
+        written.unwrap().unwrap()
+    };
     let all = written(TimelineOptions::default());
     assert_eq!(all.systems, 2);
     assert!(all.requests >= 2 * 200, "{all:?}");
@@ -254,6 +259,44 @@ fn the_window_and_the_filters_choose_the_requests() {
     });
     assert_eq!(windows.iter().sum::<u64>(), all.requests);
     assert!(windows.iter().all(|requests| *requests > 0), "{windows:?}");
+}
+
+#[test]
+fn observations_stop_when_the_progress_says_so() {
+    let scenario = json!({
+        "workload": "socialnetwork", "profile": "paper", "orchestrators": ["accelflow"],
+        "requests": 3_000, "services": ["UniqId"], "rates": "equal", "slo_factor": 5.0,
+    });
+    let checked = checked(scenario);
+    let options = TimelineOptions {
+        slowest: Some(1),
+        ..TimelineOptions::default()
+    };
+    let why = WhyOptions {
+        service: "UniqId".to_owned(),
+        percentile: 90.0,
+    };
+    let stops = |calls: usize| {
+        let left = AtomicUsize::new(calls);
+        move |done: u64, all: u64| {
+            assert!(done <= all, "{done} of {all}");
+            let before = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            before.is_ok()
+        }
+    };
+    // Each simulation has one report at least, that of its end.
+    for calls in [0, 1] {
+        let timeline = checked.write_timeline(&options, std::io::sink(), &stops(calls));
+        assert_eq!(timeline.unwrap(), None);
+        let which = Which::Percentile(50.0);
+        assert_eq!(checked.watch("UniqId", which, &stops(calls)).unwrap(), None);
+        assert_eq!(checked.why(&why, &stops(calls)).unwrap(), None);
+        let spans = checked.write_spans(std::io::sink(), &stops(0)).unwrap();
+        assert_eq!(spans, None);
+    }
+    let ends = |_, _| true;
+    let whole = checked.write_timeline(&options, std::io::sink(), &ends);
+    assert_eq!(whole.unwrap().unwrap().requests, 1);
 }
 
 #[test]

@@ -554,7 +554,17 @@ fn invalid_settings_are_named() {
     ] {
         assert_eq!(make(config), said);
     }
-    for text in ["", "localhost", ":80", "a:b", "a/b:80", "a:70000", "::1:80"] {
+    for text in [
+        "",
+        "localhost",
+        ":80",
+        "a:b",
+        "a/b:80",
+        "a:70000",
+        "::1:80",
+        "a:0",
+        "[::1]:0",
+    ] {
         let parsed = text.parse::<Address>();
         assert!(parsed.is_err(), "{text}: {parsed:?}");
     }

@@ -5,9 +5,9 @@ mod results;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use accelflow_units::Time;
@@ -209,7 +209,8 @@ pub fn compare(
 }
 
 /// Repeats the simulations of [`compare`] for one system, and reports the events of each request to
-/// `observer`. `system` is the index of the system in [`Comparison::orchestrators`].
+/// `observer`. `system` is the index of the system in [`Comparison::orchestrators`]. `progress` is
+/// called as in [`compare`]. Returns `None` if `progress` stops the simulations.
 ///
 /// # Errors
 /// [`SimError`] if a simulation cannot run or fails.
@@ -219,19 +220,45 @@ pub fn compare(
 pub fn observe(
     comparison: &Comparison<'_>,
     system: usize,
-    observer: &mut dyn Observer,
-) -> Result<(), SimError> {
+    observer: &mut (dyn Observer + Send),
+    progress: &(dyn Fn(u64, u64) -> bool + Sync),
+) -> Result<Option<()>, SimError> {
     let plan = placed(comparison);
     let comparison = &Comparison {
         plan: &plan,
         ..*comparison
     };
-    let slos = slos(comparison, &|| true)?.unwrap_or_default();
-    for group in groups(comparison.plan) {
+    let groups = groups(comparison.plan);
+    let cells: Vec<(usize, &[usize])> = groups.iter().map(|group| (system, &group[..])).collect();
+    let all = all_requests(comparison, &cells);
+    let Some(slos) = slos(comparison, &|| progress(0, all))? else {
+        return Ok(None);
+    };
+    let observer = Mutex::new(observer);
+    let mut before = 0;
+    for cell in &cells {
         let watch = Watch::default();
-        run_cell(comparison, &slos, &(system, &group), &watch, Some(observer))?;
+        let outcome = Mutex::new(Ok(()));
+        let work = |_| {
+            if let (Ok(mut observer), Ok(mut slot)) = (observer.lock(), outcome.lock()) {
+                let ran = run_cell(comparison, &slos, cell, &watch, Some(&mut **observer));
+                *slot = ran.map(drop);
+            }
+        };
+        on_threads(1, &work, || {
+            if !progress(before + watch.ended.load(Ordering::Relaxed), all) {
+                watch.stop.store(true, Ordering::Relaxed);
+            }
+        });
+        outcome
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)?;
+        if watch.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        before += all_requests(comparison, &[*cell]);
     }
-    Ok(())
+    Ok(Some(()))
 }
 
 /// The plan, with services assigned to servers as the placement requires.
@@ -491,7 +518,7 @@ fn run_cell(
     };
     if let Some(observer) = observer {
         // The observer has seen all counted requests.
-        return simulate_servers_observed(&run, observer).map(|()| None);
+        return simulate_servers_observed(&run, observer, watch).map(|()| None);
     }
     let mut outcome = Ok(None);
     run.orchestrator

@@ -242,20 +242,19 @@ fn impossible_runs_are_refused() {
     );
     assert_eq!(
         nobody.to_string(),
-        "service Stock: requests = 0: must be more than its warm-up of 0; increase the number of \
-         requests or the rate of the service"
+        "service Stock: load: must have arrivals, since no service that receives requests calls it"
     );
     let none = error(
         &pair(NOTHING_NS, NOTHING_NS),
         &[together(FRONT, 1), poisson(STOCK, 1.0, 0)],
     );
-    assert_eq!(none, nobody, "a load with arrivals needs requests");
-    let caller = error(&pair(NOTHING_NS, NOTHING_NS), &[Load::called(FRONT)]);
     assert_eq!(
-        caller.to_string(),
-        "service Front: requests = 0: must be more than its warm-up of 0; increase the number of \
+        none.to_string(),
+        "service Stock: requests = 0: must be more than its warm-up of 0; increase the number of \
          requests or the rate of the service"
     );
+    let caller = error(&pair(NOTHING_NS, NOTHING_NS), &[Load::called(FRONT)]);
+    assert_eq!(caller, SimError::NeverCalled("Front".to_owned()));
     // The callee alone is on one server.
     assert!(simulate(&run(&config, &split, "ideal", &[together(STOCK, 1)], 1)).is_ok());
 }

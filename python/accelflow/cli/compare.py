@@ -22,7 +22,6 @@ from accelflow.cli import offered
 from accelflow.cli.assignments import read_settings
 from accelflow.cli.chosen import chosen_chips
 from accelflow.cli.doubts import plain_warnings
-from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import file_once
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
@@ -40,7 +39,7 @@ from accelflow.cli.precise import (
 )
 from accelflow.cli.recorded import recorded
 from accelflow.cli.timeline import check_timeline, timeline_options, write_timeline
-from accelflow.errors import GIVEN, LEFT_OUT, refused, unwritable
+from accelflow.errors import GIVEN, LEFT_OUT, InputError, refused, unwritable
 from accelflow.files import parse_json, read_text, write_whole
 from accelflow.page import command_line
 from accelflow.precision import Precision, check_replications
@@ -405,11 +404,10 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
     try:
-        write_whole(
-            file, lambda path: interruptible(lambda: simulation.write_spans(scenario, path))
-        )
-    except OSError as error:
-        raise unwritable("--spans", file, error) from error
+        with bar(Console(stderr=True), "simulating") as advance:
+            simulation.write_spans(scenario, file, progress=advance)
+    except InputError as error:
+        raise (error.at("--spans") if error.place == "path" else error) from error
 
 
 def _asked_for(context: click.Context, scenario_file: Path | None) -> simulation.Scenario:

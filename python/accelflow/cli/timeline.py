@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from rich.console import Console
 
 from accelflow import watching
-from accelflow.cli.interrupts import interruptible
 from accelflow.cli.listing import Group
+from accelflow.cli.output import bar
 from accelflow.cli.places import WRITTEN
-from accelflow.errors import InputError, refused, unwritable
-from accelflow.files import write_whole
+from accelflow.errors import InputError, refused
 from accelflow.simulation import Scenario
 from accelflow.watching import KINDS_OF_SPANS, Shown
 
@@ -104,16 +104,14 @@ def write_timeline(scenario: Scenario, options: dict[str, Any]) -> Path | None:
     if file is None:
         return None
     shown = _shown(options)
+    # The scenario's services were checked before, so that --timeline-service is at fault.
+    options_of = {"path": "--timeline", "service": "--timeline-service"}
     try:
-        write_whole(
-            file,
-            lambda path: interruptible(lambda: watching.write_timeline(scenario, path, shown)),
-        )
-    except OSError as error:
-        raise unwritable("--timeline", file, error) from error
+        with bar(Console(stderr=True), "simulating") as advance:
+            watching.write_timeline(scenario, file, shown, progress=advance)
     except InputError as error:
-        # The scenario's services were checked before, so that --timeline-service is at fault.
-        raise (error.at("--timeline-service") if error.place == "service" else error) from error
+        option = options_of.get(error.place or "")
+        raise (error.at(option) if option else error) from error
     return file
 
 
@@ -197,14 +195,8 @@ def draw_spans(files: tuple[Path, ...], kind: str, out: Path, **shown_options: A
     """
     shown = Shown(**shown_options)
     shown.check()
-    counts: list[tuple[int, int]] = []
-
-    def write(path: Path) -> None:
-        counts.append(watching.write_spans_timeline(kind, files, path, shown))
-
     try:
-        write_whole(out, write)
-    except OSError as error:
-        raise unwritable("--out", out, error) from error
-    ((requests, spans),) = counts
+        requests, spans = watching.write_spans_timeline(kind, files, out, shown)
+    except InputError as error:
+        raise (error.at("--out") if error.place == "path" else error) from error
     click.echo(f"wrote {out}: {requests:,} requests, {spans:,} spans", err=True)

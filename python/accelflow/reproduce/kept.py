@@ -155,11 +155,11 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
         shown = [_shown(cell) for cell in tree["cells"]]
         return ExperimentResult(
             definition=definition,
-            requests=tree["requests"],
-            most_requests=tree["most_requests"],
-            warmup_requests=tree["warmup_requests"],
-            seeds=tuple(tree["seeds"]),
-            longest_run=_longest_run(path, tree.get("longest_run")),
+            requests=_count(path, tree, "requests"),
+            most_requests=_count(path, tree, "most_requests"),
+            warmup_requests=_count(path, tree, "warmup_requests"),
+            seeds=_seeds(path, tree["seeds"]),
+            longest_run=_count(path, tree, "longest_run") if "longest_run" in tree else None,
             findings=tuple(_finding(definition, row) for row in tree[_FINDINGS[tree["schema"]]]),
             statements=tuple(_statement(definition, check, shown) for check in tree["checks"]),
             shown=tuple(shown),
@@ -172,9 +172,19 @@ def _outcome(path: Path, tree: Mapping[str, Any]) -> ExperimentResult:
         ) from error
 
 
-def _longest_run(path: Path, value: Any) -> int | None:
-    """Return `value`, the length of the longest simulation, if the results have one."""
-    return None if value is None else whole_number(f"{path}: longest_run", value, 1, 10**9)
+def _count(path: Path, tree: Mapping[str, Any], key: str) -> int:
+    """Return the number of requests that the results state as `key`."""
+    return whole_number(f"{path}: {key}", tree[key], 0, 10**9)
+
+
+def _seeds(path: Path, found: Any) -> tuple[int, ...]:
+    """Return the seeds of the results; tables have none."""
+    if not isinstance(found, list):
+        raise refused(f"{path}: seeds", found, "must be a list of whole numbers")
+    return tuple(
+        whole_number(f"{path}: seeds[{place}]", seed, 0, 2**64 - 1)
+        for place, seed in enumerate(found)
+    )
 
 
 def _finding(definition: Definition, row: Mapping[str, Any]) -> Finding:

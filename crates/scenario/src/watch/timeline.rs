@@ -58,7 +58,9 @@ impl Checked {
     ///
     /// The timeline shows the requests that pass the filters of `options`, and the activity of the
     /// hardware during the time window. With a filter by service, index or slowness, it shows the
-    /// hardware only while the shown requests were in progress.
+    /// hardware only while the shown requests were in progress. `progress` is called as in
+    /// [`Checked::run_beside`], for two simulations of each system. If `progress` returns `false`,
+    /// the result is `None`, and `out` has part of a timeline.
     ///
     /// # Errors
     /// [`ScenarioError`] for options that are not allowed, for no requests or more than
@@ -67,8 +69,9 @@ impl Checked {
     pub fn write_timeline(
         &self,
         options: &TimelineOptions,
-        out: impl Write,
-    ) -> Result<Written, ScenarioError> {
+        out: impl Write + Send,
+        progress: &(dyn Fn(u64, u64) -> bool + Sync),
+    ) -> Result<Option<Written>, ScenarioError> {
         let selection = self.selection(options)?;
         let name = format!("simulated {}", self.hash()?);
         let mut timeline = Timeline::new(&name, out);
@@ -88,7 +91,10 @@ impl Checked {
             for (system, orchestrator) in self.systems.iter().enumerate() {
                 let most = MAX_TIMELINE_REQUESTS as usize;
                 let mut fates = Fates::new(&selection, most);
-                observe(&comparison, system, &mut fates).map_err(engine)?;
+                let chosen = observe(&comparison, system, &mut fates, progress).map_err(engine)?;
+                if chosen.is_none() {
+                    return Ok(None);
+                }
                 self.check_count(written.requests.saturating_add(fates.found))?;
                 let shown = fates.finish();
                 let label = match self.resolved.chips.get(chip) {
@@ -103,7 +109,10 @@ impl Checked {
                     services: &services,
                 };
                 let mut drawing = Drawing::new(&mut timeline, label, names, &shown, stretches);
-                observe(&comparison, system, &mut drawing).map_err(engine)?;
+                let drawn = observe(&comparison, system, &mut drawing, progress).map_err(engine)?;
+                if drawn.is_none() {
+                    return Ok(None);
+                }
                 drawing.finish().map_err(engine)?;
                 written.systems += 1;
                 written.requests += shown.len() as u64;
@@ -114,7 +123,7 @@ impl Checked {
             return Err(Refusal::new("timeline", "0 requests", allowed).into());
         }
         timeline.finish().map_err(engine)?;
-        Ok(written)
+        Ok(Some(written))
     }
 
     fn check_count(&self, requests: u64) -> Result<(), ScenarioError> {

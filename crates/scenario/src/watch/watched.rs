@@ -40,8 +40,8 @@ pub struct Watched {
 
 impl Checked {
     /// Simulates the scenario under its only system and follows one request to the service called
-    /// `service`. `progress` is called as in [`Checked::run_beside`]; if `progress` returns
-    /// `false`, the result is `None`.
+    /// `service`. `progress` is called as in [`Checked::run_beside`], for up to two simulations; if
+    /// `progress` returns `false`, the result is `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service or request, a percentile
@@ -70,7 +70,10 @@ impl Checked {
         };
         let comparison = setup.comparison(self, &RunOptions::default());
         let chosen = FxHashSet::from_iter([(index, number)]);
-        let Some(waterfall) = waterfalls(&comparison, &chosen)?.pop() else {
+        let Some(mut found) = waterfalls(&comparison, &chosen, progress)? else {
+            return Ok(None);
+        };
+        let Some(waterfall) = found.pop() else {
             let allowed =
                 "must be the number of a simulated request of the service, counted from 0";
             return Err(Refusal::new("request", number, allowed).into());
@@ -143,18 +146,19 @@ fn nearest(sorted: &[Sample], percentile: f64) -> &Sample {
     &sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The waterfalls of the requests `chosen`.
+/// The waterfalls of the requests `chosen`; `None` if `progress` stops the simulation.
 fn waterfalls(
     comparison: &Comparison<'_>,
     chosen: &FxHashSet<RequestKey>,
-) -> Result<Vec<Waterfall>, ScenarioError> {
+    progress: &(dyn Fn(u64, u64) -> bool + Sync),
+) -> Result<Option<Vec<Waterfall>>, ScenarioError> {
     let mut watching = Watching {
         assembler: Assembler::default(),
         chosen,
         found: Vec::new(),
     };
-    observe(comparison, 0, &mut watching).map_err(engine)?;
-    Ok(watching.found)
+    let ended = observe(comparison, 0, &mut watching, progress).map_err(engine)?;
+    Ok(ended.map(|()| watching.found))
 }
 
 /// Collects the waterfalls of chosen requests.

@@ -65,8 +65,8 @@ impl Checked {
     /// Slow requests are those on both sides of the percentile, within half of the percentile's
     /// distance to 100: from 98.5 to 99.5 for 99. A request's time is divided along its critical
     /// path, so the mean times of a group of requests add up to the group's mean response time.
-    /// `progress` is called as in [`Checked::run_beside`]; if `progress` returns `false`, the
-    /// result is `None`.
+    /// `progress` is called as in [`Checked::run_beside`], for two simulations; if `progress`
+    /// returns `false`, the result is `None`.
     ///
     /// # Errors
     /// [`ScenarioError`] for several systems or chips, an unknown service, a percentile that is out
@@ -110,8 +110,8 @@ impl Checked {
         let window = bands[1].response;
         let mut neighbours = Neighbours::new(&chosen, window);
         let comparison = setup.comparison(self, &RunOptions::default());
-        observe(&comparison, 0, &mut neighbours).map_err(engine)?;
-        Ok(Some(Why {
+        let ended = observe(&comparison, 0, &mut neighbours, progress).map_err(engine)?;
+        Ok(ended.map(|()| Why {
             system: self
                 .systems
                 .first()

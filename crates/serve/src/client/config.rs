@@ -39,18 +39,17 @@ impl FromStr for Address {
 
     /// Reads `host:port`, with an IPv6 address in brackets.
     fn from_str(text: &str) -> Result<Address, Refusal> {
-        if let Ok(address) = text.parse::<SocketAddr>() {
-            return Ok(address.into());
-        }
-        let split = text.rsplit_once(':');
-        let found = split.and_then(|(host, port)| Some((host, port.parse().ok()?)));
-        match found {
-            Some((host, port)) if !host.is_empty() && !host.contains([':', '/', ' ']) => {
-                let host = host.to_owned();
-                Ok(Address { host, port })
-            }
+        let numeric = text.parse::<SocketAddr>().ok().map(Address::from);
+        let named = || {
+            let (host, port) = text.rsplit_once(':')?;
+            let plain = !host.is_empty() && !host.contains([':', '/', ' ']);
+            let (host, port) = (host.to_owned(), port.parse().ok()?);
+            plain.then_some(Address { host, port })
+        };
+        match numeric.or_else(named) {
+            Some(address) if address.port > 0 => Ok(address),
             _ => {
-                let allowed = "must be host:port, with a port from 0 to 65535; IPv6 in brackets";
+                let allowed = "must be host:port, with a port from 1 to 65535; IPv6 in brackets";
                 Err(Refusal::new("address", quoted(text), allowed))
             }
         }

@@ -43,8 +43,7 @@ pub enum SimError {
     /// function that was called simulates only one server.
     #[error("servers = {0}: must be 1 for `simulate`; use `simulate_servers` for several")]
     SeveralServers(usize),
-    /// A load has no requests after the warm-up. Or it is for a service that only other services
-    /// should call ([`Load::called`](crate::Load::called)), but no other service calls it.
+    /// A load has no requests after the warm-up.
     #[error(
         "service {service}: requests = {requests}: must be more than its warm-up of {warmup}; increase the number of requests or the rate of the service"
     )]
@@ -56,6 +55,12 @@ pub enum SimError {
         /// Number of requests of the load that form its warm-up.
         warmup: u64,
     },
+    /// A load for calls alone ([`Load::called`](crate::Load::called)) is for the service with this
+    /// name, but no service that receives requests calls it.
+    #[error(
+        "service {0}: load: must have arrivals, since no service that receives requests calls it"
+    )]
+    NeverCalled(String),
     /// The path of the service with this name does not begin or does not end with a chain of
     /// traces.
     #[error("service {0}: path: must begin and end with a chain of traces")]

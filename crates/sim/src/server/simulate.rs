@@ -67,13 +67,15 @@ pub fn simulate_observed(
 }
 
 /// Simulates servers like [`simulate_servers`], and reports events to `observer` instead of
-/// returning statistics.
+/// returning statistics. Reports progress to `watch`; if [`Watch::stop`] is `true` at the end, the
+/// observer may have seen part of the events only.
 ///
 /// # Errors
 /// The errors of [`simulate_servers`].
 pub fn simulate_servers_observed(
     run: &Run<'_>,
     observer: &mut dyn Observer,
+    watch: &Watch,
 ) -> Result<(), SimError> {
     let config = checked(run.config)?;
     let servers = loads_by_server(run)?;
@@ -84,10 +86,10 @@ pub fn simulate_servers_observed(
         engines.push((*server, engine.observed_by(*server, &observer)));
     }
     if servers.len() > 1 {
-        Servers::new(engines).run(None)?;
+        Servers::new(engines).run(Some(watch))?;
     } else {
         for (_, engine) in engines {
-            engine.run()?;
+            engine.watched_by(watch).run()?;
         }
     }
     Ok(())
@@ -201,11 +203,8 @@ fn loads_by_server(run: &Run<'_>) -> Result<Vec<(usize, Vec<Load>)>, SimError> {
     let mut loads = run.loads.to_vec();
     for load in &loads {
         if load.is_called() && !called.contains(&load.service) {
-            return Err(SimError::NoRequests {
-                service: plan.services[load.service].name.clone(),
-                requests: load.requests,
-                warmup: load.warmup,
-            });
+            let service = plan.services[load.service].name.clone();
+            return Err(SimError::NeverCalled(service));
         }
     }
     for service in called {

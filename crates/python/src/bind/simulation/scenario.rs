@@ -147,18 +147,37 @@ pub(crate) fn scenario_demands(document: &str, recording: Option<String>) -> PyR
 /// `accelflow.simulation.write_spans`. Raises AccelflowError for a scenario of several systems, and
 /// if the simulation or the file fails.
 #[pyfunction]
-#[pyo3(signature = (document, recording, path))]
+#[pyo3(signature = (document, recording, path, progress=None))]
 pub(crate) fn scenario_spans(
     py: Python<'_>,
     document: &str,
     recording: Option<String>,
     path: PathBuf,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let checked = checked(document, recording)?;
-    py.detach(|| {
+    simulated(py, document, recording, progress, |checked, report| {
         let file = File::create(&path).map_err(failure)?;
-        checked.write_spans(BufWriter::new(file)).map_err(refused)
+        let written = checked.write_spans(BufWriter::new(file), report);
+        written.map_err(refused)
     })
+}
+
+/// Called with the number of requests that have ended, and the total. Returns whether to continue.
+type Report<'r> = dyn Fn(u64, u64) -> bool + Sync + 'r;
+
+/// The result of `simulate`, which runs without the interpreter.
+pub(crate) fn simulated<T: Send>(
+    py: Python<'_>,
+    document: &str,
+    recording: Option<String>,
+    progress: Option<Py<PyAny>>,
+    simulate: impl Fn(&Checked, &Report<'_>) -> PyResult<Option<T>> + Sync,
+) -> PyResult<T> {
+    let checked = checked(document, recording)?;
+    let progress = Progress::new(progress);
+    let found = py.detach(|| simulate(&checked, &|done, all| progress.report(done, all)));
+    progress.finish()?;
+    found?.ok_or_else(|| failure("the simulation was interrupted"))
 }
 
 /// Returns the JSON Schema of scenarios, as text.

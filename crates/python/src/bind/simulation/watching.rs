@@ -5,12 +5,11 @@ use std::io::BufWriter;
 use std::path::PathBuf;
 
 use accelflow_import::{Kind, SpansOptions};
-use accelflow_scenario::{Checked, TimelineOptions, Which, WhyOptions};
+use accelflow_scenario::{TimelineOptions, Which, WhyOptions};
 use accelflow_units::Time;
 use pyo3::prelude::*;
 
-use crate::bind::simulation::progress::Progress;
-use crate::bind::simulation::scenario::checked;
+use crate::bind::simulation::scenario::simulated;
 use crate::errors::failure;
 use crate::refused::refused;
 
@@ -26,17 +25,19 @@ fn time_us(us: f64) -> Time {
 ///
 /// Returns (number of systems, number of requests). `shown` are (start of the time window in us,
 /// its length in us, names of services, indices of requests, how many of the slowest requests);
-/// None or an empty list means all. Use `accelflow.watching.write_timeline`. Raises AccelflowError
-/// for what is not allowed, cannot be simulated or cannot be written.
+/// None or an empty list means all. `progress` is called with the numbers of requests that one of
+/// two simulations of each system has ended, and of all. Use `accelflow.watching.write_timeline`.
+/// Raises AccelflowError for what is not allowed, cannot be simulated or cannot be written.
 #[pyfunction]
+#[pyo3(signature = (document, recording, path, shown, progress=None))]
 pub(crate) fn scenario_timeline(
     py: Python<'_>,
     document: &str,
     recording: Option<String>,
     path: PathBuf,
     shown: Shown,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<(u64, u64)> {
-    let checked = checked(document, recording)?;
     let (from_us, for_us, services, requests, slowest) = shown;
     let options = TimelineOptions {
         from: time_us(from_us),
@@ -45,11 +46,11 @@ pub(crate) fn scenario_timeline(
         requests,
         slowest,
     };
-    py.detach(|| {
+    simulated(py, document, recording, progress, |checked, report| {
         let file = File::create(&path).map_err(failure)?;
-        let written = checked.write_timeline(&options, BufWriter::new(file));
+        let written = checked.write_timeline(&options, BufWriter::new(file), report);
         let written = written.map_err(refused)?;
-        Ok((written.systems, written.requests))
+        Ok(written.map(|written| (written.systems, written.requests)))
     })
 }
 
@@ -130,22 +131,4 @@ pub(crate) fn scenario_why(
         let why = checked.why(&options, report).map_err(refused)?;
         Ok(why.map(|why| why.to_json().to_string()))
     })
-}
-
-/// Called with the number of requests that have ended, and the total. Returns whether to continue.
-type Report<'r> = dyn Fn(u64, u64) -> bool + Sync + 'r;
-
-/// The result of `simulate`, which runs without the interpreter.
-fn simulated(
-    py: Python<'_>,
-    document: &str,
-    recording: Option<String>,
-    progress: Option<Py<PyAny>>,
-    simulate: impl Fn(&Checked, &Report<'_>) -> PyResult<Option<String>> + Sync,
-) -> PyResult<String> {
-    let checked = checked(document, recording)?;
-    let progress = Progress::new(progress);
-    let found = py.detach(|| simulate(&checked, &|done, all| progress.report(done, all)));
-    progress.finish()?;
-    found?.ok_or_else(|| failure("the simulation was interrupted"))
 }
