@@ -47,6 +47,36 @@ fn turns_go_by_message_and_weights_by_byte() {
 }
 
 #[test]
+fn flows_of_one_accelerator_share_it_whatever_the_other_accelerators_do() {
+    let unit = |name| {
+        let peak = Bandwidth::from_bytes_per_s(4_000_000_000).unwrap();
+        let setup = Time::from_ns(50);
+        Accelerator::new(name, Curve::Saturating { setup, peak })
+    };
+    let platform = Platform::prototype(vec![unit("a"), unit("b")]);
+    let settings = Settings::lasting(Time::from_us(1_000));
+    for (mechanism, weights) in [
+        (Mechanism::NoShaping, [1.0; 4]),
+        (panic(Order::WeightedFair), [1.0, 1.0, 3.0, 1.0]),
+    ] {
+        // Flows in turn use the two accelerators in turn, so that their turns are in step.
+        for count in [3, 4] {
+            let flow = |number: usize| Flow {
+                accelerators: vec![number % 2],
+                ..backlog(number, 1_500).with_weight(weights[number])
+            };
+            let flows: Vec<Flow> = (0..count).map(flow).collect();
+            let result = simulate(&platform, &flows, &mechanism, &settings).unwrap();
+            let share = result.gbit_per_s(2) / result.gbit_per_s(0);
+            let due = weights[2] / weights[0];
+            assert!((share / due - 1.0).abs() < 0.02, "{mechanism:?}: {share}");
+            let least = (0..count).map(|flow| result.gbit_per_s(flow));
+            assert!(least.fold(f64::MAX, f64::min) > 5.0, "{mechanism:?}");
+        }
+    }
+}
+
+#[test]
 fn priority_starves_whoever_comes_after_it() {
     let flows = [backlog(0, 1_000).with_priority(1), backlog(1, 1_000)];
     let result = run(&flows, &panic(Order::Priority));

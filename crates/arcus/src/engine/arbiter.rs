@@ -4,7 +4,7 @@
 use accelflow_units::{Bytes, Time};
 
 use super::run::Run;
-use super::state::{Head, Job, Ready, Room, Route};
+use super::state::{Head, Job, Ready, Room, Route, Turn};
 use crate::{Mechanism, Order, Path, PlatformError};
 
 impl Run<'_> {
@@ -12,7 +12,7 @@ impl Run<'_> {
     /// this space against the flows after it. Otherwise small messages could overtake large ones
     /// for ever.
     pub(super) fn dispatch(&mut self, now: Time) -> Result<(), PlatformError> {
-        while let Some(flow) = self.choose() {
+        while let Some((flow, room)) = self.choose() {
             let burst = self.platform.dma.burst;
             let state = &mut self.flows[flow];
             let Some(head) = state.ready.front_mut() else {
@@ -46,7 +46,7 @@ impl Run<'_> {
             let in_flight = self.messages.get(message);
             in_flight.jobs += 1;
             in_flight.whole = job.last;
-            self.charge(flow, size);
+            self.charge(flow, room, size);
             self.depart(now, job)?;
             // Under PANIC, the next message of any flow may take the room that it leaves; the
             // flow's own comes last.
@@ -61,9 +61,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Returns the flow whose message passes next. For each resource, only the flow that is first
-    /// in turn may pass; of these flows, the first in turn whose message has space is chosen.
-    fn choose(&mut self) -> Option<usize> {
+    /// Returns the flow whose message passes next, and the resource that the message takes. For each
+    /// resource, only the flow that is first in turn may pass; of these flows, the first in turn
+    /// whose message has space is chosen.
+    fn choose(&mut self) -> Option<(usize, Room)> {
         let mut heads = std::mem::take(&mut self.heads);
         heads.clear();
         for flow in 0..self.flows.len() {
@@ -72,7 +73,7 @@ impl Run<'_> {
             }
             let (room, size) = self.need(flow);
             let head = Head {
-                rank: self.rank(flow),
+                rank: self.rank(flow, self.turn_at(room)),
                 flow,
                 room,
                 size,
@@ -91,19 +92,32 @@ impl Run<'_> {
             }
         }
         let fitting = heads.iter().filter(|head| self.has(head.room, head.size));
-        let chosen = fitting.min_by_key(|head| head.place());
-        let flow = chosen.map(|head| head.flow);
+        let chosen = fitting.min_by_key(|head| (self.rank(head.flow, self.turn), head.flow));
+        let chosen = chosen.map(|head| (head.flow, head.room));
         self.heads = heads;
-        flow
+        chosen
     }
 
-    /// A flow's rank among the flows with a message ready; the lowest is first in turn.
-    fn rank(&self, flow: usize) -> (u64, u64) {
+    /// The turn among the flows that need `room`. Each resource has its own: with a common one, the
+    /// messages of one accelerator would move the turn of another's, and flows in step with them
+    /// would never pass.
+    fn turn_at(&self, room: Room) -> Turn {
+        let common = self.mechanism.order() == Order::InProportion;
+        let own = self.turns.iter().find(|(other, _)| *other == room);
+        match own {
+            Some((_, turn)) if !common => *turn,
+            None if !common => Turn::default(),
+            _ => self.turn,
+        }
+    }
+
+    /// A flow's rank at `turn` among the flows with a message ready; the lowest is first in turn.
+    fn rank(&self, flow: usize, turn: Turn) -> (u64, u64) {
         let state = &self.flows[flow];
         match self.mechanism.order() {
             Order::RoundRobin => {
                 let count = self.flows.len();
-                (((flow + count - self.turn) % count) as u64, 0)
+                (((flow + count - turn.next) % count) as u64, 0)
             }
             Order::Priority => {
                 let sequence = state.ready.front().map_or(0, |head| head.sequence);
@@ -111,19 +125,26 @@ impl Run<'_> {
             }
             // Virtual times are not negative, and the bits of such numbers are in their order.
             Order::WeightedFair | Order::InProportion => {
-                (state.finish.max(self.virtual_time).to_bits(), 0)
+                (state.finish.max(turn.virtual_time).to_bits(), 0)
             }
         }
     }
 
-    /// Updates the order of the flows after a dispatch of `size` bytes of `flow`.
-    fn charge(&mut self, flow: usize, size: Bytes) {
+    /// Updates the order of the flows after a dispatch of `size` bytes of `flow`, which take `room`.
+    fn charge(&mut self, flow: usize, room: Room, size: Bytes) {
         let count = self.flows.len();
-        self.turn = (flow + 1) % count;
+        let before = self.turn_at(room);
         let state = &mut self.flows[flow];
-        let start = state.finish.max(self.virtual_time);
+        let start = state.finish.max(before.virtual_time);
         state.finish = start + size.get() as f64 / state.spec.weight;
-        self.virtual_time = start;
+        self.turn = Turn {
+            next: (flow + 1) % count,
+            virtual_time: start,
+        };
+        match self.turns.iter_mut().find(|(other, _)| *other == room) {
+            Some((_, turn)) => *turn = self.turn,
+            None => self.turns.push((room, self.turn)),
+        }
     }
 
     fn need(&self, flow: usize) -> (Room, Bytes) {

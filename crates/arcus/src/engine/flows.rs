@@ -128,9 +128,6 @@ impl Run<'_> {
             injection.add(now, flow.results)?;
         }
         let mut state = FlowState::new(flow, number as u64, self.settings.seed);
-        // The newcomer starts with the service of the others; otherwise it would be owed all of
-        // theirs.
-        state.finish = self.virtual_time;
         state.due = now;
         state.result.since = now;
         self.flows.push(state);

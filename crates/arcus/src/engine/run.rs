@@ -8,7 +8,7 @@ use super::controller::Controller;
 use super::second_shaper::SecondShaper;
 use super::settings::Settings;
 use super::slab::Slab;
-use super::state::{Event, FlowState, Head, InFlight, Job, Station};
+use super::state::{Event, FlowState, Head, InFlight, Job, Room, Station, Turn};
 use crate::hardware::{Direction, SoftwareShaper, Storage};
 use crate::{
     Arrivals, Completion, Flow, FlowResult, Mechanism, Platform, PlatformError, RunResult,
@@ -41,8 +41,10 @@ pub(super) struct Run<'a> {
     /// The second shaper, which limits results that are written to the storage.
     pub(super) injection: Option<SecondShaper>,
     pub(super) software: Option<SoftwareShaper>,
-    pub(super) turn: usize,
-    pub(super) virtual_time: f64,
+    /// The turn after the last dispatch.
+    pub(super) turn: Turn,
+    /// The turn at each resource.
+    pub(super) turns: Vec<(Room, Turn)>,
     pub(super) sequence: u64,
     /// The arbiter's working memory.
     pub(super) heads: Vec<Head>,
@@ -106,8 +108,8 @@ impl<'a> Run<'a> {
                 }
                 _ => None,
             },
-            turn: 0,
-            virtual_time: 0.0,
+            turn: Turn::default(),
+            turns: Vec::new(),
             sequence: 0,
             heads: Vec::new(),
         })

@@ -231,6 +231,13 @@ impl Queue {
     }
 }
 
+/// Which flow is next in turn, and the virtual time of weighted fair queueing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Turn {
+    pub(super) next: usize,
+    pub(super) virtual_time: f64,
+}
+
 /// The flow that is first in turn among the flows that need the same resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
