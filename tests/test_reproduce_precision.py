@@ -68,10 +68,12 @@ def test_longer_replications_are_more_simulations() -> None:
     assert one.runs(2, 600) == [(2, 200), (5, 200), (8, 200)]
     runs = [run for seed in one.seeds for run in one.runs(seed, 600)]
     assert sorted(seed for seed, _ in runs) == list(range(1, 10))
-    rare = one.for_experiment(long_run=True, searches=False)
+    rare = one.for_experiment(long_run=True, tails=True)
     assert rare.lengths == (400,)
     assert rare.runs(1, 400) == [(1, 400)]
-    assert one.for_experiment(long_run=False, searches=True).replications == 6
+    assert one.for_experiment(long_run=False, tails=False) == BUDGETS["full"]
+    full = BUDGETS["full"].for_experiment(long_run=True, tails=True)
+    assert one.for_experiment(long_run=True, tails=False) == full
 
 
 def test_a_replication_counts_all_responses_of_its_simulations() -> None:
@@ -146,10 +148,16 @@ def test_runners_keep_whole_simulations_apart() -> None:
     assert whole["p99_us"] == short["p99_us"]
 
 
-def test_rates_of_the_precise_budget_are_two_percent_apart() -> None:
+def test_only_experiments_with_p99s_have_more_replications() -> None:
     assert PRECISE.rate_step == 1.02
-    found = PRECISE.for_experiment(long_run=False, searches=True)
-    assert found.seeds == BUDGETS["full"].seeds
+    tails = {name: load(name).tails for name in lib.names() if load(name).table is None}
+    assert tails["fig11"]
+    assert tails["relief_manager"]
+    assert not tails["fig3"]
+    assert not tails["fig14"]
+    page = markdown([], lib.Scenario(), PRECISE)
+    assert "Searches, and experiments without P99s, have the simulations of `full`." in page
+    assert "experiments without P99s" not in markdown([], lib.Scenario(), BUDGETS["full"])
 
 
 def test_the_page_says_how_precise_p99s_are() -> None:

@@ -38,7 +38,9 @@ class Budget:
 
     A search for a maximum rate is accurate to one step. Rates that it tries differ by the factor
     `rate_step`, or by less if a compared figure needs it. Searches never prolong their simulations.
-    They have `search_replications`, or as many as other experiments if that is None.
+
+    Experiments without P99s, and searches, have the simulations of the budget `without_tails`, if
+    that is not None.
     """
 
     name: str
@@ -49,7 +51,7 @@ class Budget:
     precision: float = 0.1
     tail_precision: float | None = None
     longest_run: int | None = None
-    search_replications: int | None = None
+    without_tails: Budget | None = None
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -86,29 +88,32 @@ class Budget:
         """Return the shortest of :attr:`lengths` of at least `needed` requests, or the longest."""
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
-    def for_experiment(self, *, long_run: bool, searches: bool) -> Budget:
+    def for_experiment(self, *, long_run: bool, tails: bool) -> Budget:
         """Return this budget for an experiment.
 
         An experiment with a `long_run` is about rare events; its shortest simulations have four
-        times as many requests. One that `searches` has the replications of searches.
+        times as many requests. `tails` is true for an experiment that shows P99s.
         """
-        found = self
-        if long_run:
-            requests = 4 * self.requests
-            longest = None if self.longest_run is None else max(self.longest_run, requests)
-            most = max(self.most_requests, requests)
-            found = replace(self, requests=requests, most_requests=most, longest_run=longest)
-        if searches and self.search_replications is not None:
-            found = replace(found, replications=self.search_replications, longest_run=None)
-        return found
+        if not tails and self.without_tails is not None:
+            return self.without_tails.for_experiment(long_run=long_run, tails=tails)
+        if not long_run:
+            return self
+        requests = 4 * self.requests
+        longest = None if self.longest_run is None else max(self.longest_run, requests)
+        most = max(self.most_requests, requests)
+        return replace(self, requests=requests, most_requests=most, longest_run=longest)
 
+
+_FULL: Final = Budget(
+    name="full", requests=3_000, replications=6, rate_step=1.02, most_requests=24_000
+)
 
 #: The budgets by name: `full` for results to keep, `precise` for tails that are known within 2 %,
 #: `quick` for a first look, `ci` for tests.
 BUDGETS: Mapping[str, Budget] = {
     known.name: known
     for known in (
-        Budget(name="full", requests=3_000, replications=6, rate_step=1.02, most_requests=24_000),
+        _FULL,
         Budget(
             name="precise",
             requests=3_000,
@@ -117,7 +122,7 @@ BUDGETS: Mapping[str, Budget] = {
             most_requests=96_000,
             tail_precision=0.02,
             longest_run=6_000,
-            search_replications=6,
+            without_tails=_FULL,
         ),
         Budget(name="quick", requests=3_000, replications=4, rate_step=1.15),
         Budget(name="ci", requests=300, replications=2, rate_step=1.40),

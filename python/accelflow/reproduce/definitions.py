@@ -213,6 +213,11 @@ class Definition:
     long_run: bool
     paper_only: str = ""
 
+    @property
+    def tails(self) -> bool:
+        """Whether the experiment shows P99s of simulations at given loads."""
+        return self.kind != "throughput" and "p99_us" in self.measures
+
 
 def names() -> list[str]:
     """Return the names of all experiments: figures and then tables by number, then the others."""

@@ -128,8 +128,7 @@ def of_table(definition: Definition, table: Table) -> ExperimentResult:
 def of_cells(definition: Definition, cells: Cells, budget: Budget) -> ExperimentResult:
     """Return the results of an experiment from the results of its simulations, `cells`."""
     shown = tuple(_shown(definition, cells))
-    searches = definition.kind == "throughput"
-    budget = budget.for_experiment(long_run=definition.long_run, searches=searches)
+    budget = budget.for_experiment(long_run=definition.long_run, tails=definition.tails)
     fewest, most = requests_of(cells, cells)
     if not most:  # searches that found nothing
         fewest = most = budget.requests

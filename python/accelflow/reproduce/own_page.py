@@ -9,6 +9,7 @@ from accelflow.findings.page import definitions, markdown_table, own_table, satu
 from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
 from accelflow.reproduce.outcomes import ExperimentResult
 from accelflow.reproduce.own import OwnScenario
+from accelflow.reproduce.page import others_text
 
 __all__ = ["HOLDS", "NOT_SHOWN", "OWN_PAGE", "own_markdown"]
 
@@ -77,6 +78,7 @@ def _replications(budget: Budget) -> str:
     return (
         f"The {budget.replications} replications consist of simulations of at most"
         f" {budget.longest_run:,} requests; the interval is the jackknife's over the replications."
+        f"{others_text(budget)}"
     )
 
 

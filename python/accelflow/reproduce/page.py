@@ -19,7 +19,7 @@ from accelflow.reproduce.budgets import MIN_BEYOND, MIN_DWELLS, Budget
 from accelflow.reproduce.outcomes import ExperimentResult
 from accelflow.reproduce.scenario import Scenario
 
-__all__ = ["markdown"]
+__all__ = ["markdown", "others_text"]
 
 
 def markdown(outcomes: Sequence[ExperimentResult], scenario: Scenario, budget: Budget) -> str:
@@ -107,7 +107,17 @@ def _lengths(budget: Budget) -> str:
     return (
         f"Simulations of {budget.requests:,} requests of a service with the mean rate{doubled}; "
         f"the first tenth is warm-up and not counted. {seeds}, whose responses count "
-        f"together; the interval is the jackknife's over the {over}."
+        f"together; the interval is the jackknife's over the {over}.{others_text(budget)}"
+    )
+
+
+def others_text(budget: Budget) -> str:
+    """Return the sentence on experiments without P99s, if `budget` treats them differently."""
+    other = budget.without_tails
+    return (
+        ""
+        if other is None
+        else f" Searches, and experiments without P99s, have the simulations of `{other.name}`."
     )
 
 

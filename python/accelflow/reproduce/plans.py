@@ -32,9 +32,8 @@ def plan(definition: Definition, scenario: Setting, budget: Budget) -> Plan[Cell
 
     The plan's outcome has the results of each seed by point and system.
     """
-    searches = definition.kind == "throughput"
-    budget = budget.for_experiment(long_run=definition.long_run, searches=searches)
-    if searches:
+    budget = budget.for_experiment(long_run=definition.long_run, tails=definition.tails)
+    if definition.kind == "throughput":
         return throughput(definition, scenario, budget)
     return _prolonged(definition, scenario, budget)
 
