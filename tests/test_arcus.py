@@ -96,13 +96,13 @@ def test_long_messages_are_split() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"refill": 0}, "refill = 0 tokens"),
-        ({"bucket": 0}, "bucket = 0 tokens"),
-        ({"interval": 0}, "interval = 0 cycles"),
+        ({"refill": 0}, "refill = 0: must be a whole number from 1 to 4294967295"),
+        ({"bucket": 0}, "bucket = 0: must be a whole number from 1"),
+        ({"interval": 0}, "interval = 0: must be a whole number from 1"),
         ({"clock_mhz": 0}, "clock_mhz = 0: must be a number above 0, at most 1e6"),
         ({"clock_mhz": 2e6}, "clock_mhz = 2000000.0: must be a number above 0"),
         ({"clock_mhz": math.nan}, "clock_mhz = nan"),
-        ({"refill": 2**32}, "refill = 4294967296: must be from 1 to 4294967295"),
+        ({"refill": 2**32}, "refill = 4294967296: must be a whole number from 1 to 4294967295"),
         ({"bucket": -1}, "bucket = -1: must be a whole number"),
         ({"interval": 1.5}, "interval = 1.5: must be a whole number"),
         ({"unit": "bits"}, "unit = 'bits': must be bytes or operations"),
@@ -154,7 +154,8 @@ def test_commands_print_json_of_what_python_returns() -> None:
 def test_wrong_registers_are_one_line_and_exit_2() -> None:
     done = accelflow("shape", "--refill=1", "--bucket=0", "--interval=1")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "accelflow: error: --bucket = 0 tokens: must be from 1 to 4294967295\n"
+    said = "--bucket = 0: must be a whole number from 1 to 4294967295"
+    assert done.stderr == f"accelflow: error: {said}\n"
 
 
 def test_an_experiment_has_ours_beside_the_papers() -> None:

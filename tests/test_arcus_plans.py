@@ -234,6 +234,7 @@ def test_a_flow_that_cannot_be_is_refused(change: dict[str, Any], message: str) 
             {"accelerator": [{"name": "ipsec", "peak_gbit_per_s": 5}]},
             "accelerator: name = 'ipsec': must differ from built-in accelerators",
         ),
+        ({"accelerators": []}, "'ipsec': must be on the platform, which has no accelerators"),
         ({"oversubscription": 0.5}, "plan: oversubscription = 0.5: must be from 1 to 100"),
     ],
 )

@@ -328,11 +328,15 @@ def _settings(limiter: RateLimiter) -> tuple[int, int, int, int]:
     if not 0 < clock_mhz <= 1e6:
         raise refused("clock_mhz", clock_mhz, "must be a number above 0, at most 1e6")
     return (
-        _whole("refill", limiter.refill),
-        _whole("bucket", limiter.bucket),
-        _whole("interval", limiter.interval),
+        _register("refill", limiter.refill),
+        _register("bucket", limiter.bucket),
+        _register("interval", limiter.interval),
         round(clock_mhz * 1e6),
     )
+
+
+def _register(name: str, value: int) -> int:
+    return whole_number(name, value, 1, 2**32 - 1)
 
 
 def _pairs(messages: object) -> list[tuple[Any, Any]]:

@@ -67,7 +67,7 @@ pub enum PlatformError {
         left: f64,
     },
     /// A flow asks for an accelerator that the platform does not have.
-    #[error("flow '{name}': accelerator = '{accelerator}': must be one of {known}")]
+    #[error("flow '{name}': accelerator = '{accelerator}': {}", on_platform(.known))]
     UnknownAccelerator {
         /// The name of the flow.
         name: String,
@@ -124,5 +124,13 @@ impl PlatformError {
                 allowed,
             }),
         }
+    }
+}
+
+/// The allowed accelerators, as a clause of a message.
+fn on_platform(known: &str) -> String {
+    match known.is_empty() {
+        true => "must be on the platform, which has no accelerators".to_owned(),
+        false => format!("must be one of {known}"),
     }
 }

@@ -94,6 +94,11 @@ fn refusals_name_table_field_value_and_rule_and_lead_to_the_value() {
             vec![name("message_bytes")],
         ),
         (
+            json!({"name": " "}),
+            "flow: name = ' ': must not be empty",
+            vec![name("name")],
+        ),
+        (
             json!({"instead": "ipsec"}),
             "flow 'a': instead = 'ipsec': must be a list of strings",
             vec![name("instead")],

@@ -98,19 +98,19 @@ def _print_flow(flow: dict[str, Any]) -> None:
     verdict = flow["verdict"]["Arcus"]
     got = _got(flow, "Arcus", 10) + _got(flow, "Host_noTS", 12)
     click.echo(
-        f"{flow['name']:12}{place:16}{flow['policy']:15}{flow['refill']:8,}{flow['bucket']:8,}"
-        f"{flow['interval_cycles']:10,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
+        f"{flow['name']:11} {place:15} {flow['policy']:14}  {flow['refill']:7,} {flow['bucket']:7,}"
+        f" {flow['interval_cycles']:9,}{slo:>10}{got} {_VERDICTS.get(verdict, verdict)}"
     )
     if flow["also"]:
         also = flow["also"]
         click.echo(
-            f"{'':43}{also['refill']:8,}{also['bucket']:8,}{also['interval_cycles']:10,}"
+            f"{'':43} {also['refill']:7,} {also['bucket']:7,} {also['interval_cycles']:9,}"
             f"  in {also['unit']}"
         )
     if flow["results"]:
         results = flow["results"]
         click.echo(
-            f"{'':43}{results['refill']:8,}{results['bucket']:8,}{results['interval_cycles']:10,}"
+            f"{'':43} {results['refill']:7,} {results['bucket']:7,} {results['interval_cycles']:9,}"
             "  in bytes of results, before the storage"
         )
     if flow["registered_us"] or flow["released_us"] is not None:

@@ -209,6 +209,11 @@ impl FlowCheck<'_> {
     }
 
     fn planned(&self, file: &PlanFile) -> Result<PlannedFlow, PlanError> {
+        if self.flow.name.trim().is_empty() {
+            let name = accelflow_parameters::quoted(&self.flow.name);
+            let refusal = Refusal::new("flow: name", name, "must not be empty");
+            return Err(PlanError::of(keys(&["name"]), refusal));
+        }
         self.check_accelerators()?;
         let sizes = self.sizes()?;
         self.check_times(file)?;
