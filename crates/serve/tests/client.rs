@@ -554,6 +554,10 @@ fn invalid_settings_are_named() {
     ] {
         assert_eq!(make(config), said);
     }
+}
+
+#[test]
+fn addresses_have_a_host_and_a_port_of_a_server() {
     for text in [
         "",
         "localhost",
