@@ -1,6 +1,7 @@
 """Chips: files, names, several side by side, and what follows from them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +267,25 @@ def test_chips_are_listed_shown_and_written(tmp_path: Path) -> None:
     again = run("chip", "new", "mine", "--out", str(file))
     assert again.returncode == 2
     assert "must not exist yet" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ('""', "name = '': must be a string of 1 to 64 characters"),
+        (f'"{"n" * 65}"', "must be a string of 1 to 64 characters"),
+        ('"a\\nb\\u001b[31m"', "must have no control characters"),
+    ],
+)
+def test_names_that_would_spoil_tables_are_refused(name: str, said: str, tmp_path: Path) -> None:
+    file = write(tmp_path, "any", f"name = {name}\n")
+    with pytest.raises(InputError, match=re.escape(said)):
+        read_chip(file)
+
+
+def test_a_chip_has_the_beginning_of_a_long_files_name(tmp_path: Path) -> None:
+    file = write(tmp_path, "n" * 80, "[core]\ncount = 8\n")
+    assert read_chip(file).name == "n" * 64
 
 
 def test_the_schema_is_the_committed_one() -> None:

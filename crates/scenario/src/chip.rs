@@ -8,6 +8,8 @@ use accelflow_parameters::{Kind, Parameter, Refusal, number_text, quoted};
 use accelflow_sim::config::PARAMETERS;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
+use crate::limits::check_chip_name;
+
 /// The value of `schema` in a chip file: the name and version of the file format.
 pub const CHIP_SCHEMA: &str = "accelflow.chip/1";
 
@@ -83,12 +85,21 @@ impl Reader<'_> {
                     let allowed = format!("must be '{CHIP_SCHEMA}'");
                     return Err(self.refused(offset, Refusal::new(name, shown(item), allowed)));
                 }
-                "name" => self.chip.name = Some(self.words(name, item, offset)?),
+                "name" => self.chip.name = Some(self.name(item, offset)?),
                 "description" => self.chip.description = Some(self.words(name, item, offset)?),
                 _ => self.item(name, item, offset)?,
             }
         }
         Ok(())
+    }
+
+    fn name(&self, item: &Item, offset: usize) -> Result<String, ChipError> {
+        let name = item.as_str().map(str::trim);
+        check_chip_name(name).map_err(|allowed| {
+            let refusal = Refusal::new("name", shown(item), allowed);
+            self.refused(offset, refusal)
+        })?;
+        Ok(name.unwrap_or_default().to_owned())
     }
 
     /// Reads a text that is not empty.

@@ -5,7 +5,7 @@ use accelflow_sim::config::PARAMETERS;
 use serde_json::{Map, Value, json};
 
 use crate::chip::CHIP_SCHEMA;
-use crate::limits::MAX_CHIP_NAME;
+use crate::limits::{CHIP_NAME, MAX_CHIP_NAME};
 
 /// Returns the JSON Schema (draft 2020-12) of chip files, as indented text.
 ///
@@ -29,8 +29,11 @@ pub fn chip_schema() -> String {
     let version = "The name of this description and its version.";
     properties["schema"] = json!({"const": CHIP_SCHEMA, "description": version});
     properties["name"] = words("The chip's name in results. By default the name of the file.");
+    properties["name"]["minLength"] = 1.into();
     properties["name"]["maxLength"] = MAX_CHIP_NAME.into();
+    properties["name"]["pattern"] = CHIP_NAME.into();
     properties["description"] = words("What the chip is.");
+    properties["description"]["minLength"] = 1.into();
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     root["title"] = CHIP_SCHEMA.into();
     root["description"] =

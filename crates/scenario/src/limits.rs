@@ -57,3 +57,19 @@ pub(crate) const MAX_BURST_ACCELERATOR_S: f64 =
 pub(crate) const MAX_CHIPS: usize = 64;
 /// The most characters of a chip's name.
 pub(crate) const MAX_CHIP_NAME: usize = 64;
+/// The pattern of a chip's name: terminals obey control characters, which would spoil tables.
+pub(crate) const CHIP_NAME: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
+
+/// Checks the name of a chip, `None` if it is no string. The error is what is allowed.
+pub(crate) fn check_chip_name(name: Option<&str>) -> Result<(), String> {
+    let name = name.unwrap_or_default();
+    if !(1..=MAX_CHIP_NAME).contains(&name.chars().count()) {
+        return Err(format!(
+            "must be a string of 1 to {MAX_CHIP_NAME} characters"
+        ));
+    }
+    if name.chars().any(char::is_control) {
+        return Err("must have no control characters".to_owned());
+    }
+    Ok(())
+}

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use crate::choice::Choice;
 use crate::error::{ScenarioError, twice};
 use crate::limits::{
-    MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME, MAX_CHIPS, MAX_PRIORITY,
-    MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS,
-    MAX_TENANT, MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS,
+    MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS,
+    MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_SLO_US, MAX_TCP_COST_NS, MAX_TENANT,
+    MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, check_chip_name,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::scenario::SCHEMA;
@@ -311,10 +311,8 @@ fn check_chips(chips: &[Value]) -> Result<(), ScenarioError> {
         };
         let given = fields.get("name").unwrap_or(&Value::Null);
         let name = given.as_str().unwrap_or_default();
-        if !(1..=MAX_CHIP_NAME).contains(&name.chars().count()) {
-            let allowed = format!("must be a string of 1 to {MAX_CHIP_NAME} characters");
-            return Err(Refusal::new(format!("{place}.name"), shown(given), allowed).into());
-        }
+        check_chip_name(given.as_str())
+            .map_err(|allowed| Refusal::new(format!("{place}.name"), shown(given), allowed))?;
         if names.contains(&name) {
             return Err(twice("chips", name));
         }

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{self, ByName};
 use crate::limits::{
-    DEFAULT_REQUESTS, MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME, MAX_CHIPS,
-    MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR, MAX_TCP_COST_NS,
-    MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
+    CHIP_NAME, DEFAULT_REQUESTS, MAX_ACCELERATOR_S_PER_S, MAX_BURST_ACCELERATOR_S, MAX_CHIP_NAME,
+    MAX_CHIPS, MAX_PRIORITY, MAX_RATE_RPS, MAX_REGISTER, MAX_REQUESTS, MAX_SLO_FACTOR,
+    MAX_TCP_COST_NS, MIN_ACCELERATOR_S, MIN_RATE_RPS, MIN_REQUESTS, PAPER_SLO_FACTOR,
 };
 use crate::names::{Arrivals, CostSource, FactSource, Remote, Times};
 use crate::source::Source;
@@ -198,7 +198,7 @@ pub struct Limiter {
 #[serde(deny_unknown_fields)]
 pub struct NamedChip {
     /// The chip's name in results.
-    #[schemars(length(min = 1, max = MAX_CHIP_NAME))]
+    #[schemars(length(min = 1, max = MAX_CHIP_NAME), regex(pattern = CHIP_NAME))]
     pub name: String,
     /// The values of server parameters, by key, which override the scenario's config.
     #[serde(default)]

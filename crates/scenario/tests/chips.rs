@@ -150,6 +150,10 @@ fn bad_chips_are_refused_by_name() {
             "chips[0].name = '': must be a string of 1 to 64 characters",
         ),
         (
+            json!([{"name": "a\u{1b}[31m"}]),
+            "chips[0].name = 'a\\u{1b}[31m': must have no control characters",
+        ),
+        (
             json!([{"name": "a"}, {"name": "a"}]),
             "chips = 'a': must be given only once",
         ),
@@ -347,7 +351,7 @@ proptest! {
 
     #[test]
     fn chips_that_were_written_are_read_as_they_were(
-        chips in prop::collection::vec((".{1,8}", prop::option::of(1..=1024_u32)), 0..4),
+        chips in prop::collection::vec(("\\PC{1,8}", prop::option::of(1..=1024_u32)), 0..4),
     ) {
         let chip = |(index, (name, pes)): (usize, &(String, Option<u32>))| {
             let config = pes.map_or(json!({}), |pes| json!({"accelerator.pes": pes}));

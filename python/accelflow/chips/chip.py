@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, refused, unreadable
 from accelflow.files import read_text
 
 __all__ = ["Chip", "chip_schema", "read_chip", "read_config"]
+
+#: The most characters of a chip's name.
+_LONGEST_NAME: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,7 @@ def read_chip(path: str | PathLike[str]) -> Chip:
 
     ``pes = 4`` in ``[accelerator]`` sets all accelerators; ``pes = 16`` in ``[accelerator.TCP]``
     sets TCP's alone. A choice is set by its name, such as ``balancing = "random"`` in ``[core]``. A
-    chip without a ``name`` is named after its file.
+    chip without a ``name`` is named after its file, by up to 64 characters.
 
     Raises InputError with path, line and column for a file that cannot be read or is not TOML, for
     another schema, an unknown key, a value that is not allowed or is set twice, and an empty file.
@@ -61,7 +64,7 @@ def parse_chip(text: str, place: str, name: str) -> Chip:
     if not any(found[key] for key in ("name", "description", "config")):
         raise refused("chip", place, "must set a parameter, a name or a description")
     return Chip(
-        name=found["name"] or name,
+        name=found["name"] or name[:_LONGEST_NAME],
         description=found["description"] or "",
         config=found["config"],
     )
