@@ -270,3 +270,9 @@ def test_a_command_that_does_not_reach_its_precision_says_what_it_reached(
     assert "the same command resumes" in str(found.exception)
     assert "mean within" in found.stdout
     assert len(list((tmp_path / "out/unfinished").iterdir())) == 5
+
+    monkeypatch.setattr(comparing, "compare", comparing_compare)
+    without_limit = [option for option in options if option not in ("--time-limit", "9s")]
+    found = CliRunner().invoke(compare_command, [*without_limit, "--out", str(tmp_path / "out")])
+    assert found.exit_code == 0, found.exception
+    assert not (tmp_path / "out/unfinished").exists()
