@@ -19,8 +19,8 @@ from accelflow.errors import (
     positive_number,
     refusals,
     refused,
-    unwritable,
     whole_number,
+    writing,
 )
 from accelflow.files import write_whole
 from accelflow.parameters import Choice, Parameter, configured, parameters, settings
@@ -296,10 +296,8 @@ def write_spans(
     def simulate(file: Path) -> int:
         return _native.scenario_spans(document(scenario), scenario.recording, file, progress)
 
-    try:
+    with writing("path", path):
         return write_whole(path, simulate)
-    except OSError as error:
-        raise unwritable("path", path, error) from error
 
 
 def _calibration(recording: str | None) -> dict[str, Any] | None:

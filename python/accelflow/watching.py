@@ -15,8 +15,8 @@ from accelflow.errors import (
     refusals,
     refused,
     texts,
-    unwritable,
     whole_number,
+    writing,
 )
 from accelflow.files import write_whole
 from accelflow.scenario import Scenario, document, loaded
@@ -112,11 +112,8 @@ def write_timeline(
             document(scenario), scenario.recording, file, asked, progress
         )
 
-    try:
-        with refusals():
-            return write_whole(path, simulate)
-    except OSError as error:
-        raise unwritable("path", path, error) from error
+    with writing("path", path), refusals():
+        return write_whole(path, simulate)
 
 
 def write_spans_timeline(
@@ -143,10 +140,10 @@ def write_spans_timeline(
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
     names = [str(file) for file in files]
     try:
-        with refusals():
+        with writing("path", path), refusals():
             return write_whole(path, lambda file: _native.spans_timeline(kind, names, file, asked))
-    except OSError as error:
-        raise unwritable("path", path, error) from error
+    except InputError:
+        raise
     except AccelflowError as error:
         # Begins with a file that is read, not with the timeline that is written.
         if str(error).startswith(("FILE = ", *names)):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
+from accelflow.errors import unwritable
+from accelflow.files import free_suffix, parse_json, read_text, write_whole
 from accelflow.findings import targets
 from accelflow.fit.objective import EXPERIMENT, Evaluation
 from accelflow.fit.search import Fit
@@ -134,7 +134,7 @@ def write_fit(found: Fit, out: Path) -> list[Path]:
         try:
             _write(path, content)
         except OSError as error:
-            raise InputError(f"--out {out}: {why(error)}") from error
+            raise unwritable("--out", out, error) from error
         written.append(path)
     return written
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, holds_another, why, write_whole
+from accelflow.errors import unwritable
+from accelflow.files import free_suffix, holds_another, write_whole
 from accelflow.findings.results import json_text
 from accelflow.readings.page import drawn_rows, markdown
 from accelflow.readings.rule import Decision, Judged, decisions
@@ -56,7 +56,7 @@ def write_readings(found: Readings, out: Path) -> list[Path]:
                 continue
             written += write_pictures(found, index, out / numbered)
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     return written
 
 
@@ -112,7 +112,7 @@ def write_held(found: Sequence[Readings], path: Path) -> None:
     try:
         _write(path, json_text({"schema": HELD_SCHEMA, "rows": rows}))
     except OSError as error:
-        raise InputError(f"--held {path}: {why(error)}") from error
+        raise unwritable("--held", path, error) from error
 
 
 def _decision(decision: Decision) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, holds_another, why, write_whole
+from accelflow.errors import unwritable
+from accelflow.files import free_suffix, holds_another, write_whole
 from accelflow.findings import Finding, Reason, Target, Verdict, targets, uncovered
 from accelflow.findings.results import json_text
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
@@ -147,5 +147,5 @@ def write_outcomes(
             text = text.replace(f"({name}.png)", f"({stem.name}.png)")
         write(out / f"{page.stem}{suffix}{page.suffix}", text)
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     return written

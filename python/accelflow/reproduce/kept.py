@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, whole_number, with_schema
-from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.errors import (
+    LEFT_OUT,
+    InputError,
+    refused,
+    unreadable,
+    unwritable,
+    whole_number,
+    with_schema,
+)
+from accelflow.files import parse_json, read_text, write_whole
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.results import from_dict
@@ -77,7 +85,7 @@ def rewrite_page(folder: Path) -> Path:
         for outcome in kept.outcomes.values():
             write_pictures(outcome, folder / outcome.definition.name)
     except OSError as error:
-        raise InputError(f"{page}: {why(error)}") from error
+        raise unwritable("--page", folder, error) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # All members are present, but one has a wrong type.
         raise InputError(

@@ -17,8 +17,8 @@ from typing import Any, Final
 from accelflow.companions.together.beside import beside
 from accelflow.companions.together.page import markdown
 from accelflow.companions.together.simulated import base_server, effects, rows, runs
-from accelflow.errors import InputError, whole_number
-from accelflow.files import why, write_whole
+from accelflow.errors import unwritable, whole_number
+from accelflow.files import write_whole
 
 __all__ = ["REPLICATIONS", "REQUESTS", "SCHEMA", "compare", "markdown", "write"]
 
@@ -92,5 +92,5 @@ def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
             for name in made:
                 write_whole(directory / name, (Path(scratch) / name).replace)
     except OSError as error:
-        raise InputError(f"--out {directory}: {why(error)}") from error
+        raise unwritable("--out", directory, error) from error
     return [directory / name for name in made]

@@ -26,7 +26,14 @@ from typing import Any, Final, Self
 from accelflow import _native
 from accelflow.client import CallLimits
 from accelflow.companions.together.systems import FLOODING, LOADS, SYSTEMS, System
-from accelflow.errors import AccelflowError, InputError, refused, whole_number, with_schema
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    refused,
+    unwritable,
+    whole_number,
+    with_schema,
+)
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.prediction.live import kept_off, quantile, server_us
 from accelflow.settings import ClientTls
@@ -316,7 +323,7 @@ def write(measured: Mapping[str, Any], path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unwritable("path", path, error) from error
     return path
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from accelflow.errors import InputError
-from accelflow.files import why, write_whole
+from accelflow.errors import unwritable
+from accelflow.files import write_whole
 from accelflow.findings.page import markdown_table
 from accelflow.reproduce.implications.accelerators import BESIDE_TCP
 from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Found, Proof
@@ -42,7 +42,7 @@ def write_page(path: Path, proofs: Sequence[Proof]) -> None:
     try:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"--implications {path}: {why(error)}") from error
+        raise unwritable("--implications", path, error) from error
 
 
 def page(proofs: Sequence[Proof]) -> str:
