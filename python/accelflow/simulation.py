@@ -16,6 +16,7 @@ from accelflow.chips import read_config
 from accelflow.errors import (
     AccelflowError,
     InputError,
+    file_path,
     positive_number,
     refusals,
     refused,
@@ -278,7 +279,10 @@ def _in_python(systems: list[System]) -> dict[str, Any]:
 
 
 def write_spans(
-    scenario: Scenario, path: Path, *, progress: Callable[[int, int], object] | None = None
+    scenario: Scenario,
+    path: str | PathLike[str],
+    *,
+    progress: Callable[[int, int], object] | None = None,
 ) -> int:
     """Simulate `scenario` under one orchestrator, and write its requests to `path` as spans.
 
@@ -290,6 +294,7 @@ def write_spans(
     Raises InputError for a value that is not allowed and for a file that cannot be written, and
     AccelflowError for several orchestrators and if the simulation fails.
     """
+    path = file_path("path", path)
     scenario = costed(loaded(scenario))
     check(scenario)
 

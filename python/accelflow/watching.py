@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from accelflow import _native, simulation
 from accelflow.errors import (
     AccelflowError,
     InputError,
+    file_path,
     finite_number,
     refusals,
     refused,
@@ -81,7 +83,7 @@ class Shown:
 
 def write_timeline(
     scenario: Scenario,
-    path: Path,
+    path: str | PathLike[str],
     shown: Shown | None = None,
     *,
     progress: Progress | None = None,
@@ -96,6 +98,7 @@ def write_timeline(
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
     and for a file that cannot be written, and AccelflowError if the simulation fails.
     """
+    path = file_path("path", path)
     shown = shown or Shown()
     shown.check()
     scenario = _ready(scenario)
@@ -117,7 +120,7 @@ def write_timeline(
 
 
 def write_spans_timeline(
-    kind: str, files: Iterable[Path], path: Path, shown: Shown | None = None
+    kind: str, files: Iterable[Path], path: str | PathLike[str], shown: Shown | None = None
 ) -> tuple[int, int]:
     """Draw the spans in `files`, of `kind` ``otlp`` or ``jaeger``, into a timeline at `path`.
 
@@ -128,6 +131,7 @@ def write_spans_timeline(
     another kind, for more than a million spans and for none, and for a timeline that cannot be
     written.
     """
+    path = file_path("path", path)
     shown = shown or Shown()
     shown.check()
     if kind not in KINDS_OF_SPANS:

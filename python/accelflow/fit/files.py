@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import math
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.errors import unwritable
+from accelflow.errors import file_path, unwritable
 from accelflow.files import free_suffix, parse_json, read_text, write_whole
 from accelflow.findings import targets
 from accelflow.fit.objective import EXPERIMENT, Evaluation
@@ -119,12 +120,13 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def write_fit(found: Fit, out: Path) -> list[Path]:
+def write_fit(found: Fit, out: str | PathLike[str]) -> list[Path]:
     """Write the chosen scenario and the log to the folder `out`, and return their paths.
 
     The files are ``scenario.toml`` and ``fit.json``. If the folder has files of another search, the
     new names get the next free number. Raises InputError if a file cannot be written.
     """
+    out = file_path("out", out)
     text = to_json(found)
     asked = json.loads(text)["asked"]
     suffix = free_suffix(lambda suffix: _is_another(asked, out, suffix))

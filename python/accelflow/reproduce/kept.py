@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.errors import (
     LEFT_OUT,
     InputError,
+    file_path,
     refused,
     unreadable,
     unwritable,
@@ -64,7 +66,7 @@ class Kept:
         }
 
 
-def rewrite_page(folder: Path) -> Path:
+def rewrite_page(folder: str | PathLike[str]) -> Path:
     """Rewrite the page, pictures and results in `folder`; return the page's path.
 
     Our figures are read from the files; reasons and the paper's figures are those of this version.
@@ -72,6 +74,7 @@ def rewrite_page(folder: Path) -> Path:
     of a user's workload, for files that do not fit this version's experiments, and if a file cannot
     be written.
     """
+    folder = file_path("folder", folder)
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
     )

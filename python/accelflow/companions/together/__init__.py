@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.companions.together.beside import beside
 from accelflow.companions.together.page import markdown
 from accelflow.companions.together.simulated import base_server, effects, rows, runs
-from accelflow.errors import unwritable, whole_number
+from accelflow.errors import file_path, unwritable, whole_number
 from accelflow.files import write_whole
 
 __all__ = ["REPLICATIONS", "REQUESTS", "SCHEMA", "compare", "markdown", "write"]
@@ -69,11 +70,12 @@ def compare(
     }
 
 
-def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
+def write(result: Mapping[str, Any], directory: str | PathLike[str]) -> list[Path]:
     """Write `together.md`, `together.json` and the picture to `directory`; returns their paths.
 
     All files are complete before the first appears. Raises InputError if writing a file fails.
     """
+    directory = file_path("directory", directory)
     from accelflow.companions.together.picture import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_picture,
     )

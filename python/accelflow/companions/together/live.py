@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -29,6 +30,7 @@ from accelflow.companions.together.systems import FLOODING, LOADS, SYSTEMS, Syst
 from accelflow.errors import (
     AccelflowError,
     InputError,
+    file_path,
     refused,
     unwritable,
     whole_number,
@@ -313,11 +315,12 @@ def read(path: Path) -> dict[str, Any]:
     return with_schema(path, found, [SCHEMA], "accelflow companions together --measure")
 
 
-def write(measured: Mapping[str, Any], path: Path) -> Path:
+def write(measured: Mapping[str, Any], path: str | PathLike[str]) -> Path:
     """Write a result of :func:`measure` to the file at `path`, and return the path.
 
     Missing folders are created. Raises InputError if the file cannot be written.
     """
+    path = file_path("path", path)
     text = json.dumps(measured, indent=1) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Final
 
-from accelflow.errors import unwritable
+from accelflow.errors import file_path, unwritable
 from accelflow.files import write_whole
 from accelflow.findings.page import markdown_table
 from accelflow.reproduce.implications.accelerators import BESIDE_TCP
@@ -36,8 +36,9 @@ _KINDS: Final = {
 }
 
 
-def write_page(path: Path, proofs: Sequence[Proof]) -> None:
+def write_page(path: str | PathLike[str], proofs: Sequence[Proof]) -> None:
     """Write the page of `proofs` to `path`. Raises InputError if the file cannot be written."""
+    path = file_path("path", path)
     text = page(proofs)
     try:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
