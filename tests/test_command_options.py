@@ -24,6 +24,10 @@ PREDICT = "predict a:b --interface a.thrift --certificate a --key b --service X.
 #: Options that would do nothing or contradict others, each with what the refusal begins with.
 USELESS = [
     (f"{COMPARE} --recalibrate", "--recalibrate = given: must be left out"),
+    (
+        "compare shop.toml --requests 300 --slo-factor 3",
+        "--slo-factor = 3.0: must be left out, since every service has an SLO of its own",
+    ),
     ("compare usuite --requests 100 --recalibrate", "--recalibrate = given: must be left out"),
     ("compare socialnetwork --profile measured --tcp-cost 9", "--tcp-cost = 9: must be left out"),
     (

@@ -277,6 +277,7 @@ def compare(context: click.Context, /, **options: Any) -> None:
     spans_file = options["spans_file"]
     _check_spans(scenario, spans_file)
     _check_costs(context, scenario)
+    _check_slo_factor(context, scenario)
     if options["saved_file"]:
         simulation.write_scenario(scenario, options["saved_file"])
     if scenario.costs == "measured" and scenario.recording is None:
@@ -415,6 +416,22 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
             "must be left out: only --profile measured measures costs; here, their source is"
             f" {costs}",
         )
+
+
+def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> None:
+    """Raise InputError for --slo-factor if every service of the workload has an SLO of its own."""
+    if context.get_parameter_source("slo_factor") is not ParameterSource.COMMANDLINE:
+        return
+    workload: Any = scenario.workload
+    names = simulation.services(workload)
+    stated = set(scenario.slo_us)
+    if not isinstance(workload, str):
+        keys = {"slo_us", "slo_factor"}
+        by_default = keys & set(workload.get("defaults", ()))
+        stated |= {each["name"] for each in workload["services"] if by_default or keys & set(each)}
+    if stated.issuperset(names):
+        allowed = "must be left out, since every service has an SLO of its own (slo_us, slo_factor)"
+        raise refused("--slo-factor", scenario.slo_factor, allowed)
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:
