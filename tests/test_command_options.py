@@ -1,6 +1,7 @@
 """Options of commands: those that would do nothing, that contradict, or that would do harm."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -270,6 +271,16 @@ def test_a_file_that_is_updated_may_be_written_again(
         main([*command.split(), simulation.services("shop.toml")[0]])
     assert not ended.value.code, capsys.readouterr().err
     assert "times.csv" in Path("shop.toml").read_text()
+
+
+@pytest.mark.parametrize("command", ["service new", "chip new"])
+def test_a_proposed_command_is_quoted_for_a_shell(
+    here: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "tt", "--out", "sp ace.toml"])
+    assert not ended.value.code
+    assert shlex.split(capsys.readouterr().out)[-1] == "sp ace.toml"
 
 
 def test_devices_are_written_whatever_their_folder() -> None:
