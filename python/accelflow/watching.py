@@ -176,11 +176,30 @@ def watch(
     if request is not None:
         whole_number("request", request, 0, (1 << 63) - 1)
     scenario = _ready(scenario)
-    with refusals():
-        found = _native.scenario_watch(
-            document(scenario), scenario.recording, service, request, float(percentile), progress
-        )
+    try:
+        with refusals():
+            found = _native.scenario_watch(
+                document(scenario),
+                scenario.recording,
+                service,
+                request,
+                float(percentile),
+                progress,
+            )
+    except InputError as error:
+        last = None if error.place != "request" else _last_request(scenario, service)
+        if request is None or last is None or request <= last:
+            raise
+        allowed = f"must be the number of a simulated request of {service}, from 0 to {last}"
+        raise refused("request", request, allowed) from error
     return dict(json.loads(found))
+
+
+def _last_request(scenario: Scenario, service: str) -> int | None:
+    """Return the number of the last request of `service` with a response; None if there is none."""
+    (system,) = simulation.run(scenario)["systems"]
+    responded = [row["responded"] for row in system["services"] if row["service"] == service]
+    return responded[0] - 1 if responded and responded[0] else None
 
 
 def why(
