@@ -228,3 +228,29 @@ def test_a_named_value_has_no_unit_and_a_size_its_range() -> None:
     page = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if line.startswith("| `instances.TCP` "))
     assert "| a whole number from 0 to 16, or as_accelerator<br>`as_accelerator`: the" in row
+
+
+@pytest.mark.parametrize("command", ["area", "power"])
+@pytest.mark.parametrize(
+    ("first", "second", "key"),
+    [
+        ("cores=36", "core.count=72", "cores"),
+        ("accelerator.pes=16", "pes=4", "pes"),
+        ("pes.TCP=4", "accelerator.TCP.pes=16", "pes.TCP"),
+    ],
+)
+def test_an_input_is_not_set_in_two_spellings(
+    command: str, first: str, second: str, key: str
+) -> None:
+    done = CliRunner().invoke(program, [command, "--set", first, "--set", second])
+    name, _, number = second.partition("=")
+    assert str(done.exception) == (
+        f"--set {name} = {float(number)}: must not be set again: {key} is already set, in another"
+        " spelling"
+    )
+
+
+def test_power_takes_the_inputs_of_the_area() -> None:
+    for change in ("pes=4", "accelerator.pes=4"):
+        assert shown("power", "--set", change) == shown("power", "--set", "pes=4")
+    assert shown("power", "--set", "pes=4") != shown("power")

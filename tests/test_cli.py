@@ -293,5 +293,16 @@ def test_without_standard_output_nothing_fails(monkeypatch: pytest.MonkeyPatch) 
     assert run(command_that(lambda: None), []) == 0
 
 
+@pytest.mark.parametrize(
+    "typed", ["explain", "trace show T1 --json", "service list", "--help", "--version"]
+)
+def test_output_that_is_closed_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(program, typed.split()) == 1
+    assert capsys.readouterr().err == "accelflow: error: output: Bad file descriptor\n"
+
+
 def test_success_is_0() -> None:
     assert run(command_that(lambda: None), []) == 0

@@ -1,6 +1,7 @@
 """Options of commands: those that would do nothing, that contradict, or that would do harm."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,10 @@ PREDICT = "predict a:b --interface a.thrift --certificate a --key b --service X.
 #: Options that would do nothing or contradict others, each with what the refusal begins with.
 USELESS = [
     (f"{COMPARE} --recalibrate", "--recalibrate = given: must be left out"),
+    (
+        "compare shop.toml --requests 300 --slo-factor 3",
+        "--slo-factor = 3.0: must be left out, since every service has an SLO of its own",
+    ),
     ("compare usuite --requests 100 --recalibrate", "--recalibrate = given: must be left out"),
     ("compare socialnetwork --profile measured --tcp-cost 9", "--tcp-cost = 9: must be left out"),
     (
@@ -134,6 +139,24 @@ CLASHES = [
 ]
 
 
+#: Commands whose option would overwrite a file that the command itself writes to a folder.
+OWN_RESULTS = [
+    (f"{COMPARE} --out o --spans o/compare-socialnetwork.json", "--spans"),
+    (f"{COMPARE} --out o --samples o/compare-socialnetwork-2.parquet", "--samples"),
+    (f"{COMPARE} --out o --timeline ./o/../o/compare-socialnetwork.png", "--timeline"),
+    (f"{COMPARE} --out o --report o/compare-socialnetwork.svg", "--report"),
+    (
+        f"{COMPARE} --out o --save-scenario o/compare-socialnetwork-recording.json",
+        "--save-scenario",
+    ),
+    ("compare shop.toml --out o --report o/compare-shop-12.json", "--report"),
+    ("accelerometer kernel.toml --plot o --report o/breakdown.png", "--report"),
+    ("accelerometer kernel.toml --plot o --report o/heatmap-a.b.png", "--report"),
+    ("reproduce table4 --out o --report o/table4-2.json", "--report"),
+    ("reproduce table4 --out o --report o/comparison.md", "--report"),
+]
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a plan, a workload, profiles, and a file and a link to it."""
@@ -221,6 +244,24 @@ def test_a_file_is_never_written_over_another_of_the_command(
     assert re.fullmatch(f"{option} = '{place}': must differ from the file of {other}", message)
 
 
+@pytest.mark.parametrize(("typed", "option"), OWN_RESULTS, ids=[typed for typed, _ in OWN_RESULTS])
+def test_a_file_is_never_written_over_the_results_of_its_command(
+    here: Path, capsys: pytest.CaptureFixture[str], typed: str, option: str
+) -> None:
+    Path("o").mkdir()
+    message = said(capsys, *typed.split())
+    allowed = "must differ from the names of the command's own results in o"
+    assert re.fullmatch(f"{option} = '[^']*': {allowed}", message), message
+    assert not any(Path("o").iterdir())
+
+
+def test_a_file_may_be_beside_the_results_of_its_command(here: Path) -> None:
+    for name in ("compare-socialnetwork.html", "compare-socialnetwork-spans.json", "a.json"):
+        with pytest.raises(SystemExit) as ended:
+            main([*COMPARE.split(), "--out", "o", "--save-scenario", f"{name}"])
+        assert not ended.value.code
+
+
 def test_a_file_that_is_updated_may_be_written_again(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +271,16 @@ def test_a_file_that_is_updated_may_be_written_again(
         main([*command.split(), simulation.services("shop.toml")[0]])
     assert not ended.value.code, capsys.readouterr().err
     assert "times.csv" in Path("shop.toml").read_text()
+
+
+@pytest.mark.parametrize("command", ["service new", "chip new"])
+def test_a_proposed_command_is_quoted_for_a_shell(
+    here: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split(), "tt", "--out", "sp ace.toml"])
+    assert not ended.value.code
+    assert shlex.split(capsys.readouterr().out)[-1] == "sp ace.toml"
 
 
 def test_devices_are_written_whatever_their_folder() -> None:

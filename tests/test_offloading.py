@@ -30,7 +30,7 @@ from accelflow.accelerometer.histograms import read_histogram
 from accelflow.accelerometer.recorded import Recorded, read_recording, service_of, to_toml
 from accelflow.accelerometer.rounds import over_rounds
 from accelflow.accelerometer.simulated import Run, simulate
-from accelflow.cli.deciding import measured_text
+from accelflow.cli.deciding import measured_text, simulation_text
 from offloads import EXAMPLES, INFERENCE, command, refusal
 
 # Histograms of bpftrace.
@@ -355,6 +355,19 @@ def test_a_shared_accelerator_and_shared_offloads_are_simulated_at_once() -> Non
     fewer = simulate(replace(service, kernels=[first, third]), Run(requests=2_000, seeds=1))
     used = "accelerator_utilization_ratio"
     assert fewer["service"]["saturated"][used] < row["saturated"][used]
+
+
+def test_latencies_of_an_overloaded_host_are_marked() -> None:
+    service = accelerometer.read(EXAMPLES / "two-accelerators.toml")
+    service = replace(service, kernels=service.kernels[:1])
+    marks = {}
+    for load in (0.9, 1.5):
+        found = simulate(service, Run(load_ratio=load, requests=500, seeds=2))
+        text = "\n".join(simulation_text(found))
+        marks[load] = (text.count("*"), "  * with and without offloading, the host is ov" in text)
+        overloaded = found["kernels"][0]["loaded"]["overloaded"]
+        assert list(overloaded.values()) == [load > 1.0] * 2
+    assert marks == {0.9: (0, False), 1.5: (3, True)}
 
 
 def test_kernels_of_one_service_are_simulated_alone_and_at_once() -> None:

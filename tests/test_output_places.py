@@ -1,10 +1,14 @@
 """Where `--out` writes: folders of results are created, folders of single files must exist."""
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from accelflow.cli import main
 
 SCRIPT = Path(sys.executable).with_name("accelflow")
 
@@ -72,3 +76,26 @@ def test_the_folder_of_a_single_file_must_exist(
     assert done.returncode == 2
     assert f"{option} = '{place}': must be in a folder that exists" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--spans", "--report", "--samples"])
+def test_a_full_disk_is_a_failure_that_names_the_option(tmp_path: Path, option: str) -> None:
+    done = run(*COMPARE[:-2], "--out", tmp_path, option, "/dev/full")
+    assert done.returncode == 1
+    words = "= '/dev/full': must be a place that can be written: No space left on device"
+    assert f"accelflow: error: {option} {words}\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(errno.ENOSPC, 1), (errno.EIO, 1), (errno.EACCES, 2)], ids=str
+)
+def test_results_that_cannot_be_written_are_a_failure_if_the_machine_is_at_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    def write(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("accelflow.cli.compare.write_json", write)
+    with pytest.raises(SystemExit) as ended:
+        main([*COMPARE, "--out", str(tmp_path)])
+    assert ended.value.code == code

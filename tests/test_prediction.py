@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -245,6 +246,43 @@ def test_wrong_options_are_refused_before_anything_runs(tmp_path: Path) -> None:
     assert "must be in a folder that exists" in refusal(
         *named, "--out", str(tmp_path / "none" / "a.json")
     )
+
+
+def test_what_cannot_be_called_is_refused_before_the_measurement(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    subject = prediction.Subject(
+        handlers="handlers:setup",
+        interface=EXAMPLE / "services.thrift",
+        certificate=certificate,
+        key=key,
+        function="Ladder.Short",
+        service="Short",
+    )
+    said: list[str] = []
+    options = prediction.Options(seconds=0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(EXAMPLE))
+        for changes, words in [
+            ({"function": "Ladder.Nope"}, "method = 'Nope': must be Short"),
+            ({"function": "Nope.Short"}, "service = 'Nope': must be Ladder"),
+            ({"arguments": [{"zz": 1}]}, "field = 'zz': must be one of key"),
+            ({"arguments": [{"key": 1}]}, "'key' is 1 in the JSON: must be string"),
+            ({"handlers": "handlers:nope"}, "handlers has no function 'nope'"),
+            ({"handlers": "no_such_module:setup"}, "No module named 'no_such_module'"),
+        ]:
+            with pytest.raises(InputError, match=re.escape(words)):
+                prediction.predict(replace(subject, **changes), options, said.append)
+        assert said == []
+        with pytest.raises(AccelflowError, match=r"none of the 64 calls of Ladder.Short re.*: .+"):
+            prediction.predict(replace(subject, arguments=[{}]), options)
+    done = CliRunner().invoke(
+        program,
+        [
+            *("predict", "handlers", "--interface", "a.thrift", "--certificate", "a"),
+            *("--key", "b", "--service", "Ladder.Short=Short"),
+        ],
+    )
+    assert "MODULE:FUNCTION = 'handlers': must have the form" in str(done.exception)
 
 
 def test_a_server_that_cannot_start_is_one_message(tmp_path: Path) -> None:

@@ -335,7 +335,9 @@ def test_the_quoted_file_has_each_row_by_choice(found: Readings, tmp_path: Path)
     tried = tree["rows"]["accelflow.orchestration_overhead.RELIEF_unloaded"]
     assert set(tried) == set(CHOICES)
     assert {"reading", "mean", "verdict", "saturated"} == set(tried["slo_system"][0])
-    with pytest.raises(InputError, match="--held /dev/null/x: "):
+    with pytest.raises(
+        InputError, match="--held = '/dev/null/x': must be a place that can be written: "
+    ):
         write_held([found], Path("/dev/null/x"))
 
 

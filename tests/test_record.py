@@ -3,9 +3,11 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -180,6 +182,41 @@ def test_bad_arguments_are_one_line_and_write_nothing(
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("http://127.0.0.1:x", "http://127.0.0.1:99999", "http://127.0.0.1:0", "http://[::1"),
+        *("http://a b:1", "http://u@a:1", "http://:1", "http://a:1?x=2"),
+    ],
+)
+def test_an_address_of_the_wrong_form_is_refused(tmp_path: Path, address: str) -> None:
+    out = str(tmp_path / "live.json")
+    done = record("--from", address, "--service", ADD, "--out", out, folder=tmp_path)
+    assert done.returncode == 2
+    allowed = "must be http://HOST:PORT, with a port from 1 to 65535"
+    assert done.stderr == f"accelflow: error: --from = '{address}': {allowed}\n"
+
+
+def test_a_port_that_does_not_speak_http_is_refused(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(b"\x15\x03\x03\x00\x02\x02\x32")  # a TLS alert
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        out = str(tmp_path / "live.json")
+        done = record("--from", address, "--service", ADD, "--out", out, folder=tmp_path)
+        thread.join(60)
+    assert done.returncode == 2
+    assert "must be the operators' port of a running server: the answer there is" in done.stderr
+    assert "internal error" not in done.stderr
 
 
 OWN = """

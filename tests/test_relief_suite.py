@@ -80,4 +80,16 @@ def test_the_command_prints_the_table_and_json() -> None:
     assert done.exit_code == 0
     assert "paper: 1.8 on average, definition not stated" in done.output
     done = CliRunner().invoke(program, ["relief-suite", "--graphs", "20", "--json"])
-    assert json.loads(done.output)["schema"] == "accelflow.relief-suite/1"
+    assert json.loads(done.stdout)["schema"] == "accelflow.relief-suite/1"
+
+
+def test_a_run_that_is_too_short_is_marked() -> None:
+    def warned(graphs: int) -> bool:
+        done = CliRunner().invoke(program, ["relief-suite", "--graphs", str(graphs), "--json"])
+        assert done.exit_code == 0
+        assert json.loads(done.stdout)["graphs"] == graphs
+        return f"accelflow: warning: --graphs {graphs} is too short a run" in done.stderr
+
+    assert warned(1)
+    assert warned(110)
+    assert not warned(111)  # a tenth warms up, and 100 graphs are counted

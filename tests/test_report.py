@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -468,3 +469,22 @@ def test_unknown_keys_survive_in_the_json(made_up_results: dict[str, Any]) -> No
 )
 def test_low_rates_are_not_rounded_to_zero(rate_rps: float, text: str) -> None:
     assert krps_text(rate_rps) == text
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [(write_json, "q.json"), (write_parquet, "q.parquet"), (write_plots, "q")],
+    ids=["json", "parquet", "plots"],
+)
+def test_files_are_written_to_a_path_that_is_text(
+    comparison: Comparison,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[Comparison, Any], object],
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(comparison, name)
+    assert {path.stem for path in tmp_path.iterdir()} == {"q"}
+    with pytest.raises(InputError, match=r"= 3: must be a path"):
+        write(comparison, 3)

@@ -11,7 +11,9 @@ from click.testing import CliRunner
 import accelflow
 from accelflow import InputError, sizing
 from accelflow.cli.size import size as command
+from accelflow.reports.size import size_page
 from accelflow.services import chain, cpu
+from accelflow.sizing import terminal
 from accelflow.sizing.closed import closed_form
 from accelflow.sizing.plan import demands
 from accelflow.sizing.queues import CoreQueues
@@ -176,6 +178,27 @@ def test_an_slo_below_the_idle_response_time_has_no_servers_and_says_by_how_much
         assert found["fleet"] is None
         assert found["binding"]["kind"] == "idle"
         assert found["binding"]["idle_us"] > found["binding"]["slo_us"] == 1.0
+
+
+def test_an_slo_of_the_idle_response_time_has_no_servers_and_says_why():
+    found = sizing.size(
+        plan(rates_rps={"CPost": 1e5}, systems=("accelflow",), slo_factor=1.0), simulate=False
+    )
+    binding = found["systems"][0]["closed_form"]["binding"]
+    assert binding["kind"] == "idle"
+    assert binding["idle_us"] == pytest.approx(binding["slo_us"])
+    said = " ".join(terminal.text(found).split())
+    assert "No number of accelflow servers is enough (closed form): the SLO of CPost" in said
+    assert "is no longer than its P99 on an idle server" in said
+
+
+def test_a_system_without_a_closed_form_is_named_or_refused(tmp_path: Path):
+    found = sizing.size(plan(systems=("cohort", "accelflow")), simulate=False)
+    said = " ".join(terminal.text(found).split())
+    assert "No answer for cohort, which has no closed form: leave out --quick" in said
+    assert "Cohort has no closed form" in size_page(found, [], None).answer
+    with pytest.raises(InputError, match=r"systems = \['cohort'\]: must have a system with a cl"):
+        sizing.size(plan(systems=("cohort",)), simulate=False)
 
 
 def test_p99s_of_the_found_load_are_within_their_slos():

@@ -14,7 +14,8 @@ from accelflow import AccelflowError, InputError, comparing, studies, time_limit
 from accelflow.cli.compare import compare as compare_command
 from accelflow.cli.find import find as find_command
 from accelflow.cli.sweep import sweep as sweep_command
-from accelflow.time_limit import parse_time_limit, seconds_text
+from accelflow.time_limit import TimeUpError, parse_time_limit, seconds_text
+from conftest import ROOT
 
 STUDY = """
 schema = "accelflow.study/1"
@@ -172,6 +173,23 @@ def test_a_search_without_time_for_anything_says_so(tmp_path: Path, clock: Clock
         studies.find(question, tmp_path / "out", time_limit_s=60, runner=never)
 
 
+def test_the_command_prints_json_without_time_for_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def find(*_: object, **_options: object) -> studies.Answer:
+        raise TimeUpError("the time limit of 9s has passed")
+
+    monkeypatch.setattr(studies, "find", find)
+    monkeypatch.setattr(studies, "optimize", find)
+    arguments = ["--out", str(tmp_path / "out"), "--time-limit", "9s", "--json"]
+    for name in ("fewest-tcp-elements.toml", "cheapest-elements.toml"):
+        file = ROOT / "examples" / "studies" / name
+        found = CliRunner().invoke(find_command, [str(file), *arguments])
+        assert str(found.exception) == "the time limit of 9s has passed"
+        printed = json.loads(found.stdout)
+        assert (printed["best"], printed["ended"], printed["tried"]) == (None, False, [])
+
+
 def test_designs_that_were_tried_are_kept(tmp_path: Path, clock: Clock):
     pytest.importorskip("optuna")
     text = FIND.replace('least = "config.pes.TCP"', 'minimize = "elements"\ntrials = 4')
@@ -270,3 +288,9 @@ def test_a_command_that_does_not_reach_its_precision_says_what_it_reached(
     assert "the same command resumes" in str(found.exception)
     assert "mean within" in found.stdout
     assert len(list((tmp_path / "out/unfinished").iterdir())) == 5
+
+    monkeypatch.setattr(comparing, "compare", comparing_compare)
+    without_limit = [option for option in options if option not in ("--time-limit", "9s")]
+    found = CliRunner().invoke(compare_command, [*without_limit, "--out", str(tmp_path / "out")])
+    assert found.exit_code == 0, found.exception
+    assert not (tmp_path / "out/unfinished").exists()

@@ -177,7 +177,7 @@ def test_a_flow_follows_each_request_across_the_hardware(small: Read) -> None:
 
 def test_equal_scenarios_have_equal_timelines(file: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.pftrace"
-    watching.write_timeline(SMALL, again)
+    watching.write_timeline(SMALL, str(again))
     assert again.read_bytes() == file.read_bytes()
 
 
@@ -338,8 +338,8 @@ def test_a_simulation_and_its_own_spans_say_the_same(tmp_path: Path) -> None:
     chips = replace(scenario, chips={"small": {"pes.TCP": 2}, "large": {"pes.TCP": 4}})
     with pytest.raises(AccelflowError, match="chips = 2: must be a single chip"):
         simulation.write_spans(chips, spans)
-    requests = simulation.write_spans(scenario, spans)
-    drawn = watching.write_spans_timeline("otlp", [spans], measured)
+    requests = simulation.write_spans(scenario, str(spans))
+    drawn = watching.write_spans_timeline("otlp", [spans], str(measured))
     assert drawn[0] == requests
     watching.write_timeline(scenario, simulated)
     both = tmp_path / "both.pftrace"

@@ -199,6 +199,18 @@ def test_a_request_is_chosen_by_number_or_percentile(neighbours: Path) -> None:
     assert waterfall(neighbours, request=median["request"]) == median
 
 
+def test_a_number_that_no_request_has_is_refused_with_the_last(neighbours: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        waterfall(neighbours, request=1 << 40)
+    allowed = r"must be the number of a simulated request of Victim, from 0 to (\d+)"
+    stated = re.fullmatch(rf"request = {1 << 40}: {allowed}", str(refused.value))
+    assert stated is not None, refused.value
+    last = int(stated[1])
+    assert waterfall(neighbours, request=last)["request"] == last
+    with pytest.raises(InputError, match=f"request = {last + 1}: must .* to {last}$"):
+        waterfall(neighbours, request=last + 1)
+
+
 def test_the_critical_path_fills_the_response_time(neighbours: Path) -> None:
     found = waterfall(neighbours, percentile=99.0)
     spent_us = sum(time for *_, time in totals(rows_of(found))) / 1e3

@@ -4,6 +4,8 @@ Messages about refused values have one form, ``PLACE = VALUE: must be ..., did y
 :func:`refused` makes them in Python, and ``Refusal`` of the crate ``accelflow-parameters`` in Rust.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ __all__ = [
     "CallError",
     "DeclaredError",
     "InputError",
+    "OutputError",
     "TraceError",
     "as_input",
     "file_path",
@@ -38,6 +41,7 @@ __all__ = [
     "unwritable",
     "whole_number",
     "with_schema",
+    "writing",
 ]
 
 
@@ -74,6 +78,28 @@ class InputError(AccelflowError):
         if self.place is None or not text.startswith(self.place):
             return InputError(text, self.place)
         return InputError(place + text.removeprefix(self.place), place)
+
+
+class OutputError(InputError):
+    """An output that could not be written as the machine failed, such as for a full disk.
+
+    It is an :class:`InputError`, since another place may have room. The command line exits with 1,
+    since the work before the output was done.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def at(self, place: str) -> "OutputError":
+        """Return this error with the setting renamed to `place`, as for :class:`InputError`."""
+        found = super().at(place)
+        return OutputError(str(found), found.place)
+
+
+#: The errors of the operating system that depend on the machine's state, not on the chosen place.
+_FAILURES: Final = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.ENFILE),
+    *(errno.EMFILE, errno.EPIPE),
+}
 
 
 class _NoValue:
@@ -143,9 +169,34 @@ def reading(place: str, path: str | PathLike[str]) -> Iterator[None]:
 def unwritable(place: str, path: str | PathLike[str], error: Exception) -> InputError:
     """Return the InputError for an output that cannot be written.
 
-    `place` is the setting that names the output, `path` its value, and `error` the reason.
+    It is an :class:`OutputError` if the machine has failed, such as for a full disk. `place` is the
+    setting that names the output, `path` its value, and `error` the reason.
     """
-    return refused(place, fspath(path), f"must be a place that can be written: {why(error)}")
+    found = refused(place, fspath(path), f"must be a place that can be written: {why(error)}")
+    return OutputError(str(found), place) if _is_failure(error) else found
+
+
+def _is_failure(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _FAILURES
+    # The native engine's error for a failed write has the system's reason alone.
+    return str(error) in map(os.strerror, _FAILURES)
+
+
+@contextmanager
+def writing(place: str, path: str | PathLike[str]) -> Iterator[None]:
+    """Turn errors of a block that writes the file `path` into those of :func:`unwritable`.
+
+    `place` is the setting that names the file. Other errors of the block are not changed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(place, path, error) from error
+    except AccelflowError as error:
+        if _is_failure(error):
+            raise unwritable(place, path, error) from error
+        raise
 
 
 def one_of(place: str, value: str, known: Iterable[str]) -> str:

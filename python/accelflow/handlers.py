@@ -9,7 +9,7 @@ from typing import Any
 from accelflow.errors import AccelflowError, InputError, refused
 from accelflow.server import Server
 
-__all__ = ["find_setup", "set_up"]
+__all__ = ["check_form", "find_setup", "set_up"]
 
 
 def find_setup(text: str) -> Callable[[Server], object]:
@@ -18,13 +18,7 @@ def find_setup(text: str) -> Callable[[Server], object]:
     The module may be in the working directory. Raises InputError for a text of another form, a
     module that cannot be imported, and an unknown function.
     """
-    module, _, name = text.partition(":")
-    if not module or not name:
-        raise refused(
-            "MODULE:FUNCTION",
-            text,
-            "must have the form MODULE:FUNCTION",
-        )
+    module, name = check_form(text)
     # Unlike `python -m`, an installed command does not find modules of the working directory.
     if "" not in sys.path:
         sys.path.insert(0, "")
@@ -48,6 +42,17 @@ def find_setup(text: str) -> Callable[[Server], object]:
         )
     setup: Callable[[Server], object] = found
     return setup
+
+
+def check_form(text: str) -> tuple[str, str]:
+    """Return the module and the function that `text`, of the form ``MODULE:FUNCTION``, names.
+
+    Raises InputError for a text of another form.
+    """
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise refused("MODULE:FUNCTION", text, "must have the form MODULE:FUNCTION")
+    return module, name
 
 
 def set_up(text: str, setup: Callable[[Server], object], server: Server) -> None:

@@ -15,7 +15,7 @@ from accelflow import _native
 from accelflow.errors import AccelflowError, InputError, one_of, whole_number
 from accelflow.findings import targets
 
-__all__ = ["DEFINITIONS", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
+__all__ = ["DEFINITIONS", "LEAST_COUNTED", "PAPER_MEAN_RATIO", "READINGS", "relief_suite"]
 
 #: The schema of the results of :func:`relief_suite`.
 SCHEMA: Final = "accelflow.relief-suite/1"
@@ -31,6 +31,10 @@ DEFINITIONS: Final[Mapping[str, tuple[str, str]]] = {
     "periodic": ("periodic_per_s", "periodic_per_s"),
     "poisson": ("poisson_per_s", "poisson_per_s"),
 }
+
+#: The least number of counted graphs, those after the warm-up, at which the rates of ``periodic``
+#: and ``poisson`` follow their definition: of fewer, one late graph is more than 1 %.
+LEAST_COUNTED: Final = 100
 
 _RELEASE: Final[Mapping[str, Any]] = {
     "manager": {"per_interrupt_us": 2.0},
@@ -67,7 +71,9 @@ def relief_suite(
 
     ``applications[i].ratio`` and ``means`` have the keys of :data:`DEFINITIONS` and ``bound``: the
     throughput if the bottleneck unit computes all the time, over RELIEF's with one graph at a time.
-    If RELIEF meets the deadline at no rate, the ratio is None and excluded from the means.
+    If RELIEF meets the deadline at no rate, the ratio is None and excluded from the means. With
+    fewer than :data:`LEAST_COUNTED` graphs after the warm-up, ratios are those of the start of a
+    run.
 
     Raises InputError for an unknown reading or application and for lengths that are not allowed.
     """

@@ -16,11 +16,12 @@ from accelflow.chips import read_config
 from accelflow.errors import (
     AccelflowError,
     InputError,
+    file_path,
     positive_number,
     refusals,
     refused,
-    unwritable,
     whole_number,
+    writing,
 )
 from accelflow.files import write_whole
 from accelflow.parameters import Choice, Parameter, configured, parameters, settings
@@ -278,7 +279,10 @@ def _in_python(systems: list[System]) -> dict[str, Any]:
 
 
 def write_spans(
-    scenario: Scenario, path: Path, *, progress: Callable[[int, int], object] | None = None
+    scenario: Scenario,
+    path: str | PathLike[str],
+    *,
+    progress: Callable[[int, int], object] | None = None,
 ) -> int:
     """Simulate `scenario` under one orchestrator, and write its requests to `path` as spans.
 
@@ -290,16 +294,15 @@ def write_spans(
     Raises InputError for a value that is not allowed and for a file that cannot be written, and
     AccelflowError for several orchestrators and if the simulation fails.
     """
+    path = file_path("path", path)
     scenario = costed(loaded(scenario))
     check(scenario)
 
     def simulate(file: Path) -> int:
         return _native.scenario_spans(document(scenario), scenario.recording, file, progress)
 
-    try:
+    with writing("path", path):
         return write_whole(path, simulate)
-    except OSError as error:
-        raise unwritable("path", path, error) from error
 
 
 def _calibration(recording: str | None) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +12,13 @@ from accelflow import _native, simulation
 from accelflow.errors import (
     AccelflowError,
     InputError,
+    file_path,
     finite_number,
     refusals,
     refused,
     texts,
-    unwritable,
     whole_number,
+    writing,
 )
 from accelflow.files import write_whole
 from accelflow.scenario import Scenario, document, loaded
@@ -81,7 +83,7 @@ class Shown:
 
 def write_timeline(
     scenario: Scenario,
-    path: Path,
+    path: str | PathLike[str],
     shown: Shown | None = None,
     *,
     progress: Progress | None = None,
@@ -96,6 +98,7 @@ def write_timeline(
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
     and for a file that cannot be written, and AccelflowError if the simulation fails.
     """
+    path = file_path("path", path)
     shown = shown or Shown()
     shown.check()
     scenario = _ready(scenario)
@@ -112,15 +115,12 @@ def write_timeline(
             document(scenario), scenario.recording, file, asked, progress
         )
 
-    try:
-        with refusals():
-            return write_whole(path, simulate)
-    except OSError as error:
-        raise unwritable("path", path, error) from error
+    with writing("path", path), refusals():
+        return write_whole(path, simulate)
 
 
 def write_spans_timeline(
-    kind: str, files: Iterable[Path], path: Path, shown: Shown | None = None
+    kind: str, files: Iterable[Path], path: str | PathLike[str], shown: Shown | None = None
 ) -> tuple[int, int]:
     """Draw the spans in `files`, of `kind` ``otlp`` or ``jaeger``, into a timeline at `path`.
 
@@ -131,6 +131,7 @@ def write_spans_timeline(
     another kind, for more than a million spans and for none, and for a timeline that cannot be
     written.
     """
+    path = file_path("path", path)
     shown = shown or Shown()
     shown.check()
     if kind not in KINDS_OF_SPANS:
@@ -143,10 +144,10 @@ def write_spans_timeline(
     asked = (float(shown.from_us), for_us, list(shown.services), shown.slowest)
     names = [str(file) for file in files]
     try:
-        with refusals():
+        with writing("path", path), refusals():
             return write_whole(path, lambda file: _native.spans_timeline(kind, names, file, asked))
-    except OSError as error:
-        raise unwritable("path", path, error) from error
+    except InputError:
+        raise
     except AccelflowError as error:
         # Begins with a file that is read, not with the timeline that is written.
         if str(error).startswith(("FILE = ", *names)):
@@ -175,11 +176,30 @@ def watch(
     if request is not None:
         whole_number("request", request, 0, (1 << 63) - 1)
     scenario = _ready(scenario)
-    with refusals():
-        found = _native.scenario_watch(
-            document(scenario), scenario.recording, service, request, float(percentile), progress
-        )
+    try:
+        with refusals():
+            found = _native.scenario_watch(
+                document(scenario),
+                scenario.recording,
+                service,
+                request,
+                float(percentile),
+                progress,
+            )
+    except InputError as error:
+        last = None if error.place != "request" else _last_request(scenario, service)
+        if request is None or last is None or request <= last:
+            raise
+        allowed = f"must be the number of a simulated request of {service}, from 0 to {last}"
+        raise refused("request", request, allowed) from error
     return dict(json.loads(found))
+
+
+def _last_request(scenario: Scenario, service: str) -> int | None:
+    """Return the number of the last request of `service` with a response; None if there is none."""
+    (system,) = simulation.run(scenario)["systems"]
+    responded = [row["responded"] for row in system["services"] if row["service"] == service]
+    return responded[0] - 1 if responded and responded[0] else None
 
 
 def why(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from accelflow.accelerometer.arrays import sweep
 from accelflow.accelerometer.service import Kernel, Range, Service, evaluate
+from accelflow.errors import file_path
 from accelflow.pictures import STYLE, plot, save
 
 #: Okabe and Ito's palette. Neighbours in the bars also differ in grey.
@@ -44,7 +46,7 @@ IDEAL_AROUND: Final = 25.0
 
 
 def write_plots(
-    service: Service, directory: Path, *, decision: Mapping[str, Any] | None = None
+    service: Service, directory: str | PathLike[str], *, decision: Mapping[str, Any] | None = None
 ) -> list[Path]:
     """Write the pictures of `service` to `directory` and return their paths.
 
@@ -54,6 +56,7 @@ def write_plots(
     give equal bytes. Raises InputError as :func:`evaluate` does, and OSError if a file cannot be
     written.
     """
+    directory = file_path("directory", directory)
     result = evaluate(service, around_ratio=AROUND_RATIO)
     figures: dict[str, Figure] = {}
     with mpl.rc_context(STYLE):

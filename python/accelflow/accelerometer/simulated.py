@@ -65,9 +65,10 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     `latency_reduction_ratio` (of one request at a time). `loaded` has mean latency and P99 at
     `load_ratio`, with and without offloading. It also has the mean wait of an offload,
     `queue_cycles`, simulated and by the equations at the same load (None if the accelerator would
-    be overloaded). Ratios are of sums over the seeds, with Student's 95 % half width. Ranges are
-    simulated at their central value. Raises InputError as :func:`evaluate` does, and for invalid
-    settings.
+    be overloaded). `overloaded` tells whether the host is overloaded at this load, without and with
+    offloading: its latencies then grow with the length of the run. Ratios are of sums over the
+    seeds, with Student's 95 % half width. Ranges are simulated at their central value. Raises
+    InputError as :func:`evaluate` does, and for invalid settings.
     """
     run = run or Run()
     _check_run(run)
@@ -146,10 +147,14 @@ def _row(
             for name in ("mean_latency_cycles", "p99_latency_cycles")
         }
         | {
+            "overloaded": {
+                "without_offloading": run.load_ratio >= 1.0,  # by the definition of the load
+                "with_offloading": run.load_ratio >= faster["mean"],
+            },
             "queue_cycles": {
                 "closed_form": _queue_at(service, run.load_ratio),
                 **_mean([m["mean_queue_cycles"] for m in with_it]),
-            }
+            },
         },
     }
 

@@ -33,7 +33,7 @@ from accelflow.cli.deciding import (
 from accelflow.cli.interrupts import interruptible
 from accelflow.cli.naming import left_out
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.cli.places import WRITTEN, WRITTEN_FOLDER
+from accelflow.cli.places import WRITTEN, WRITTEN_FOLDER, check_apart
 from accelflow.errors import LEFT_OUT, InputError, refused, unwritable
 from accelflow.files import write_whole
 from accelflow.page import command_line
@@ -50,6 +50,9 @@ _LIMITS: Final = {
     "thread_switches": "thread switches (o1)",
 }
 
+
+#: The names of the pictures that --plot writes, as a regular expression.
+_PICTURES: Final = r"(alternatives|breakdown|sensitivity|(heatmap|granularity)-.*)\.png"
 
 _FILE: Final = click.Path(path_type=Path, dir_okay=False)
 
@@ -158,6 +161,9 @@ def accelerometer(file: Path | None, **options: Any) -> None:
     describes a fleet.
     """
     check_report(options["report_file"])
+    if options["directory"] is not None:
+        files = {"--report": options["report_file"]}
+        check_apart(files, options["directory"], _PICTURES)
     sources = [file is not None, options["recording"] is not None, options["measure"]]
     if sum(sources) != 1:
         raise click.UsageError(

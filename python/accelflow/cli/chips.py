@@ -1,6 +1,7 @@
 """`accelflow chip`: packaged chips and the user's chip files."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,4 +144,5 @@ def new(name: str, like: str, out: Path | None) -> None:
         write_whole(out, lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise unwritable("--out", out, error) from error
-    click.echo(f"wrote {out}; try: accelflow compare socialnetwork --chip paper --chip {out}")
+    quoted = shlex.quote(str(out))
+    click.echo(f"wrote {out}; try: accelflow compare socialnetwork --chip paper --chip {quoted}")

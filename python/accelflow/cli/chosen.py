@@ -7,10 +7,10 @@ from accelflow import chip
 from accelflow.chips import find_chip, named_chips
 from accelflow.cli.assignments import read_assignments
 from accelflow.errors import refused
-from accelflow.parameters import configured, parameters
+from accelflow.parameters import configured, engine, parameters
 from accelflow.simulation import Scenario
 
-__all__ = ["Sized", "chosen_chips", "chosen_config", "sized"]
+__all__ = ["Sized", "chosen_chips", "chosen_config", "is_size", "sized"]
 
 #: Parameters of the simulated server: numbers by key.
 Config = dict[str, float]
@@ -96,22 +96,38 @@ def sized(place: str | None, changes: Sequence[str]) -> Sized:
 
     `place` is None for the paper's chip. `changes` are the texts of --set, NAME=NUMBER: inputs of
     the model, or parameters of the chip. Raises InputError for a chip that cannot be read, for a
-    parameter's value that is not allowed, for a text of another form, and for a name that is set
-    twice.
+    parameter's value that is not allowed, for a text of another form, and for an input that is set
+    twice, also in two spellings.
     """
     config = chosen_config(place, {})
     inputs: dict[str, float] = {}
+    assigned: set[str] = set()
     for name, number in read_assignments(changes).items():
         if is_parameter(name):
-            config |= configured({name: number}, "--set ")
+            change = configured({name: number}, "--set ")
+            # As inputs of the model, which `changes` may name directly.
+            keys = set(chip.sizes(change)) or set(change)
+            config |= change
         else:
+            keys = {name}
             inputs[name] = number
+        for key in keys & assigned:
+            again = f"must not be set again: {key} is already set, in another spelling"
+            raise refused(f"--set {name}", number, again)
+        assigned |= keys
     left_out = chip.ignored(config)
     note = ""
     if left_out:
         names = ", ".join(left_out[:6]) + (", ..." if len(left_out) > 6 else "")
         note = f"not part of the model of area and power: {names}"
     return Sized(inputs={**chip.sizes(config), **inputs}, note=note)
+
+
+def is_size(name: str) -> bool:
+    """Return whether `name` is an input of the area model, or a parameter of the server."""
+    return is_parameter(name) or any(
+        name == parameter.key.removeprefix("area.") for parameter in engine("area").parameters
+    )
 
 
 def is_parameter(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,7 @@ from accelflow.cli.naming import file_once
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
-from accelflow.cli.places import WRITTEN, check_place
+from accelflow.cli.places import WRITTEN, check_apart, check_place
 from accelflow.cli.precise import (
     asked_precision,
     check_reached,
@@ -271,10 +272,12 @@ def compare(context: click.Context, /, **options: Any) -> None:
     loads = _loads_asked(options["loads"], options["report_file"], scenario)
     check_timeline(options)
     check_samples_file(options["samples_file"], options["report_file"])
+    _check_apart(scenario, options)
     asked = asked_precision(context)
     spans_file = options["spans_file"]
     _check_spans(scenario, spans_file)
     _check_costs(context, scenario)
+    _check_slo_factor(context, scenario)
     if options["saved_file"]:
         simulation.write_scenario(scenario, options["saved_file"])
     if scenario.costs == "measured" and scenario.recording is None:
@@ -390,6 +393,19 @@ def _check_spans(scenario: simulation.Scenario, file: Path | None) -> None:
         raise refused("--spans", str(file), "must be left out for several chips")
 
 
+def _check_apart(scenario: simulation.Scenario, options: Mapping[str, Any]) -> None:
+    """Raise InputError for an extra file with a name that :func:`_write` may choose."""
+    workload: Any = scenario.workload
+    name = workload if isinstance(workload, str) else workload["name"]
+    own = rf"compare-{re.escape(name)}(-\d+)?(\.json|\.parquet|\.png|\.svg|-recording\.json)"
+    extras = ("report", "samples", "saved", "spans", "timeline")
+    files = {
+        "--save-scenario" if extra == "saved" else f"--{extra}": options[f"{extra}_file"]
+        for extra in extras
+    }
+    check_apart(files, options["out"], own)
+
+
 def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
     """Raise InputError for --recalibrate if the scenario does not measure costs."""
     options, costs = context.params, scenario.costs
@@ -400,6 +416,22 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
             "must be left out: only --profile measured measures costs; here, their source is"
             f" {costs}",
         )
+
+
+def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> None:
+    """Raise InputError for --slo-factor if every service of the workload has an SLO of its own."""
+    if context.get_parameter_source("slo_factor") is not ParameterSource.COMMANDLINE:
+        return
+    workload: Any = scenario.workload
+    names = simulation.services(workload)
+    stated = set(scenario.slo_us)
+    if not isinstance(workload, str):
+        keys = {"slo_us", "slo_factor"}
+        by_default = keys & set(workload.get("defaults", ()))
+        stated |= {each["name"] for each in workload["services"] if by_default or keys & set(each)}
+    if stated.issuperset(names):
+        allowed = "must be left out, since every service has an SLO of its own (slo_us, slo_factor)"
+        raise refused("--slo-factor", scenario.slo_factor, allowed)
 
 
 def _write_spans(scenario: simulation.Scenario, file: Path) -> None:

@@ -89,14 +89,30 @@ def simulation_text(result: Mapping[str, Any]) -> Iterator[str]:
             ("latency_reduction_ratio", "latency reduction, idle host"),
         ):
             yield f"  {title:32}{_gain(closed[name], 12)}{_estimate(row[name])}"
+        crowded = _crowded(loaded["overloaded"])
         load = f"at {100 * run['load_ratio']:g} % load"
         for name, title in (("mean_latency_cycles", "mean"), ("p99_latency_cycles", "P99")):
             reduction = loaded[name]["reduction_ratio"]
-            yield f"  {f'{title} latency reduction, {load}':32}{'':>12}{_estimate(reduction)}"
+            cells = f"{'':>12}{_estimate(reduction)}{'*' if crowded else ''}"
+            yield f"  {f'{title} latency reduction, {load}':32}{cells}"
+        if crowded:
+            yield (
+                f"  * {crowded} offloading, the host is overloaded at this load: its latencies grow"
+                " with the length of the run"
+            )
         used = row["saturated"]["accelerator_utilization_ratio"]
         if used is not None:
             yield _queue_line(loaded["queue_cycles"], load)
             yield f"  saturated, the accelerator is {100 * used:.1f} % in use"
+
+
+def _crowded(overloaded: Mapping[str, bool]) -> str:
+    """Return the word for the hosts that are overloaded; empty if none is."""
+    if all(overloaded.values()):
+        return "with and without"
+    if not any(overloaded.values()):
+        return ""
+    return "without" if overloaded["without_offloading"] else "with"
 
 
 def _queue_line(queue: Mapping[str, Any], load: str) -> str:

@@ -1,10 +1,13 @@
 """Report exceptions as one line on standard error and an exit code, never as a traceback."""
 
+import errno
+import io
 import os
 import re
 import sys
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
 import click
 
@@ -32,12 +35,8 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
     """
     # click's own `main` would exit with 1 on a broken pipe, and format errors differently.
     try:
-        with command.make_context("accelflow", list(arguments)) as context:
-            command.invoke(context)
-        if sys.stdout is not None:  # None after a shell's `>&-`
-            sys.stdout.flush()
-    except click.exceptions.Exit as early:  # after --help or --version
-        return early.exit_code
+        with _output():
+            return _invoked(command, arguments)
     except click.exceptions.NoArgsIsHelpError as help_instead:
         print(help_instead.format_message(), file=sys.stderr)
         return WRONG_USE
@@ -50,7 +49,51 @@ def run(command: click.Command, arguments: Sequence[str]) -> int:
         raise
     except BaseException as error:
         return _report(error)
-    return OK
+
+
+def _invoked(command: click.Command, arguments: Sequence[str]) -> int:
+    """Run `command` with all of its output, and return its exit code."""
+    code = OK
+    try:
+        with command.make_context("accelflow", list(arguments)) as context:
+            command.invoke(context)
+    except click.exceptions.Exit as early:  # after --help or --version
+        code = early.exit_code
+    sys.stdout.flush()
+    return code
+
+
+class _Closed(io.RawIOBase):
+    """A closed standard output: the first write fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._failed = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        if not self._failed:
+            self._failed = True
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return len(data)  # the interpreter flushes again when it ends
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """Let output fail if standard output is closed, as after a shell's `>&-`.
+
+    Python has no `sys.stdout` then, and click would drop the output.
+    """
+    if sys.stdout is not None:
+        yield
+        return
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
+    try:
+        yield
+    finally:
+        sys.stdout = None
 
 
 def _report(error: BaseException) -> int:

@@ -16,7 +16,7 @@ from accelflow.cli.places import WRITTEN_FOLDER
 from accelflow.cli.running import TIME_LIMIT, runner_at, worker_options
 from accelflow.errors import AccelflowError
 from accelflow.studies.sweep import Runner
-from accelflow.time_limit import seconds_text
+from accelflow.time_limit import TimeUpError, seconds_text
 
 
 @click.command("find")
@@ -51,10 +51,15 @@ def find(  # noqa: PLR0913, PLR0917 (options)
     with bar(Console(stderr=True), "searching") as advance, runner_at(cluster, workers) as runner:
         how = _How(workers=workers, runner=runner, time_limit_s=time_limit_s, progress=advance)
         found: studies.Answer | studies.Front
-        if isinstance(question, studies.Goal):
-            found = studies.optimize(question, place, **how)
-        else:
-            found = studies.find(question, place, **how)
+        try:
+            if isinstance(question, studies.Goal):
+                found = studies.optimize(question, place, **how)
+            else:
+                found = studies.find(question, place, **how)
+        except TimeUpError:
+            if as_json:
+                _say(question, _nothing(question), place, as_json=True)
+            raise
     _say(question, found, place, as_json=as_json)
     if not found.ended:
         raise AccelflowError(
@@ -66,6 +71,13 @@ def find(  # noqa: PLR0913, PLR0917 (options)
         if isinstance(question, studies.Question):
             what = f"value of {question.name} keeps"
         raise AccelflowError(f"{study_file}: no {what} the limits")
+
+
+def _nothing(question: studies.Question | studies.Goal) -> studies.Answer | studies.Front:
+    """Return the result of a search that has ended before the first simulation."""
+    if isinstance(question, studies.Goal):
+        return studies.Front(best=None, front=(), tried=(), ended=False)
+    return studies.Answer(best=None, beyond=None, tried=(), ended=False)
 
 
 class _How(TypedDict):

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from accelflow.cli.places import check_written
-from accelflow.errors import GIVEN, InputError, refused
+from accelflow.errors import GIVEN, InputError, OutputError, refused
 
 __all__ = ["file_once", "left_out", "naming_options", "once", "option_name"]
 
@@ -42,11 +42,11 @@ class _Context(click.Context):
     ) -> bool | None:
         """Close the context; in a refusal of a field that an option has set, name the option."""
         suppress = super().__exit__(exc_type, exc_value, tb)
-        if type(exc_value) is InputError:
+        if isinstance(exc_value, InputError) and type(exc_value) in {InputError, OutputError}:
             place = exc_value.place or _place_in(str(exc_value))
             option = _option_of(place, self)
             if option is not None and option != place:
-                raise InputError(str(exc_value), place).at(option) from exc_value
+                raise type(exc_value)(str(exc_value), place).at(option) from exc_value
         return suppress
 
     def invoke(self, callback: Any, /, *arguments: Any, **options: Any) -> Any:

@@ -1,7 +1,8 @@
 """Options for output files and folders: their types, and checks before any work."""
 
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,14 @@ import click
 
 from accelflow.errors import refused
 
-__all__ = ["WRITTEN", "WRITTEN_FOLDER", "check_file", "check_place", "check_written"]
+__all__ = [
+    "WRITTEN",
+    "WRITTEN_FOLDER",
+    "check_apart",
+    "check_file",
+    "check_place",
+    "check_written",
+]
 
 #: Parameters of files that a command reads and may write again, by the option that writes them.
 _UPDATED: Final = {"out": ("into", "base"), "saved_file": ("scenario_file",)}
@@ -78,6 +86,21 @@ def check_written(given: Iterable[tuple[click.Parameter, str, Any]]) -> None:
                     continue
                 if any(_same(place, path) for path in _paths(values)):
                     raise refused(option, str(place), f"must differ from the file of {name}")
+
+
+def check_apart(files: Mapping[str, Path | None], folder: Path, own: str) -> None:
+    """Raise InputError if one of `files` has the name of a result that goes to `folder`.
+
+    `files` has the output files by option, None for an option that is left out. `own` is a regular
+    expression for the names of all results that the command may write to `folder`.
+    """
+    for option, file in files.items():
+        if file is None:
+            continue
+        place = Path(os.path.realpath(file))
+        if place.parent == Path(os.path.realpath(folder)) and re.fullmatch(own, place.name):
+            allowed = f"must differ from the names of the command's own results in {folder}"
+            raise refused(option, str(file), allowed)
 
 
 def _paths(value: Any) -> Iterator[Path]:

@@ -9,7 +9,7 @@ import click
 from accelflow import chip
 from accelflow.cli import offered
 from accelflow.cli.assignments import read_assignments
-from accelflow.cli.chosen import is_parameter, sized
+from accelflow.cli.chosen import is_size, sized
 from accelflow.errors import GIVEN, refused, unreadable
 from accelflow.files import parse_json, read_text
 from accelflow.report.paper import EXPERIMENT, other_experiment
@@ -33,7 +33,7 @@ _HALF_A_DIGIT: Final = 0.0005
     "changes",
     multiple=True,
     metavar="NAME=NUMBER",
-    help="Change an input of the power model, or a parameter of the chip; repeatable.",
+    help="Change an input of the power or area model, or a parameter of the chip; repeatable.",
 )
 @click.option("--inputs", "show_inputs", is_flag=True, help="List every input and its origin.")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, not as text.")
@@ -57,7 +57,7 @@ def power(
         if place is not None or sizes:
             raise refused(
                 "--chip" if place is not None else "--set",
-                place or changes[0],
+                place or next(text for text in changes if is_size(_name(text))),
                 "must be left out with RESULTS, a file that names its chip",
             )
         _print_energies(_read(results), given, as_json)
@@ -79,10 +79,14 @@ def _inputs(
 ) -> tuple[dict[str, float], dict[str, float], str]:
     """Return the inputs of the power and area models, and a note on changes that affect neither."""
     assigned = read_assignments(changes)
-    of_chip = [text for text in changes if is_parameter(text.partition("=")[0].strip())]
-    given = {name: value for name, value in assigned.items() if not is_parameter(name)}
-    asked = sized(place, of_chip)
+    given = {name: value for name, value in assigned.items() if not is_size(name)}
+    asked = sized(place, [text for text in changes if is_size(_name(text))])
     return given, asked.inputs, asked.note
+
+
+def _name(text: str) -> str:
+    """Return the name in a text NAME=NUMBER."""
+    return text.partition("=")[0].strip()
 
 
 def _print_power(result: dict[str, Any]) -> None:

@@ -113,14 +113,16 @@ def asked_precision(context: click.Context) -> Precision | None:
 def kept_in(context: click.Context) -> Path | None:
     """Return the folder that saves finished simulations when a time limit ends the command.
 
-    None if there is no time limit. None also if the command writes a report, which needs single
-    requests: they are not saved.
+    Without a time limit, it is the folder that a stopped command has left, to resume it. None
+    without --precision, and without a time limit if there is no such folder. None also if the
+    command writes a report, which needs single requests: they are not saved.
     """
     options = context.params
-    if options["time_limit_s"] is None or options["report_file"] is not None:
+    if options["precision"] is None or options["report_file"] is not None:
         return None
     out: Path = options["out"]
-    return out / UNFINISHED
+    place = out / UNFINISHED
+    return place if options["time_limit_s"] is not None or place.is_dir() else None
 
 
 def check_reached(comparison: Comparison, context: click.Context) -> None:

@@ -14,6 +14,7 @@ from accelflow.cli.assignments import read_settings
 from accelflow.cli.places import WRITTEN
 from accelflow.errors import one_of, refused, unreadable, unwritable
 from accelflow.files import parse_json, read_text, write_whole
+from accelflow.handlers import check_form
 from accelflow.simulation import configured, services
 from accelflow.workload import is_file, load_workload
 
@@ -139,6 +140,7 @@ def predict(handlers: str, out: Path | None, save_recording: Path | None, **opti
     its own process and is recorded. Its response times at several loads are then forecast in closed
     form and by simulation, and measured (docs/prediction.md).
     """
+    check_form(handlers)
     function, _, service = options["named"].partition("=")
     if not function or not service:
         raise refused(

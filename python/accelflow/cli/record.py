@@ -1,6 +1,8 @@
 """`accelflow record`: the cost of requests, for `accelflow compare --recording`."""
 
 import datetime
+import http.client
+import re
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -228,12 +230,10 @@ def _served(handlers: str, settings: _Settings, names: dict[str, str]) -> str:
 
 
 def _fetched(address: str, names: dict[str, str]) -> str:
-    parts = urllib.parse.urlsplit(address)
-    if parts.scheme != "http" or not parts.netloc or parts.path.strip("/"):
-        raise refused("--from", address, "must be http://HOST:PORT")
+    host_and_port = _host_and_port(address)
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     query = urllib.parse.urlencode({"date": today} | names)
-    url = f"http://{parts.netloc}/recording?{query}"
+    url = f"http://{host_and_port}/recording?{query}"
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as response:
             data = response.read(_MAX_BYTES + 1)
@@ -245,6 +245,9 @@ def _fetched(address: str, names: dict[str, str]) -> str:
             "must be the operators' port of a server that records; the server"
             f" answered: {message or error}",
         ) from error
+    except http.client.HTTPException as error:  # such as a TLS port's answer
+        allowed = "must be the operators' port of a running server: the answer there is not HTTP"
+        raise refused("--from", address, allowed) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         message = why(reason) if isinstance(reason, Exception) else str(reason)
@@ -259,3 +262,18 @@ def _fetched(address: str, names: dict[str, str]) -> str:
             "--from", address, f"must be the operators' port of a server that records: {error}"
         ) from error
     return text
+
+
+def _host_and_port(address: str) -> str:
+    """Return HOST:PORT of an address http://HOST:PORT. Raises InputError for another form."""
+    allowed = "must be http://HOST:PORT, with a port from 1 to 65535"
+    try:
+        parts = urllib.parse.urlsplit(address)
+        port = parts.port
+    except ValueError as error:  # a bad port, or a bracket without its other
+        raise refused("--from", address, allowed) from error
+    others = (parts.path.strip("/"), parts.query, parts.fragment)
+    plain = re.fullmatch(r"[^\s@\x00-\x1f\x7f]+", parts.netloc)
+    if parts.scheme != "http" or not parts.hostname or port == 0 or any(others) or not plain:
+        raise refused("--from", address, allowed)
+    return parts.netloc

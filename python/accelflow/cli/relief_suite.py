@@ -37,6 +37,13 @@ def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
         result = interruptible(
             lambda: model.relief_suite(reading=reading, graphs=graphs, warmup=warmup, seed=seed)
         )
+    if graphs - warmup < model.LEAST_COUNTED:
+        click.echo(
+            f"accelflow: warning: --graphs {graphs} is too short a run: of the {graphs - warmup}"
+            " graphs after the warm-up, 1 % is less than one graph, so no graph may miss its"
+            " deadline, and queues hardly fill",
+            err=True,
+        )
     if as_json:
         click.echo(json.dumps(result, indent=2))
         return

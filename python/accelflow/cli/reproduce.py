@@ -1,6 +1,7 @@
 """`accelflow reproduce`: the paper's evaluation, compared with the paper's figures."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,7 +25,7 @@ from accelflow.cli.doubts import plain_warnings
 from accelflow.cli.naming import left_out
 from accelflow.cli.output import Output
 from accelflow.cli.pages import REPORT, check_report, written
-from accelflow.cli.places import WRITTEN
+from accelflow.cli.places import WRITTEN, check_apart
 from accelflow.cli.recorded import recorded
 from accelflow.errors import refused
 from accelflow.page import command_line
@@ -126,6 +127,8 @@ def reproduce_command(experiments: tuple[str, ...], **options: Any) -> None:
     asked = _asked(experiments, options)
     out, report_file = options["out"], options["report_file"]
     check_report(report_file)
+    if out is not None:
+        check_apart({"--report": report_file}, out, _own_results())
     campaign = Campaign(options["threads"], out)
     outcomes = campaign.run(
         lambda runner: reproduce(
@@ -211,6 +214,12 @@ def _pages(context: click.Context) -> Path | None:
         implications.write_page(proofs_at, implications.PROOFS)
         return Path(proofs_at)
     return None
+
+
+def _own_results() -> str:
+    """Return a regular expression for the names of all files that --out may write."""
+    stems = "|".join(["comparison", "evaluation", *map(re.escape, names())])
+    return rf"({stems})(-\d+)?\.(json|md|png|svg)"
 
 
 def _scenario(options: Mapping[str, Any]) -> Scenario:

@@ -1,6 +1,7 @@
 """`accelflow service`: services and the accelerators that they invoke."""
 
 import json
+import shlex
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -144,4 +145,4 @@ def new(name: str, like: str | None, out: Path | None) -> None:
         write_whole(place, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise unwritable("--out", place, error) from error
-    click.echo(f"wrote {place}; simulate it with: accelflow compare {place}")
+    click.echo(f"wrote {place}; simulate it with: accelflow compare {shlex.quote(str(place))}")

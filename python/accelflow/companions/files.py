@@ -6,13 +6,14 @@ import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.companions.outcome import PaperResult
 from accelflow.companions.page import markdown
 from accelflow.companions.precision import Precision, Seeds
-from accelflow.errors import refused, unreadable, unwritable, with_schema
+from accelflow.errors import file_path, refused, unreadable, unwritable, with_schema
 from accelflow.files import free_suffix, holds_another, parse_json, read_text, write_whole
 from accelflow.findings import Estimate, Finding, notes, reasons, targets
 from accelflow.findings.results import from_dict, to_dict
@@ -81,13 +82,14 @@ def _finding(row: Mapping[str, Any]) -> Finding:
     )
 
 
-def write(outcome: PaperResult, directory: Path) -> list[Path]:
+def write(outcome: PaperResult, directory: str | PathLike[str]) -> list[Path]:
     """Write `comparison.md`, `results.json` and the pictures of `outcome` into `directory`.
 
     If the folder has results of another paper, seed or precision, the names of all files get the
     next free number. All files are complete before the first one appears, and equal outcomes give
     equal bytes. Returns the paths. Raises InputError if a file cannot be written.
     """
+    directory = file_path("directory", directory)
     suffix = free_suffix(lambda suffix: _is_another(outcome, directory, suffix))
     try:
         directory.mkdir(parents=True, exist_ok=True)

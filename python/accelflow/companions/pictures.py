@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 
 from accelflow.companions import accelerometer_figures, arcus_figures, cerebros_figures
 from accelflow.companions.outcome import PaperResult
+from accelflow.errors import file_path
 from accelflow.pictures import STYLE
 from accelflow.reproduce.pictures import save
 
@@ -26,13 +28,14 @@ _DRAWN: Final[Mapping[str, Callable[[PaperResult], Mapping[str, Figure]]]] = {
 
 
 def write_pictures(
-    outcome: PaperResult, directory: Path, suffix: str = ""
+    outcome: PaperResult, directory: str | PathLike[str], suffix: str = ""
 ) -> dict[str, list[Path]]:
     """Write each figure of the paper to `directory` as PNG and SVG; return the paths by figure.
 
     `suffix` is added to each file's name before the extension. Equal outcomes give byte-identical
     files. Raises OSError if a file cannot be written.
     """
+    directory = file_path("directory", directory)
     with mpl.rc_context(STYLE):
         drawn = _DRAWN[outcome.paper](outcome)
         return {name: save(drawn[name], directory / f"{name}{suffix}") for name in drawn}

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow import simulation
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, parse_json, read_text, why, write_whole
+from accelflow.errors import file_path, unwritable
+from accelflow.files import free_suffix, parse_json, read_text, write_whole
 from accelflow.findings import targets
 from accelflow.fit.objective import EXPERIMENT, Evaluation
 from accelflow.fit.search import Fit
@@ -119,12 +120,13 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def write_fit(found: Fit, out: Path) -> list[Path]:
+def write_fit(found: Fit, out: str | PathLike[str]) -> list[Path]:
     """Write the chosen scenario and the log to the folder `out`, and return their paths.
 
     The files are ``scenario.toml`` and ``fit.json``. If the folder has files of another search, the
     new names get the next free number. Raises InputError if a file cannot be written.
     """
+    out = file_path("out", out)
     text = to_json(found)
     asked = json.loads(text)["asked"]
     suffix = free_suffix(lambda suffix: _is_another(asked, out, suffix))
@@ -134,7 +136,7 @@ def write_fit(found: Fit, out: Path) -> list[Path]:
         try:
             _write(path, content)
         except OSError as error:
-            raise InputError(f"--out {out}: {why(error)}") from error
+            raise unwritable("--out", out, error) from error
         written.append(path)
     return written
 

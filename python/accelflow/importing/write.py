@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from accelflow.errors import refused
+from accelflow.errors import file_path, refused
 from accelflow.files import named, write_whole
 from accelflow.importing.report import Report
 from accelflow.importing.workloads import OWNER, Imported, Tree, plain_name
@@ -36,7 +37,9 @@ def text_of(tree: dict[str, Any], out: Path) -> str:
     return workload_text(tree)
 
 
-def write_imported(imported: Imported, report: Report | None, out: Path) -> list[Path]:
+def write_imported(
+    imported: Imported, report: Report | None, out: str | PathLike[str]
+) -> list[Path]:
     """Write the workload to `out` and its companion files to the same folder; return all paths.
 
     `report` is added to the workload's table `origin`; None leaves the table as it is. The names of
@@ -44,6 +47,7 @@ def write_imported(imported: Imported, report: Report | None, out: Path) -> list
     their content cannot be made, none appears, and existing files are unchanged. Raises OSError if
     a file cannot be written, and InputError for a tree that is not a workload.
     """
+    out = file_path("out", out)
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
     beside = out.absolute().parent
@@ -61,11 +65,12 @@ def write_imported(imported: Imported, report: Report | None, out: Path) -> list
     return [*(out.parent / name for name in names.values()), out]
 
 
-def write_lines(lines: Iterable[str], out: Path) -> None:
+def write_lines(lines: Iterable[str], out: str | PathLike[str]) -> None:
     """Write `lines` to the file `out`, whole or not at all.
 
     Raises OSError if the file cannot be written.
     """
+    out = file_path("out", out)
     write_whole(out, lambda scratch: _fill(scratch, lines))
 
 

@@ -9,9 +9,10 @@ from dataclasses import asdict
 from functools import cache
 from html import escape
 from importlib.resources import files
-from pathlib import Path
+from os import PathLike
 from typing import Any, Final
 
+from accelflow.errors import file_path
 from accelflow.files import write_whole
 from accelflow.page.document import Code, Figure, Page, Section, Selector, Slider, Table
 from accelflow.page.library import VEGA_LITE, library_javascript
@@ -30,12 +31,13 @@ _LONG_COLUMN: Final = 1_000
 _SCHEMA: Final = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE.partition('.')[0]}.json"
 
 
-def write_page(page: Page, path: Path) -> None:
+def write_page(page: Page, path: str | PathLike[str]) -> None:
     """Write `page` as an HTML file to `path`, whole or not at all.
 
     Raises OSError if the file cannot be written, and AccelflowError if the package of the plotting
     library is not installed.
     """
+    path = file_path("path", path)
     text = to_html(page)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 

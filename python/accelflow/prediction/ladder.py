@@ -19,6 +19,7 @@ from accelflow.prediction.live import (
     Live,
     Subject,
     capacity_rps,
+    check_call,
     drive,
     kept_off,
     recorded,
@@ -143,8 +144,9 @@ def _recorded(
     subject: Subject, options: Options, core: int | None, say: Callable[[str], object]
 ) -> tuple[float, str, Driven]:
     """Return the capacity, the recording, and the recorded calls."""
-    say("measuring the capacity")
     with Live(subject, core=core, record=False) as live:
+        check_call(live, subject)
+        say("measuring the capacity")
         capacity = capacity_rps(live, subject, seconds=options.seconds / 4)
     say(f"recording: at most {capacity:,.0f} requests a second")
     text, calls = recorded(

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from accelflow import _native
 from accelflow.client import CallLimits
-from accelflow.errors import AccelflowError
+from accelflow.errors import AccelflowError, InputError
 from accelflow.settings import ClientTls
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "ServerOptions",
     "Subject",
     "capacity_rps",
+    "check_call",
     "drive",
     "kept_off",
     "quantile",
@@ -128,7 +129,8 @@ class Live:
     def __init__(self, subject: Subject, *, core: int | None, record: bool) -> None:
         """Start the server's process on `core` (None: any) and wait until it serves.
 
-        With `record`, the server records requests. Raises AccelflowError if it does not start.
+        With `record`, the server records requests. Raises InputError if it refuses `subject`, and
+        AccelflowError if it does not start for another reason.
         """
         settings = {
             "handlers": subject.handlers,
@@ -217,7 +219,8 @@ class Live:
             raise AccelflowError(f"the server's process ended with code {code}")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
-            raise AccelflowError(answer["error"])
+            kind = InputError if answer.get("wrong_input") else AccelflowError
+            raise kind(answer["error"])
         return answer
 
 
@@ -259,6 +262,27 @@ def drive(  # noqa: PLR0913 (by name)
     return _called(live, subject, due_s, _CALLERS, progress)
 
 
+def check_call(live: Live, subject: Subject) -> None:
+    """Raise InputError if the client refuses the function of `subject` or its first arguments.
+
+    A call that fails for another reason is no error here, since others may succeed.
+    """
+    error = _why_it_fails(live, subject)
+    # Refusals of the client have this form, and are raised before a call is sent.
+    sent = getattr(error, "executed", "no") != "no"
+    if error is not None and ": must " in str(error) and not sent:
+        raise InputError(f"call of {subject.function}: {error}") from error
+
+
+def _why_it_fails(live: Live, subject: Subject) -> AccelflowError | None:
+    """Return the error of a call with the first arguments; None if it returns a result."""
+    try:
+        live.client.call(subject.function, _arguments(subject)[0])
+    except AccelflowError as error:
+        return error
+    return None
+
+
 def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
     """Return the largest number of requests per second that closed-loop callers reach.
 
@@ -268,7 +292,7 @@ def capacity_rps(live: Live, subject: Subject, *, seconds: float) -> float:
     count, spent_s = 64, 0.0
     while True:
         calls = live.client.drive(subject.function, _arguments(subject), [0.0] * count, _CROWD)
-        _check(calls, subject)
+        _check(calls, live, subject)
         spent_s = max(response for _, response, _ in calls) / _US_PER_S
         if spent_s >= seconds:
             return count / spent_s
@@ -381,7 +405,7 @@ def _called(
     calls = live.client.drive(subject.function, _arguments(subject), list(due_s), callers, progress)
     core_us = (live.core_s() - before_s) * _US_PER_S / max(1, len(calls))
     counted = calls[int(len(calls) * _WARM_UP_RATIO) :]
-    _check(counted, subject)
+    _check(counted, live, subject)
     good = [(late, response) for late, response, fine in counted if fine]
     return Driven(
         response_us=[response for _, response in good],
@@ -391,10 +415,13 @@ def _called(
     )
 
 
-def _check(calls: Sequence[tuple[float, float, bool]], subject: Subject) -> None:
+def _check(calls: Sequence[tuple[float, float, bool]], live: Live, subject: Subject) -> None:
+    """Raise AccelflowError with the reason of a further call if none of `calls` has a result."""
     if not any(fine for _, _, fine in calls):
+        error = _why_it_fails(live, subject)
+        reason = "" if error is None else f": {error}"
         raise AccelflowError(
-            f"none of the {len(calls)} calls of {subject.function} returned a result"
+            f"none of the {len(calls)} calls of {subject.function} returned a result{reason}"
         )
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, Final
 
-from accelflow.errors import AccelflowError
+from accelflow.errors import AccelflowError, InputError
 from accelflow.handlers import find_setup, set_up
 from accelflow.operations import RpcProcessor
 from accelflow.server import Server
@@ -39,7 +39,7 @@ def main(settings: dict[str, Any]) -> int:
         set_up(settings["handlers"], setup, server)
         port = server.start(settings["options"]["host"])
     except AccelflowError as error:
-        _tell({"error": str(error)})
+        _tell({"error": str(error), "wrong_input": isinstance(error, InputError)})
         return 1
     _tell({"port": port})
     with server:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 
+from accelflow.errors import file_path
 from accelflow.pictures import STYLE, plot, save
 from accelflow.profiles.categories import OTHER, PARTS, Leaf
 from accelflow.profiles.comparison import compare
@@ -63,12 +65,15 @@ class Drawing:
 
 
 def write_plots(
-    compared: Mapping[str, Any], breakdowns: Mapping[str, Mapping[str, Any]], directory: Path
+    compared: Mapping[str, Any],
+    breakdowns: Mapping[str, Mapping[str, Any]],
+    directory: str | PathLike[str],
 ) -> list[Path]:
     """Write the :func:`figures` of `compared` and `breakdowns` to `directory` as PNG.
 
     Returns the paths. Raises OSError if a file cannot be written.
     """
+    directory = file_path("directory", directory)
     with mpl.rc_context(STYLE):
         drawn = figures(compared, breakdowns)
         return [save(figure, directory / f"{name}.png") for name, figure in drawn.items()]

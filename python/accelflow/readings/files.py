@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, holds_another, why, write_whole
+from accelflow.errors import file_path, unwritable
+from accelflow.files import free_suffix, holds_another, write_whole
 from accelflow.findings.results import json_text
 from accelflow.readings.page import drawn_rows, markdown
 from accelflow.readings.rule import Decision, Judged, decisions
@@ -26,13 +27,14 @@ HELD_SCHEMA: Final = "accelflow.held/1"
 PAGE: Final = "readings.md"
 
 
-def write_readings(found: Readings, out: Path) -> list[Path]:
+def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
     """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
 
     If the folder has results of another scenario or budget, of other seeds or experiments, all
     names get the next free number. Equal results give equal bytes. Raises InputError if a file
     cannot be written.
     """
+    out = file_path("out", out)
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
     )
@@ -56,7 +58,7 @@ def write_readings(found: Readings, out: Path) -> list[Path]:
                 continue
             written += write_pictures(found, index, out / numbered)
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     return written
 
 
@@ -89,12 +91,13 @@ def to_json(found: Readings) -> str:
     return json_text(content)
 
 
-def write_held(found: Sequence[Readings], path: Path) -> None:
+def write_held(found: Sequence[Readings], path: str | PathLike[str]) -> None:
     """Write our figures by row, choice and reading to the file `path`, as JSON.
 
     `accelflow reproduce` quotes these figures in its reasons for differences. Raises InputError if
     the file cannot be written.
     """
+    path = file_path("path", path)
     rows: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for tried in (tried for readings in found for tried in readings.tried):
         for figure in (figure for figures in tried.figures for figure in figures):
@@ -112,7 +115,7 @@ def write_held(found: Sequence[Readings], path: Path) -> None:
     try:
         _write(path, json_text({"schema": HELD_SCHEMA, "rows": rows}))
     except OSError as error:
-        raise InputError(f"--held {path}: {why(error)}") from error
+        raise unwritable("--held", path, error) from error
 
 
 def _decision(decision: Decision) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Drawing
 
+from accelflow.errors import file_path
 from accelflow.pictures import STYLE
 from accelflow.readings.page import Swing, drawn_rows, short, swings
 from accelflow.readings.runs import Figure, Readings
@@ -31,12 +33,13 @@ _PAPER: Final = "#D55E00"
 _DEFAULT: Final = "#444444"
 
 
-def write_pictures(found: Readings, experiment: int, stem: Path) -> list[Path]:
+def write_pictures(found: Readings, experiment: int, stem: str | PathLike[str]) -> list[Path]:
     """Write the plot of an experiment's rows as `stem`.png and `stem`.svg; return their paths.
 
     `experiment` is the experiment's index in `found`. Equal results give equal bytes. Raises
     OSError if a file cannot be written.
     """
+    stem = file_path("stem", stem)
     with mpl.rc_context(STYLE):
         return save(_draw(found, experiment), stem, dpi=140)
 

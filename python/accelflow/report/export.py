@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accelflow.errors import file_path
 from accelflow.files import write_whole
 from accelflow.report.results import SCHEMA, Comparison, ServiceResult
 
@@ -24,20 +26,22 @@ def to_json(comparison: Comparison) -> str:
     return json.dumps(comparison.source, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
 
-def write_json(comparison: Comparison, path: Path) -> None:
+def write_json(comparison: Comparison, path: str | PathLike[str]) -> None:
     """Write the results of a comparison to the file `path` as JSON.
 
     Raises OSError if the file cannot be written.
     """
+    path = file_path("path", path)
     text = to_json(comparison)
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
 
 
-def write_parquet(comparison: Comparison, path: Path) -> None:
+def write_parquet(comparison: Comparison, path: str | PathLike[str]) -> None:
     """Write the table of :func:`to_table` to `path` as a Parquet file.
 
     Raises OSError if the file cannot be written.
     """
+    path = file_path("path", path)
     import pyarrow.parquet as pq  # noqa: PLC0415 (slow to load)
 
     table = to_table(comparison)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from io import BytesIO
 from math import fsum
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from accelflow.errors import refused
+from accelflow.errors import file_path, refused
 from accelflow.pictures import STYLE, save
 from accelflow.report.results import Comparison, Interval, SystemResult
 
@@ -89,11 +90,12 @@ def figure(comparison: Comparison, kind: str) -> Figure:
         return _KINDS[kind](comparison)
 
 
-def write_plots(comparison: Comparison, stem: Path) -> list[Path]:
+def write_plots(comparison: Comparison, stem: str | PathLike[str]) -> list[Path]:
     """Write the latency picture of the comparison as `stem`.png and `stem`.svg; return the paths.
 
     Equal results give equal bytes. Raises OSError if a file cannot be written.
     """
+    stem = file_path("stem", stem)
     paths = [stem.with_name(f"{stem.name}{suffix}") for suffix in (".png", ".svg")]
     with mpl.rc_context(STYLE):
         figure = draw(comparison)

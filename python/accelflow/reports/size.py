@@ -39,7 +39,11 @@ def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | 
         answer=_answer(answer, kinds[0]) if kinds else "No answer could be found.",
         sections=[
             Section(title="The fleets", parts=[_table(answer, kinds), *parts]),
-            *([Section(title="Load and latency", parts=_sweeps(sweep, total_rps))] * bool(sweep)),
+            *(
+                [Section(title="Load and latency", parts=_sweeps(sweep, total_rps))]
+                if sweep
+                else []
+            ),
             Section(title="Utilisation of a server", parts=[_use(answer, kinds)]),
             *_differences(answer),
             configuration(
@@ -52,9 +56,12 @@ def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | 
 
 def _answer(answer: Mapping[str, Any], kind: str) -> str:
     currency = answer["plan"]["currency"]
-    known = [(_name(row), row[kind]) for row in answer["systems"] if row[kind]]
     said = []
-    for system, side in known:
+    for row in answer["systems"]:
+        system, side = _name(row), row[kind]
+        if side is None:
+            said.append(f"{system} has no closed form")
+            continue
         fleet = side["fleet"]
         if fleet is None:
             said.append(f"{system}: no number of servers is enough")

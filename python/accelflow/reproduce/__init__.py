@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 
-from accelflow.errors import InputError
-from accelflow.files import free_suffix, holds_another, why, write_whole
+from accelflow.errors import file_path, unwritable
+from accelflow.files import free_suffix, holds_another, write_whole
 from accelflow.findings import Finding, Reason, Target, Verdict, targets, uncovered
 from accelflow.findings.results import json_text
 from accelflow.reproduce.budgets import BUDGETS, Budget, budget
@@ -106,7 +107,7 @@ def write_outcomes(
     outcomes: Sequence[ExperimentResult],
     scenario: Scenario | OwnScenario,
     budget: Budget,
-    out: Path,
+    out: str | PathLike[str],
     left_out: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write results, pictures and the page to the folder `out`, and return their paths.
@@ -115,6 +116,7 @@ def write_outcomes(
     free number. `left_out` has the experiments that an :class:`OwnEvaluation` omits, with the
     reason. Equal results give equal bytes. Raises InputError if a file cannot be written.
     """
+    out = file_path("out", out)
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
     )
@@ -147,5 +149,5 @@ def write_outcomes(
             text = text.replace(f"({name}.png)", f"({stem.name}.png)")
         write(out / f"{page.stem}{suffix}{page.suffix}", text)
     except OSError as error:
-        raise InputError(f"--out {out}: {why(error)}") from error
+        raise unwritable("--out", out, error) from error
     return written

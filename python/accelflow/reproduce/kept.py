@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from accelflow.errors import LEFT_OUT, InputError, refused, unreadable, whole_number, with_schema
-from accelflow.files import parse_json, read_text, why, write_whole
+from accelflow.errors import (
+    LEFT_OUT,
+    InputError,
+    file_path,
+    refused,
+    unreadable,
+    unwritable,
+    whole_number,
+    with_schema,
+)
+from accelflow.files import parse_json, read_text, write_whole
 from accelflow.findings import Finding, targets
 from accelflow.findings.estimate import Estimate
 from accelflow.findings.results import from_dict
@@ -56,7 +66,7 @@ class Kept:
         }
 
 
-def rewrite_page(folder: Path) -> Path:
+def rewrite_page(folder: str | PathLike[str]) -> Path:
     """Rewrite the page, pictures and results in `folder`; return the page's path.
 
     Our figures are read from the files; reasons and the paper's figures are those of this version.
@@ -64,6 +74,7 @@ def rewrite_page(folder: Path) -> Path:
     of a user's workload, for files that do not fit this version's experiments, and if a file cannot
     be written.
     """
+    folder = file_path("folder", folder)
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_pictures,
     )
@@ -77,7 +88,7 @@ def rewrite_page(folder: Path) -> Path:
         for outcome in kept.outcomes.values():
             write_pictures(outcome, folder / outcome.definition.name)
     except OSError as error:
-        raise InputError(f"{page}: {why(error)}") from error
+        raise unwritable("--page", folder, error) from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # All members are present, but one has a wrong type.
         raise InputError(

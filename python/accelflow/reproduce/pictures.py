@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from accelflow import pictures, simulation
+from accelflow.errors import file_path
 from accelflow.pictures import STYLE
 from accelflow.report.plot import COLORS, PALETTE
 from accelflow.reproduce.beside import compared, draw_beside, height_in
@@ -31,12 +33,13 @@ _GROUP_WIDTH: Final = 0.84
 _MOST_TICKS: Final = 8
 
 
-def write_pictures(outcome: ExperimentResult, stem: Path) -> list[Path]:
+def write_pictures(outcome: ExperimentResult, stem: str | PathLike[str]) -> list[Path]:
     """Write an experiment's picture as `stem`.png and `stem`.svg; return their paths.
 
     Equal results give equal bytes. Nothing is written for an experiment without a picture. Raises
     OSError if a file cannot be written.
     """
+    stem = file_path("stem", stem)
     plot = outcome.definition.plot
     if plot is None:
         return []

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from accelflow import _native, chip
 from accelflow.calibration import calibrated
+from accelflow.errors import refused
 from accelflow.scenario import resolved
 from accelflow.sizing.capacity import Binding, Capacity
-from accelflow.sizing.closed import ClosedForm, closed_form, idle_mean_us
+from accelflow.sizing.closed import ClosedForm, closed_form, idle_mean_us, overheads
 from accelflow.sizing.fleet import (
     Fleet,
     break_even_price,
@@ -83,9 +84,13 @@ def size(
 
     If `simulate` is False, only the closed form is computed, in about a second. `progress` is
     called with the system's name after each simulation, and `tried` with the result of each
-    system's search. Raises InputError for a plan that the scenario does not allow, and
-    AccelflowError if a simulation fails.
+    system's search. Raises InputError for a plan that the scenario does not allow, and without
+    simulation for one whose systems all lack a closed form. Raises AccelflowError if a simulation
+    fails.
     """
+    if not simulate and all(overheads(plan, system) is None for system in plan.systems):
+        allowed = "must have a system with a closed form, or the plan must be simulated"
+        raise refused("systems", list(plan.systems), allowed)
     recording = recording_of(plan)
     needed = demands(plan, recording)
     slo_us = {name: plan.slo_factor * mean for name, mean in idle_mean_us(plan, needed).items()}

@@ -156,7 +156,10 @@ class ClosedForm:
                 return self.p99_us(service, load) > slo_us
 
             if math.isfinite(least) and late(least):
-                best = Capacity(_last(late, least), Binding("p99", service, None, slo_us))
+                last = _last(late, least)
+                if last == 0.0:  # an SLO equal to the P99 on an idle server leaves no time to wait
+                    return Capacity(0.0, Binding("idle", service, idle_us, slo_us))
+                best = Capacity(last, Binding("p99", service, None, slo_us))
         if best is None:
             return Capacity(math.inf, Binding("utilization", "cores"))
         return best

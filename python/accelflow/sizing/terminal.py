@@ -17,7 +17,14 @@ def text(answer: Mapping[str, Any]) -> str:
     `answer` is the result of :func:`accelflow.sizing.answer.size`.
     """
     return "\n".join(
-        [*_table(answer), "", *_reading(answer), *_idle(answer), *_differences(answer)]
+        [
+            *_table(answer),
+            "",
+            *_reading(answer),
+            *_idle(answer),
+            *_unanswered(answer),
+            *_differences(answer),
+        ]
     )
 
 
@@ -70,11 +77,28 @@ def _idle(answer: Mapping[str, Any]) -> Iterator[str]:
                 continue
             idle_us, slo_us = binding["idle_us"], binding["slo_us"]
             yield ""
+            below = (
+                f"{idle_us - slo_us:,.1f} us below"
+                if idle_us - slo_us >= 0.05
+                else "no longer than"
+            )
             yield from _wrapped(
                 f"No number of {row['system']} servers is enough ({name}): the SLO of "
-                f"{binding['name']}, {slo_us:,.1f} us, is {idle_us - slo_us:,.1f} us below its P99 "
-                f"on an idle server, {idle_us:,.1f} us."
+                f"{binding['name']}, {slo_us:,.1f} us, is {below} its P99 on an idle server, "
+                f"{idle_us:,.1f} us."
             )
+
+
+def _unanswered(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on the systems without an answer, which have no closed form."""
+    names = [row["system"] for row in answer["systems"] if not any(row[kind] for kind in _NAMES)]
+    if names:
+        yield ""
+        verb = "has" if len(names) == 1 else "have"
+        yield from _wrapped(
+            f"No answer for {', '.join(names)}, which {verb} no closed form: leave out --quick to"
+            " simulate."
+        )
 
 
 def _differences(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Pictures of traces in the style of the paper's Figs. 2, 4 and 7."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Any, Final
 
 import matplotlib as mpl
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
 
+from accelflow.errors import file_path
 from accelflow.pictures import PLAIN, save
 from accelflow.trace.layout import HEIGHT, LANE, Arrow, Box, lay_out
 from accelflow.trace.nodes import Node
@@ -38,11 +39,12 @@ _LINE = 0.9
 _HEAD = 0.08
 
 
-def write_picture(pipeline: Sequence[Node], name: str, path: Path) -> None:
+def write_picture(pipeline: Sequence[Node], name: str, path: str | PathLike[str]) -> None:
     """Draw the trace `pipeline`, titled `name`, to `path`, as PNG or SVG by its suffix.
 
     Equal traces give equal bytes. Raises OSError if the file cannot be written.
     """
+    path = file_path("path", path)
     with mpl.rc_context(_STYLE):
         figure = draw(pipeline, name)
         save(figure, path, dpi=min(_DPI, _MAX_PIXELS / max(figure.get_size_inches())))

@@ -1,6 +1,7 @@
 """A waterfall as a picture."""
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,13 +49,13 @@ _BOLD, _THIN = 1.3, 0.3
 _MOST_ROWS: Final = 400
 
 
-def write_picture(waterfall: Mapping[str, Any], path: Path) -> None:
+def write_picture(waterfall: Mapping[str, Any], path: str | PathLike[str]) -> None:
     """Draw an object of schema ``accelflow.waterfall/1`` to `path`, as SVG or PNG by its suffix.
 
     Equal requests give equal bytes. Raises OSError if the file cannot be written.
     """
     with mpl.rc_context(_STYLE):
-        save(draw(waterfall), path, dpi=150)
+        save(draw(waterfall), Path(path), dpi=150)
 
 
 def draw(waterfall: Mapping[str, Any]) -> Figure:

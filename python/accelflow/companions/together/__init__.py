@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from accelflow.companions.together.beside import beside
 from accelflow.companions.together.page import markdown
 from accelflow.companions.together.simulated import base_server, effects, rows, runs
-from accelflow.errors import InputError, whole_number
-from accelflow.files import why, write_whole
+from accelflow.errors import file_path, unwritable, whole_number
+from accelflow.files import write_whole
 
 __all__ = ["REPLICATIONS", "REQUESTS", "SCHEMA", "compare", "markdown", "write"]
 
@@ -69,11 +70,12 @@ def compare(
     }
 
 
-def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
+def write(result: Mapping[str, Any], directory: str | PathLike[str]) -> list[Path]:
     """Write `together.md`, `together.json` and the picture to `directory`; returns their paths.
 
     All files are complete before the first appears. Raises InputError if writing a file fails.
     """
+    directory = file_path("directory", directory)
     from accelflow.companions.together.picture import (  # noqa: PLC0415 (matplotlib is slow to load)
         write_picture,
     )
@@ -92,5 +94,5 @@ def write(result: Mapping[str, Any], directory: Path) -> list[Path]:
             for name in made:
                 write_whole(directory / name, (Path(scratch) / name).replace)
     except OSError as error:
-        raise InputError(f"--out {directory}: {why(error)}") from error
+        raise unwritable("--out", directory, error) from error
     return [directory / name for name in made]

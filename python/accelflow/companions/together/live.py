@@ -20,13 +20,22 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Self
 
 from accelflow import _native
 from accelflow.client import CallLimits
 from accelflow.companions.together.systems import FLOODING, LOADS, SYSTEMS, System
-from accelflow.errors import AccelflowError, InputError, refused, whole_number, with_schema
+from accelflow.errors import (
+    AccelflowError,
+    InputError,
+    file_path,
+    refused,
+    unwritable,
+    whole_number,
+    with_schema,
+)
 from accelflow.files import parse_json, read_text, why, write_whole
 from accelflow.prediction.live import kept_off, quantile, server_us
 from accelflow.settings import ClientTls
@@ -306,17 +315,18 @@ def read(path: Path) -> dict[str, Any]:
     return with_schema(path, found, [SCHEMA], "accelflow companions together --measure")
 
 
-def write(measured: Mapping[str, Any], path: Path) -> Path:
+def write(measured: Mapping[str, Any], path: str | PathLike[str]) -> Path:
     """Write a result of :func:`measure` to the file at `path`, and return the path.
 
     Missing folders are created. Raises InputError if the file cannot be written.
     """
+    path = file_path("path", path)
     text = json.dumps(measured, indent=1) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"{path}: {why(error)}") from error
+        raise unwritable("path", path, error) from error
     return path
 
 

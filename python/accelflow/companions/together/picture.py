@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 
 from accelflow.companions.drawing import panels_figure
 from accelflow.companions.together.systems import LOADS, SYSTEMS
+from accelflow.errors import file_path
 from accelflow.pictures import STYLE
 from accelflow.reproduce.pictures import PALETTE, save
 
@@ -21,11 +23,12 @@ _Value = Mapping[str, Any]
 _WIDTH: Final = 0.8
 
 
-def write_picture(result: Mapping[str, Any], stem: Path) -> list[Path]:
+def write_picture(result: Mapping[str, Any], stem: str | PathLike[str]) -> list[Path]:
     """Write the picture of `result` as PNG and SVG; return the paths.
 
     `stem` is the path without its extension.
     """
+    stem = file_path("stem", stem)
     rows = result["rows"]
     panels = {
         "simulated base server: P99": partial(_bars, rows, "p99_us", "us", 1.0, ""),

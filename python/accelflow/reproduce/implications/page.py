@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from os import PathLike
 from typing import Final
 
-from accelflow.errors import InputError
-from accelflow.files import why, write_whole
+from accelflow.errors import file_path, unwritable
+from accelflow.files import write_whole
 from accelflow.findings.page import markdown_table
 from accelflow.reproduce.implications.accelerators import BESIDE_TCP
 from accelflow.reproduce.implications.proof import CONTRADICTION, IMPLIED, READING, Found, Proof
@@ -36,13 +36,14 @@ _KINDS: Final = {
 }
 
 
-def write_page(path: Path, proofs: Sequence[Proof]) -> None:
+def write_page(path: str | PathLike[str], proofs: Sequence[Proof]) -> None:
     """Write the page of `proofs` to `path`. Raises InputError if the file cannot be written."""
+    path = file_path("path", path)
     text = page(proofs)
     try:
         write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"--implications {path}: {why(error)}") from error
+        raise unwritable("--implications", path, error) from error
 
 
 def page(proofs: Sequence[Proof]) -> str:
