@@ -23,7 +23,7 @@ from accelflow.importing import (
 )
 from accelflow.importing.numbers import Quantiles
 from conftest import ROOT
-from workload_form import check_workload
+from workload_form import check_mean, check_workload
 
 DATA = ROOT / "tests/data/import"
 #: Published traces, which are not part of the project.
@@ -145,7 +145,35 @@ def test_the_length_of_a_window_can_be_given(tmp_path: Path) -> None:
 def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> None:
     lines, mean_rps, _ = arrived(tmp_path, "time_s,rate_rpm\n0,60\n10,180\n40,60\n")
     assert lines == ["start_us,rate_rps", "0,1", "10000000,3", "40000000,1"]
-    assert mean_rps == (10 * 1 + 30 * 3) / 40
+    # The last rate counts as long as the one before it.
+    assert mean_rps == (10 * 1 + 30 * 3 + 30 * 1) / 70
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "0,5\n60,7\n180,3\n",
+        "10,5\n",
+        "0,0\n60,2\n",
+        "0,5\n60,5\n180,3\n200,0\n",  # equal rates are joined, and zeros at the end left out
+        "0,5\n60,7\n999999,2\n1000060,9\n",  # longer than a workload's times
+    ],
+)
+def test_the_rate_beside_a_table_is_the_mean_that_a_workload_takes(
+    rows: str, tmp_path: Path
+) -> None:
+    for column in ("rate_rps", "qps"):
+        lines, mean_rps, _ = arrived(tmp_path, f"time_s,{column}\n{rows}")
+        check_mean(mean_rps, lines)
+        with pytest.raises(InputError, match=r"mean of arrivals\.rates"):
+            check_mean(1.1 * mean_rps, lines)
+
+
+def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: Path) -> None:
+    rows = "".join(f"{day * 86_400},{86_400 * (day + 1)}\n" for day in range(14))
+    lines, mean_rps, _ = arrived(tmp_path, f"start_s,count\n{rows}", window_s=86_400)
+    assert len(lines) == 13
+    check_mean(mean_rps, lines)
 
 
 @pytest.mark.parametrize(
@@ -319,6 +347,25 @@ def test_strict_takes_clean_tables_of_azure_and_states_their_conventions(tmp_pat
     doubled = table(tmp_path, columns + "f,4,7,5\nf,4,7,5\n", "twice.csv")
     with pytest.raises(InputError, match="that has others: refused because of --strict"):
         import_azure([calls, doubled], Report("a", strict=True), AzureOptions())
+
+
+def test_services_of_unequal_or_long_tables_state_the_mean_of_their_rates(tmp_path: Path) -> None:
+    head = "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n"
+    calls = table(tmp_path, head + "".join(f"t{n},{n},0,(?),http,a,x,3\n" for n in range(4)))
+    head = "timestamp,msname,msinstanceid,metric,value\n"
+    for rows in ["0,a,i,HTTP_MCR,8\n1000,a,i,HTTP_MCR,2\n9000,a,i,HTTP_MCR,5\n", *_TINY]:
+        rates = table(tmp_path, head + rows, "rates.csv")
+        found = import_alibaba([rates, calls], Report("a"), AlibabaOptions())
+        check_workload(found.tree, {name: list(text) for name, text in found.companions.items()})
+    days = "".join(f"a,f,{86_400 * (n % 14) + 60},1\n" for n in range(14_000))
+    days += "a,f,1209000,1\n" * 9_000
+    events = table(tmp_path, f"app,func,end_timestamp,duration\n{days}", "events.csv")
+    azure = import_azure([events], Report("a"), AzureOptions())
+    check_workload(azure.tree, {name: list(text) for name, text in azure.companions.items()})
+
+
+#: Rates below the lowest of a workload.
+_TINY = ["0,a,i,HTTP_MCR,0.0001\n1000,a,i,HTTP_MCR,0.0002\n"]
 
 
 def test_rates_are_divided_over_the_interfaces_of_a_microservice(tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ from accelflow.importing.workloads import (
     MOST_RATE_RPS,
     MOST_TIME_US,
     Tree,
+    mean_rate,
     microseconds,
     rate_lines,
+    stated_rate,
 )
 
 __all__ = ["Arrivals", "Options", "read_arrivals"]
@@ -112,20 +114,26 @@ class Arrivals:
         if first is None:
             raise refused("number of arrivals", 0, "must be at least 1")
         if self.process == "times":
-            intervals, span = self._records.count - 1, last - first
-            self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span // max(intervals, 1)), first)
-            if not span:
-                raise refused(
-                    "arrivals",
-                    f"{intervals + 1} at one time",
-                    f"must be at two different times or more{self._report.drops()}",
-                )
-            return first, intervals / span * 1e9
+            return first, self._rate_of_times(first, last)
         if last_ns is None and not rate:
             done = "left out: the last rate of a workload holds on"
             self._report.guessed("rates of 0 at the end", done)
-        end = last if last_ns is None else last_ns
-        return first, (area + rate * (end - last)) / (end - first) if end > first else rate
+        shifted = ((time_ns - first, value) for time_ns, value in self._records)
+        if last_ns is None:
+            return first, mean_rate(shifted)
+        mean_rps = (area + rate * (last_ns - last)) / (last_ns - first)
+        return first, stated_rate(mean_rps, shifted, (last_ns - first, mean_rps))
+
+    def _rate_of_times(self, first_ns: int, last_ns: int) -> float:
+        intervals, span_ns = self._records.count - 1, last_ns - first_ns
+        self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span_ns // max(intervals, 1)), first_ns)
+        if not span_ns:
+            raise refused(
+                "arrivals",
+                f"{intervals + 1} at one time",
+                f"must be at two different times or more{self._report.drops()}",
+            )
+        return intervals / span_ns * 1e9
 
     def _count_gaps(self, longest_ns: int, first_ns: int) -> None:
         last = first_ns

@@ -24,6 +24,7 @@ from accelflow.importing.workloads import (
     Tree,
     distinct,
     rate_lines,
+    stated_rate,
 )
 
 __all__ = ["DURATIONS", "Options", "import_azure"]
@@ -140,14 +141,17 @@ def _build(
     companions: dict[str, Iterator[str]] = {}
     for function in kept:
         companion = f"{OWNER}-{names[function]}.rates.csv"
-        companions[companion] = _lines(functions.minutes(function), length)
+        minutes = functions.minutes(function)
+        mean_rps = totals[function] / (60 * length)
+        end = length * _MINUTE_NS, mean_rps  # the mean rate continues from there
+        companions[companion] = rate_lines(_rates(minutes), end)
         duration_us = rounded(1e3 * (known[function] or 0.0))
         if duration_us > _MOST_US:
             report.guessed("durations of over 1,000 s", "taken for 1,000 s", function)
         service: Tree = {
             "name": names[function],
             "method": function,
-            "rate_rps": rounded(totals[function] / (60 * length)),
+            "rate_rps": stated_rate(mean_rps, _rates(minutes), end),
             "arrivals": {"process": "rates", "file": companion},
             "app_us": min(duration_us, _MOST_US),
             "path": [RECEIVE, {"cpu": True}, SEND],
@@ -163,12 +167,10 @@ def _build(
     return Imported({"schema": SCHEMA, "name": options.name, "services": services}, companions)
 
 
-def _lines(minutes: Mapping[int, int], length: int) -> Iterator[str]:
-    """Return the lines of a function's rates, then its mean rate after `length` minutes."""
-    rates = ((minute, count / 60) for minute, count in _with_pauses(sorted(minutes.items())))
-    mean = sum(minutes.values()) / (60 * length)
-    end = length * _MINUTE_NS, mean
-    return rate_lines(((minute * _MINUTE_NS, rate) for minute, rate in rates), end)
+def _rates(minutes: Mapping[int, int]) -> Iterator[tuple[int, float]]:
+    """Yield a function's rates in requests a second, by start in ns."""
+    for minute, count in _with_pauses(sorted(minutes.items())):
+        yield minute * _MINUTE_NS, count / 60
 
 
 def _with_pauses(minutes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
