@@ -138,6 +138,71 @@ def test_a_table_is_not_overwritten_by_its_own_arrivals(
     assert '"rate_rps": 1.0' in capsys.readouterr().out
 
 
+def shop_with(folder: Path, **arrivals: dict[str, str]) -> Path:
+    """A workload with services of these names, with these arrivals if they are not empty."""
+    tree = json.loads(SHOP.read_text())
+    (service,) = tree["services"]
+    tree["services"] = [
+        service | {"name": name} | ({"arrivals": given} if given else {})
+        for name, given in arrivals.items()
+    ]
+    path = folder / "shop.json"
+    path.write_text(json.dumps(tree))
+    return path
+
+
+def import_into(shop: Path, times: Path) -> int:
+    service = ["--service", "Checkout"]
+    return command("arrivals", times, "--into", shop, *service, "--out", shop)
+
+
+def test_arrivals_do_not_replace_the_table_that_they_come_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = shop_with(tmp_path, Checkout={})
+    times = table(tmp_path, "time_s\n5\n6\n", "shop-Checkout.times.csv")
+    assert import_into(shop, times) == 2
+    error = capsys.readouterr().err
+    assert f"--out = {str(shop)!r}: must be another file: the file that goes beside it" in error
+    assert "is read" in error
+    assert times.read_text() == "time_s\n5\n6\n"
+    rows = "app,func,end_timestamp,duration\n" + "a,f,9,1\n" * 5
+    events = table(tmp_path, rows, "az-a-f.rates.csv")
+    assert command("azure-functions", events, "--out", tmp_path / "az.json") == 2
+    assert "is read" in capsys.readouterr().err
+    assert events.read_text() == rows
+    assert not (tmp_path / "az.json").exists()
+
+
+def test_arrivals_do_not_replace_those_of_another_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = table(tmp_path, "time_us\n0\n7\n", "shop-Checkout.times.csv")
+    times = table(tmp_path, "time_s\n0\n1\n")
+    shop = shop_with(tmp_path, Other={"process": "times", "file": own.name}, Checkout={})
+    assert import_into(shop, times) == 2
+    assert "is already that of services[0].arrivals.file in the work" in capsys.readouterr().err
+    assert own.read_text() == "time_us\n0\n7\n"
+
+
+def test_arrivals_replace_only_what_the_workload_named_for_the_same_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = table(tmp_path, "time_us\n0\n7\n", "shop-Checkout.times.csv")
+    times = table(tmp_path, "time_s\n0\n1\n")
+    shop = shop_with(tmp_path, Checkout={})
+    assert import_into(shop, times) == 2
+    assert "exists, and is not of the same service" in capsys.readouterr().err
+    assert own.read_text() == "time_us\n0\n7\n"
+    # Equal contents do no harm.
+    own.write_text("time_us\n0\n1000000\n")
+    assert import_into(shop, times) == 0
+    # Now the workload names the file.
+    times.write_text("time_s\n0\n2\n")
+    assert import_into(shop, times) == 0
+    assert own.read_text() == "time_us\n0\n2000000\n"
+
+
 def test_nothing_is_written_after_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
