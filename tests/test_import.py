@@ -192,6 +192,11 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
         ("when\n1\n", "columns = 'when': must include times, such as time_s"),
         ("time\n1\n", "must declare its unit"),
         ("time_s,count,rps\n1,1,1\n", "must be counts or rates, not both"),
+        ("time_s,time_ms\n1,1\n", "columns of times = 'time_s, time_ms': .* with --column"),
+        ("end_s,end_ms\n1,1\n", "columns of times = 'end_s, end_ms': must be a single column"),
+        ("time_s,rate_rpm,qps\n1,1,1\n", "columns of rates = 'rate_rpm, qps': must be a single"),
+        ("time_s,count,Count\n1,1,1\n", "columns of counts = 'count, Count': must be a single"),
+        ("time_s,time_s\n1,1\n", "columns of times = 'time_s, time_s': must be a single"),
         ("time_s,count\n1,1\n", "--window"),
         ("time_s,rps\n1,0\n2,0\n", "the mean rate of the arrivals = 0"),
         ('time_s\n"1\n', "must be a row of CSV"),
@@ -200,6 +205,22 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
 def test_tables_that_are_no_arrivals_are_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         arrived(tmp_path, text)
+
+
+def test_the_named_column_of_times_is_taken_beside_others(tmp_path: Path) -> None:
+    lines, *_ = arrived(tmp_path, "time_s,time_ms\n1,7\n2,9\n", column="time_ms")
+    assert lines == ["time_us", "0", "2000"]
+    # The end of a request counts only without its start.
+    lines, *_ = arrived(tmp_path, "end_s,start_s\n1,7\n2,9\n")
+    assert lines == ["time_us", "0", "2000000"]
+    with pytest.raises(InputError, match="--column = 't': must be the name of a single column"):
+        arrived(tmp_path, "t,t\n1,1\n", column="t", unit="s")
+
+
+def test_columns_of_one_name_are_refused_in_other_tables(tmp_path: Path) -> None:
+    events = table(tmp_path, "app,func,func,end_timestamp,duration\na,f,g,1,1\n")
+    with pytest.raises(InputError, match="csv:1: columns = 'func, func': must be a single column"):
+        import_azure([events], Report("a"), AzureOptions())
 
 
 def test_strict_refuses_the_first_guess_and_names_its_place(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ from accelflow.importing.workloads import (
 __all__ = ["Arrivals", "Options", "read_arrivals"]
 
 _TIMES: Final = ("arrival", "arrivals", "time", "timestamp", "ts", "datetime", "date", "start")
-_UNITED: Final = tuple(f"{name}_{unit}" for unit in UNITS for name in (*_TIMES, "end"))
+_STARTS: Final = (*_TIMES, *(f"{name}_{unit}" for name in _TIMES for unit in UNITS))
+_ENDS: Final = tuple(f"end_{unit}" for unit in UNITS)
 _COUNTS: Final = ("count", "counts", "requests", "invocations", "n")
 
 #: Columns of rates, and how many requests a second their unit is.
@@ -233,7 +234,7 @@ class _Reader:
                 name,
                 f"must declare its unit, such as {name}_s; or set --unit to {', '.join(UNITS)}",
             )
-        counts, rates = table.find(*_COUNTS), table.find(*_RATES)
+        counts, rates = table.only("counts", _COUNTS), table.only("rates", tuple(_RATES))
         self.scale = 1.0
         if counts is not None and rates is not None:
             there = f"{table.columns[counts]} and {table.columns[rates]}"
@@ -259,7 +260,10 @@ class _Reader:
                 self.table.columns[0],
                 "must be a name, such as time_s: line 1 has the names of the columns",
             )
-        found = self.table.find(*_UNITED, *_TIMES)
+        hint = "; or be named with --column"
+        found = self.table.only("times", _STARTS, hint)
+        if found is None:
+            found = self.table.only("times", _ENDS, hint)
         if found is not None:
             return found
         there = ", ".join(self.table.columns)[:200]
