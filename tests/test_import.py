@@ -87,6 +87,33 @@ def test_units_are_declared_by_header_or_option(
     assert mean_rps == 0.5
 
 
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [
+        (
+            "timestamp\n2026-03-29T00:00:00.000000001Z\n2026-03-29T00:00:00.000000501Z\n"
+            '"2026-03-29 01:00:00,000000999+01:00"\n20260329T000000.0000019996Z\n',
+            ["0", "0.5", "0.998", "1.999"],
+        ),
+        ("time_s\n1700000000.000001\n1700000000.000004\n", ["0", "3"]),
+        ("time_ms\n1700000000000.1\n1.7000000000001e12\n+1700000000000.2\n", ["0", "0", "100"]),
+        ("time_us\n.5\n2.\n1e-400\n", ["0", "0.5", "2"]),
+    ],
+)
+def test_decimals_of_times_are_read_exactly(text: str, times: list[str], tmp_path: Path) -> None:
+    assert arrived(tmp_path, text)[0] == ["time_us", *times]
+
+
+def test_only_digits_of_ascii_make_a_number(tmp_path: Path) -> None:
+    text = "time_s,count\n1_000,1\n\u0661,1\n1,1_0\n1,\u0661\n1,1\n2,1\n"
+    lines, _, report = arrived(tmp_path, text)
+    assert lines == ["start_us,rate_rps", "0,1"]
+    assert counts(report, "dropped") == {
+        "values that are not times": 2,
+        "counts that are no number from 0 to 1e9": 2,
+    }
+
+
 def test_the_hour_that_the_clocks_show_twice_goes_on(tmp_path: Path) -> None:
     rows = ["02:30", "02:30", "02:59", "02:01"]
     text = "timestamp\n" + "".join(f"2026-10-25T{row}:00\n" for row in rows)
