@@ -162,6 +162,28 @@ def test_counts_become_rates_and_missing_windows_are_empty(tmp_path: Path) -> No
     assert counts(report, "dropped") == {"counts that are no number from 0 to 1e9": 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("start_s,count\n0,1\n60,1\n60,1\n180,1\n200,1\n", ["60 s", "120 s", "200 s"]),
+        (
+            "start_ms,count\n500.5,1\n60500.5,1\n60500.5,1\n180500.5,1\n",
+            ["60500.5 ms", "120500.5 ms"],
+        ),
+        (
+            "timestamp,count\n2026-03-29T00:00:00Z,1\n2026-03-29T01:01:00+01:00,1\n"
+            "2026-03-29T00:03:00Z,1\n2026-03-29T00:03:00.5Z,1\n",
+            ["2026-03-29T00:02:00Z", "2026-03-29T00:03:00.5Z"],
+        ),
+        ("time_s,rps\n1,1\n2,1\n2,3\n", ["2 s"]),
+    ],
+)
+def test_windows_are_named_by_file_and_time(text: str, places: list[str], tmp_path: Path) -> None:
+    _, _, report = arrived(tmp_path, text, **({} if "rps" in text else {"window_s": 60}))
+    found = [place for remark in report.remarks("guessed") for place in remark.places]
+    assert sorted(found) == sorted(f"{tmp_path / 'table.csv'}, {place}" for place in places)
+
+
 def test_the_length_of_a_window_can_be_given(tmp_path: Path) -> None:
     lines, mean_rps, report = arrived(tmp_path, "start_ms,count\n0,30\n", window_s=10)
     assert lines == ["start_us,rate_rps", "0,3"]
@@ -225,7 +247,7 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
         ("time_s,count,Count\n1,1,1\n", "columns of counts = 'count, Count': must be a single"),
         ("time_s,time_s\n1,1\n", "columns of times = 'time_s, time_s': must be a single"),
         ("time_s,count\n1,1\n", "--window"),
-        ("time_s,rps\n1,0\n2,0\n", "the mean rate of the arrivals = 0"),
+        ("time_s,rps\n1,0\n2,0\n", r"table\.csv: mean rate of the arrivals = 0"),
         ('time_s\n"1\n', "must be a row of CSV"),
     ],
 )
@@ -531,9 +553,44 @@ def test_functions_of_later_days_may_be_the_busiest(tmp_path: Path) -> None:
     report = Report("azure-functions")
     found = import_azure([first, second, times], report, AzureOptions(top=2))
     assert [service["name"] for service in found.tree["services"]] == ["new", "f999"]
-    lost = report.count("dropped", "functions with few invocations")
-    idle = report.count("dropped", "functions without an invocation")
-    assert lost + idle + report.count("dropped", "functions without a duration") == 999
+    assert report.count("dropped", "functions without an invocation") == 1
+    assert report.count("dropped", "functions without a duration") == 998
+
+
+def test_counts_of_functions_do_not_depend_on_top(tmp_path: Path) -> None:
+    columns = [f"{minute}" for minute in range(1, 101)]
+    zeros = ",0" * 99
+    head = ",".join(["HashOwner", "HashApp", "HashFunction", *columns])
+    rows = "".join(f"o,a,f{index},{index}{zeros}\n" for index in range(1_000))
+    calls = table(tmp_path, f"{head}\n{rows}", "calls.csv")
+    head = "HashFunction,Average,Count,percentile_Average_50\n"
+    times = table(
+        tmp_path, head + "".join(f"f{index},1,1,1\n" for index in range(1_000)), "times.csv"
+    )
+    for top in (3, 500):
+        report = Report("azure-functions")
+        import_azure([calls, times], report, AzureOptions(top=top))
+        assert counts(report, "dropped") == {
+            "functions without an invocation": 1,
+            "functions with a rate below 0.001 requests a second": 5,
+            "functions beyond --top": 994 - top,
+            "invocations of functions beyond --top": sum(range(6, 1_000 - top)),
+        }
+
+
+def test_functions_whose_rates_were_not_kept_are_counted(tmp_path: Path) -> None:
+    head = "HashOwner,HashApp,HashFunction,1\n"
+    rows = [f"o,a,f{index},{index}\n" for index in range(1_000)]
+    first = table(tmp_path, head + "".join(rows), "one.csv")
+    second = table(tmp_path, head + "o,a,f1,5000\n", "two.csv")
+    columns = "HashFunction,Average,Count,percentile_Average_50\n"
+    times = table(tmp_path, columns + "f1,1,1,1\nf998,1,1,1\nf999,1,1,1\n", "times.csv")
+    report = Report("azure-functions")
+    found = import_azure([first, second, times], report, AzureOptions(top=1))
+    assert [service["name"] for service in found.tree["services"]] == ["f999"]
+    dropped = counts(report, "dropped")
+    assert dropped["functions with too few invocations in the first tables"] == 1
+    assert dropped["functions beyond --top"] == 1
 
 
 def test_invocations_of_2021_become_functions() -> None:

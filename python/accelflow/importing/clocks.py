@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -13,7 +14,7 @@ from accelflow.errors import refused
 from accelflow.importing.numbers import number, scaled
 from accelflow.importing.report import Report
 
-__all__ = ["NO_TIME", "UNITS", "Clock", "declared_unit", "unit_of"]
+__all__ = ["NO_TIME", "UNITS", "Clock", "Place", "declared_unit", "unit_of"]
 
 #: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
@@ -48,6 +49,25 @@ def unit_of(column: str) -> str | None:
     """
     dates = column.lower() in {"timestamp", "datetime", "date"}
     return "iso" if dates else declared_unit(column)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Names times of tables in messages: `files` are the tables' paths, `unit` that of times."""
+
+    files: str
+    unit: str
+
+    def at(self, time_ns: int) -> str:
+        """Return the files and the time `time_ns`, written as the tables write times."""
+        if self.unit == "iso":
+            whole, rest = divmod(time_ns, UNITS["s"])
+            date = (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
+            decimals = f".{rest:09}".rstrip("0") if rest else ""
+            return f"{self.files}, {date}{decimals}Z"
+        whole, rest = divmod(time_ns, UNITS[self.unit])
+        decimals = f"{rest / UNITS[self.unit]:.9f}".rstrip("0")[1:] if rest else ""
+        return f"{self.files}, {whole}{decimals} {self.unit}"
 
 
 class Clock:
