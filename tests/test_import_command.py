@@ -195,12 +195,12 @@ def test_arrivals_do_not_replace_the_table_that_they_come_from(
     assert import_into(shop, times) == 2
     error = capsys.readouterr().err
     assert f"--out = {str(shop)!r}: must be another file: the file that goes beside it" in error
-    assert "is read" in error
+    assert "is a file that the import reads" in error
     assert times.read_text() == "time_s\n5\n6\n"
     rows = "app,func,end_timestamp,duration\n" + "a,f,9,1\n" * 5
     events = table(tmp_path, rows, "az-a-f.rates.csv")
     assert command("azure-functions", events, "--out", tmp_path / "az.json") == 2
-    assert "is read" in capsys.readouterr().err
+    assert "is a file that the import reads" in capsys.readouterr().err
     assert events.read_text() == rows
     assert not (tmp_path / "az.json").exists()
 

@@ -25,7 +25,7 @@ def check_companions(
     `names` has the name of each companion by its name in `tree`. It must not be one of `inputs`,
     the files that are read, and no other part of `tree` may name it.
     """
-    read = {os.path.realpath(path): path for path in inputs}
+    read = {os.path.realpath(path) for path in inputs}
     others = {
         os.path.realpath(out.parent / name): place
         for place, name in _named(tree)
@@ -34,7 +34,7 @@ def check_companions(
     for name in names.values():
         path = os.path.realpath(out.parent / name)
         if path in read:
-            raise _needed(out, name, f"is {read[path]}, which is read")
+            raise _needed(out, name, "is a file that the import reads")
         if path in others:
             raise _needed(out, name, f"is already that of {others[path]} in the workload")
 
