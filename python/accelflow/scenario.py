@@ -375,8 +375,8 @@ def _written(name: str, value: object) -> str:
     try:
         return json.dumps(value, default=_plain, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        bad = bad_number(name, value) if isinstance(error, ValueError) else None
-        if bad is not None:
+        inside = isinstance(error, ValueError) and isinstance(value, Mapping)
+        if inside and (bad := bad_number(name, value)) is not None:
             raise bad from error
         raise _refused(name, value) from error
 
