@@ -1,6 +1,7 @@
 """Annotated functions: recorded operations, proposed traces and workloads, and runs of them."""
 
 import json
+import math
 import zlib
 from collections.abc import Callable
 from json import loads as read
@@ -134,6 +135,12 @@ def private() -> Callable[..., object]:
         (lambda: offload(marks={"parse": "Dser"})(parse), "must be a function: "),  # type: ignore[dict-item]
         (lambda: closed(1)[0].propose(), "must be at least 1: call .* first"),  # noqa: PLW0108
         (lambda: render.propose(rate_rps=0), "must be a number above 0"),
+        (lambda: render.propose(rate_rps="a"), "rate_rps = 'a': must be a number above 0"),  # type: ignore[arg-type]
+        (lambda: render.propose(rate_rps=None), "rate_rps = None: must be a number"),  # type: ignore[arg-type]
+        (lambda: render.propose(rate_rps=math.inf), "rate_rps = inf: must be a number"),
+        (lambda: offload(marks={"a": 3}), "marks = 'a': must be a function"),  # type: ignore[dict-item]
+        (lambda: offload(marks={parse: 3}), "marks = 3: must be the name"),  # type: ignore[dict-item]
+        (lambda: offload(marks=[parse]), "must be a mapping"),  # type: ignore[call-overload]
     ],
 )
 def test_invalid_annotations_are_refused(make: Callable[[], object], said: str) -> None:
@@ -183,10 +190,59 @@ def packed(data: bytes) -> bytes:
     return zlib.compress(data)
 
 
+@offload
+def same(data: bytes) -> bytes:
+    return data
+
+
+@offload
+def again(data: bytes) -> bytes:
+    return zlib.decompress(zlib.compress(zlib.compress(data)))
+
+
+@offload
+def beside(data: bytes) -> bytes:
+    zlib.compress(bytes(50))
+    return zlib.compress(data)
+
+
+@offload
+def read_only(data: bytes) -> object:
+    return len(json.loads(data))
+
+
+@offload
+def twice(data: bytes) -> bytes:
+    zlib.crc32(data)
+    return zlib.compress(data)
+
+
+@pytest.mark.filterwarnings("ignore::accelflow.trace.TraceWarning")
+@pytest.mark.parametrize("function", [packed, again, beside, read_only, twice])
+def test_the_simplest_functions_become_workloads_too(
+    function: Offloaded[[bytes], object], tmp_path: Path
+) -> None:
+    for size in (100, 200, 300):
+        function(b"[" + b"1," * size + b"1]")
+    proposal = function.propose(rate_rps=10)
+    *_, last = proposal.traces.values()
+    assert last[-1] == "TCP"
+    proposal.write(tmp_path / "w.toml")
+    results = proposal.compare(orchestrators=["accelflow"], requests=100)
+    (service,) = results["accelflow"].services
+    assert service.completed > 0
+
+
+def test_a_function_without_operations_has_no_workload() -> None:
+    same(b"a")
+    with pytest.raises(InputError, match="recorded operations = 0: must be at least 1 in the last"):
+        same.propose()
+
+
 def test_operations_on_the_argument_run_on_bytes_or_fall_back() -> None:
     packed(b"a" * 400)
     proposal = packed.propose()
-    assert proposal.traces == {"packed_receive": ("TCP", "Cmp", "TCP")}
+    assert proposal.traces == {"packed_receive": ("TCP",), "packed_respond": ("Cmp", "TCP")}
     run = proposal.run(b"a" * 400, packed)
     assert isinstance(run, Run)
     assert [step[2] for step in run.steps] == ["Cmp"]

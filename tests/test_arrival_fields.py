@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from accelflow import InputError
-from test_import import arrived, counts
+from test_import import counts
+from test_import_arrivals import arrived
 
 
 @pytest.mark.parametrize("name", ["rate_rpm", "rpm", "rate_per_min"])

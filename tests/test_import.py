@@ -1,27 +1,21 @@
-"""Importers of tables: arrivals, Alibaba's call graphs and Azure's functions."""
+"""Importers of tables: Alibaba's call graphs and Azure's functions."""
 
 import csv
 import gzip
-import math
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from accelflow import InputError
 from accelflow.importing import (
     AlibabaOptions,
-    ArrivalsOptions,
     AzureOptions,
     Report,
     import_alibaba,
     import_azure,
-    read_arrivals,
 )
-from accelflow.importing.numbers import Quantiles
 from conftest import ROOT
 from workload_form import check_workload
 
@@ -36,178 +30,8 @@ def table(tmp_path: Path, text: str, name: str = "table.csv") -> Path:
     return path
 
 
-def arrived(tmp_path: Path, text: str, **options: Any) -> tuple[list[str], float, Report]:
-    """The lines of the companion file, the mean rate and the report."""
-    report = Report("arrivals")
-    with read_arrivals([table(tmp_path, text)], report, ArrivalsOptions(**options)) as found:
-        return list(found.lines()), found.mean_rps, report
-
-
 def counts(report: Report, section: str) -> dict[str, int]:
     return {remark.what: remark.count for remark in report.remarks(section)}
-
-
-# Arrivals.
-
-
-def test_times_are_sorted_shifted_and_every_defect_is_counted(tmp_path: Path) -> None:
-    text = "time_ms\n5\n17.5\n14\n45\n-3\n45\nnan\n\n105\n1,2\n"
-    lines, mean_rps, report = arrived(tmp_path, text)
-    assert lines == ["time_us", "0", "9000", "12500", "40000", "40000", "100000"]
-    assert mean_rps == 5 / 0.1
-    assert counts(report, "understood") == {
-        "rows of times": 6,
-        "arrivals at the time of another (kept)": 1,
-    }
-    assert counts(report, "guessed") == {"times before the one above them": 1}
-    assert counts(report, "dropped") == {
-        "negative times": 1,
-        "values that are not times": 1,
-        "rows with another number of cells than the first line": 1,
-    }
-    places = {remark.what: remark.places for remark in report.remarks("dropped")}
-    assert places["negative times"] == [f"{tmp_path / 'table.csv'}:6"]
-
-
-@pytest.mark.parametrize(
-    ("header", "unit", "values"),
-    [
-        ("time_s", None, ["1", "3"]),
-        ("time_us", None, ["1e6", "3000000"]),
-        ("arrival_ns", None, ["1600000000000000001", "1600000002000000001"]),
-        ("time", "ms", ["1000", "3000"]),
-        ("timestamp", None, ["2026-03-29T00:00:01Z", "2026-03-29T02:00:03+02:00"]),
-    ],
-)
-def test_units_are_declared_by_header_or_option(
-    header: str, unit: str | None, values: list[str], tmp_path: Path
-) -> None:
-    lines, mean_rps, _ = arrived(tmp_path, "\n".join([header, *values]), unit=unit)
-    assert lines == ["time_us", "0", "2000000"]
-    assert mean_rps == 0.5
-
-
-def test_the_hour_that_the_clocks_show_twice_goes_on(tmp_path: Path) -> None:
-    rows = ["02:30", "02:30", "02:59", "02:01"]
-    text = "timestamp\n" + "".join(f"2026-10-25T{row}:00\n" for row in rows)
-    lines, _, report = arrived(tmp_path, text, zone="Europe/Berlin")
-    assert lines == ["time_us", "0", "0", "1740000000", "1860000000"]
-    twice = "times that the clocks show twice (daylight saving time ends)"
-    assert counts(report, "guessed") == {twice: 4}
-    # Without a zone the jump is named, and the times are sorted.
-    text += "2026-10-25T02:01:00\n" * 3
-    lines, _, report = arrived(tmp_path, text)
-    assert lines[-1] == "3480000000"
-    assert counts(report, "guessed") == {
-        "dates without a time zone": 7,
-        "times before the one above them": 1,
-        "jumps back by an hour in dates without a time zone": 1,
-    }
-
-
-def test_the_hour_that_the_clocks_skip_is_counted(tmp_path: Path) -> None:
-    text = "timestamp\n2026-03-29T01:59:00\n2026-03-29T02:30:00\n2026-03-29T03:31:00\n"
-    lines, _, report = arrived(tmp_path, text, zone="Europe/Berlin")
-    assert lines == ["time_us", "0", "1860000000", "1920000000"]
-    skipped = "times that the clocks skip (daylight saving time begins)"
-    assert counts(report, "guessed") == {skipped: 1}
-
-
-def test_gaps_are_named_with_their_length(tmp_path: Path) -> None:
-    times = [*range(0, 100), *range(5_000, 5_100)]
-    lines, _, report = arrived(tmp_path, "time_s\n" + "\n".join(map(str, times)))
-    assert len(lines) == 201
-    (gap,) = report.remarks("guessed")
-    assert (gap.count, gap.places) == (1, ["4901 s, 99 s after the first"])
-
-
-def test_counts_become_rates_and_missing_windows_are_empty(tmp_path: Path) -> None:
-    text = "start_s,count\n60,120\n120,60\n300,30\n300,30\n120,60\n360,x\n"
-    lines, mean_rps, report = arrived(tmp_path, text)
-    assert lines == ["start_us,rate_rps", "0,2", "120000000,0", "240000000,1"]
-    assert mean_rps == 300 / 300
-    assert counts(report, "guessed") == {
-        "times before the one above them": 1,
-        "the length of the windows": 1,
-        "counts of the same window": 2,
-        "windows that are missing": 2,
-    }
-    assert counts(report, "dropped") == {"counts that are no number from 0 to 1e9": 1}
-
-
-def test_the_length_of_a_window_can_be_given(tmp_path: Path) -> None:
-    lines, mean_rps, report = arrived(tmp_path, "start_ms,count\n0,30\n", window_s=10)
-    assert lines == ["start_us,rate_rps", "0,3"]
-    assert mean_rps == 3
-    assert not report.remarks("guessed")
-
-
-def test_rates_hold_until_the_next_and_the_mean_is_over_time(tmp_path: Path) -> None:
-    lines, mean_rps, _ = arrived(tmp_path, "time_s,rate_rpm\n0,60\n10,180\n40,60\n")
-    assert lines == ["start_us,rate_rps", "0,1", "10000000,3", "40000000,1"]
-    assert mean_rps == (10 * 1 + 30 * 3) / 40
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "it has no text"),
-        ("time_s\n", "must have at least one usable row"),
-        ("time_s\n1\n", "'1 at one time': must be at two different times or more$"),
-        (
-            "time_s\n1\n1\nx\n",
-            "must be at two .* more; 1 values that are not times: their rows are left",
-        ),
-        ("time_s,count\n1,-1\n", "one usable row; 1 counts that are no number from 0 to 1e9: "),
-        ("time_s,count\n1,-1\n2,3\n", "--window = .*; 1 counts that are no number from 0 to 1e9"),
-        ("1.5\n2.5\n", "column = '1.5': must be a name"),
-        ("when\n1\n", "columns = 'when': must include times, such as time_s"),
-        ("time\n1\n", "must declare its unit"),
-        ("time_s,count,rps\n1,1,1\n", "must be counts or rates, not both"),
-        ("time_s,count\n1,1\n", "--window"),
-        ("time_s,rps\n1,0\n2,0\n", "the mean rate of the arrivals = 0"),
-        ('time_s\n"1\n', "must be a row of CSV"),
-    ],
-)
-def test_tables_that_are_no_arrivals_are_refused(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=message):
-        arrived(tmp_path, text)
-
-
-def test_strict_refuses_the_first_guess_and_names_its_place(tmp_path: Path) -> None:
-    path = table(tmp_path, "time_s\n2\n1\n")
-    with pytest.raises(InputError, match=r"csv:3: times before .* refused because of --strict"):
-        read_arrivals([path], Report("arrivals", strict=True), ArrivalsOptions())
-
-
-def test_more_times_than_memory_holds_are_sorted_in_runs() -> None:
-    from accelflow.importing.runs import Sorted  # noqa: PLC0415 (beside its only test)
-
-    records = Sorted(held=10)
-    keys = [(7 * index) % 101 for index in range(101)]
-    for key in keys:
-        records.add(key, key / 2)
-    assert list(records) == list(records) == [(key, key / 2) for key in range(101)]
-    records.close()
-
-
-@given(values=st.lists(st.floats(0, 1e9), min_size=1), share=st.floats(0, 1))
-def test_quantiles_do_not_depend_on_the_order_and_are_within_half_a_percent(
-    values: list[float], share: float
-) -> None:
-    quantiles, other = Quantiles(), Quantiles()
-    for value in values:
-        quantiles.add(value)
-    for value in reversed(values):
-        other.add(value)
-    assert quantiles.at(share) == other.at(share)
-    exact = sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
-    assert quantiles.at(share) == pytest.approx(exact, rel=1e-5)
-    for value in range(2_000):  # no longer each on its own
-        quantiles.add(1e6 + value)
-    values += [1e6 + value for value in range(2_000)]
-    exact = sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
-    assert quantiles.at(share) == pytest.approx(exact, rel=5.1e-3)
 
 
 # Alibaba's traces.
@@ -319,6 +143,25 @@ def test_strict_takes_clean_tables_of_azure_and_states_their_conventions(tmp_pat
     doubled = table(tmp_path, columns + "f,4,7,5\nf,4,7,5\n", "twice.csv")
     with pytest.raises(InputError, match="that has others: refused because of --strict"):
         import_azure([calls, doubled], Report("a", strict=True), AzureOptions())
+
+
+def test_services_of_unequal_or_long_tables_state_the_mean_of_their_rates(tmp_path: Path) -> None:
+    head = "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n"
+    calls = table(tmp_path, head + "".join(f"t{n},{n},0,(?),http,a,x,3\n" for n in range(4)))
+    head = "timestamp,msname,msinstanceid,metric,value\n"
+    for rows in ["0,a,i,HTTP_MCR,8\n1000,a,i,HTTP_MCR,2\n9000,a,i,HTTP_MCR,5\n", *_TINY]:
+        rates = table(tmp_path, head + rows, "rates.csv")
+        found = import_alibaba([rates, calls], Report("a"), AlibabaOptions())
+        check_workload(found.tree, {name: list(text) for name, text in found.companions.items()})
+    days = "".join(f"a,f,{86_400 * (n % 14) + 60},1\n" for n in range(14_000))
+    days += "a,f,1209000,1\n" * 9_000
+    events = table(tmp_path, f"app,func,end_timestamp,duration\n{days}", "events.csv")
+    azure = import_azure([events], Report("a"), AzureOptions())
+    check_workload(azure.tree, {name: list(text) for name, text in azure.companions.items()})
+
+
+#: Rates below the lowest of a workload.
+_TINY = ["0,a,i,HTTP_MCR,0.0001\n1000,a,i,HTTP_MCR,0.0002\n"]
 
 
 def test_rates_are_divided_over_the_interfaces_of_a_microservice(tmp_path: Path) -> None:
@@ -436,9 +279,44 @@ def test_functions_of_later_days_may_be_the_busiest(tmp_path: Path) -> None:
     report = Report("azure-functions")
     found = import_azure([first, second, times], report, AzureOptions(top=2))
     assert [service["name"] for service in found.tree["services"]] == ["new", "f999"]
-    lost = report.count("dropped", "functions with few invocations")
-    idle = report.count("dropped", "functions without an invocation")
-    assert lost + idle + report.count("dropped", "functions without a duration") == 999
+    assert report.count("dropped", "functions without an invocation") == 1
+    assert report.count("dropped", "functions without a duration") == 998
+
+
+def test_counts_of_functions_do_not_depend_on_top(tmp_path: Path) -> None:
+    columns = [f"{minute}" for minute in range(1, 101)]
+    zeros = ",0" * 99
+    head = ",".join(["HashOwner", "HashApp", "HashFunction", *columns])
+    rows = "".join(f"o,a,f{index},{index}{zeros}\n" for index in range(1_000))
+    calls = table(tmp_path, f"{head}\n{rows}", "calls.csv")
+    head = "HashFunction,Average,Count,percentile_Average_50\n"
+    times = table(
+        tmp_path, head + "".join(f"f{index},1,1,1\n" for index in range(1_000)), "times.csv"
+    )
+    for top in (3, 500):
+        report = Report("azure-functions")
+        import_azure([calls, times], report, AzureOptions(top=top))
+        assert counts(report, "dropped") == {
+            "functions without an invocation": 1,
+            "functions with a rate below 0.001 requests a second": 5,
+            "functions beyond --top": 994 - top,
+            "invocations of functions beyond --top": sum(range(6, 1_000 - top)),
+        }
+
+
+def test_functions_whose_rates_were_not_kept_are_counted(tmp_path: Path) -> None:
+    head = "HashOwner,HashApp,HashFunction,1\n"
+    rows = [f"o,a,f{index},{index}\n" for index in range(1_000)]
+    first = table(tmp_path, head + "".join(rows), "one.csv")
+    second = table(tmp_path, head + "o,a,f1,5000\n", "two.csv")
+    columns = "HashFunction,Average,Count,percentile_Average_50\n"
+    times = table(tmp_path, columns + "f1,1,1,1\nf998,1,1,1\nf999,1,1,1\n", "times.csv")
+    report = Report("azure-functions")
+    found = import_azure([first, second, times], report, AzureOptions(top=1))
+    assert [service["name"] for service in found.tree["services"]] == ["f999"]
+    dropped = counts(report, "dropped")
+    assert dropped["functions with too few invocations in the first tables"] == 1
+    assert dropped["functions beyond --top"] == 1
 
 
 def test_invocations_of_2021_become_functions() -> None:

@@ -12,7 +12,7 @@ import pytest
 from accelflow import InputError
 from accelflow.cli import program
 from accelflow.cli.failure import run
-from accelflow.importing import AlibabaOptions, Report, import_alibaba, read_latencies
+from accelflow.importing import AlibabaOptions, Report, compared, import_alibaba, read_latencies
 from conftest import ROOT
 from test_import import DATA, alibaba, counts, table
 
@@ -59,6 +59,37 @@ def test_impossible_rows_of_locust_are_dropped_and_counted(
 def test_other_texts_are_no_results_of_load_generators(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read_latencies([table(tmp_path, text)], Report("deathstarbench"))
+
+
+def test_percentiles_of_wrk2_without_a_time_are_dropped_and_counted(tmp_path: Path) -> None:
+    text = (DATA / "wrk2.txt").read_text()
+    text = text.replace("50.000%    2.50ms", "50.000%    nanms").replace("100.000% ", "100.001% ")
+    report = Report("deathstarbench")
+    (found,) = read_latencies([table(tmp_path, text)], report)
+    assert set(found.percentiles_us) == {75, 90, 99, 99.9}
+    (drop,) = report.remarks("dropped")
+    assert (drop.what, drop.count) == ("percentiles that are no time of 0 to 100 %", 2)
+    assert drop.places == [f"{tmp_path / 'table.csv'}:8", f"{tmp_path / 'table.csv'}:13"]
+
+
+def test_percentiles_that_fall_are_refused(tmp_path: Path) -> None:
+    text = (DATA / "wrk2.txt").read_text()
+    # What is rounded may differ by its rounding.
+    near = text.replace("90.000%    4.10ms", "90.000%    3.29ms")
+    assert read_latencies([table(tmp_path, near)], Report("deathstarbench"))
+    fallen = table(tmp_path, text.replace("75.000%    3.30ms", "75.000%    9.99s"))
+    refusal = r"csv:1: P90 of http.* = '4100 us': must be at least its P75, 9\.99e\+06 us"
+    with pytest.raises(InputError, match=refusal):
+        read_latencies([fallen], Report("deathstarbench"))
+    rows = (DATA / "locust.csv").read_text().splitlines()
+    columns = rows[0].split(",")
+    cells = rows[1].split(",")
+    cells[columns.index("99%")] = "0"
+    report = Report("deathstarbench")
+    changed = table(tmp_path, "\n".join([rows[0], ",".join(cells), *rows[2:]]))
+    found = read_latencies([changed], report)
+    assert [measured.name for measured in found] == ["CPost", "Aggregated"]
+    assert counts(report, "dropped") == {"rows with a percentile below a lower one": 1}
 
 
 # The command.
@@ -136,6 +167,71 @@ def test_a_table_is_not_overwritten_by_its_own_arrivals(
     assert times.read_text() == "time_s\n0\n1\n"
     assert command("arrivals", times, "--out", tmp_path / "other.csv") == 0
     assert '"rate_rps": 1.0' in capsys.readouterr().out
+
+
+def shop_with(folder: Path, **arrivals: dict[str, str]) -> Path:
+    """A workload with services of these names, with these arrivals if they are not empty."""
+    tree = json.loads(SHOP.read_text())
+    (service,) = tree["services"]
+    tree["services"] = [
+        service | {"name": name} | ({"arrivals": given} if given else {})
+        for name, given in arrivals.items()
+    ]
+    path = folder / "shop.json"
+    path.write_text(json.dumps(tree))
+    return path
+
+
+def import_into(shop: Path, times: Path) -> int:
+    service = ["--service", "Checkout"]
+    return command("arrivals", times, "--into", shop, *service, "--out", shop)
+
+
+def test_arrivals_do_not_replace_the_table_that_they_come_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop = shop_with(tmp_path, Checkout={})
+    times = table(tmp_path, "time_s\n5\n6\n", "shop-Checkout.times.csv")
+    assert import_into(shop, times) == 2
+    error = capsys.readouterr().err
+    assert f"--out = {str(shop)!r}: must be another file: the file that goes beside it" in error
+    assert "is a file that the import reads" in error
+    assert times.read_text() == "time_s\n5\n6\n"
+    rows = "app,func,end_timestamp,duration\n" + "a,f,9,1\n" * 5
+    events = table(tmp_path, rows, "az-a-f.rates.csv")
+    assert command("azure-functions", events, "--out", tmp_path / "az.json") == 2
+    assert "is a file that the import reads" in capsys.readouterr().err
+    assert events.read_text() == rows
+    assert not (tmp_path / "az.json").exists()
+
+
+def test_arrivals_do_not_replace_those_of_another_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = table(tmp_path, "time_us\n0\n7\n", "shop-Checkout.times.csv")
+    times = table(tmp_path, "time_s\n0\n1\n")
+    shop = shop_with(tmp_path, Other={"process": "times", "file": own.name}, Checkout={})
+    assert import_into(shop, times) == 2
+    assert "is already that of services[0].arrivals.file in the work" in capsys.readouterr().err
+    assert own.read_text() == "time_us\n0\n7\n"
+
+
+def test_arrivals_replace_only_what_the_workload_named_for_the_same_service(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = table(tmp_path, "time_us\n0\n7\n", "shop-Checkout.times.csv")
+    times = table(tmp_path, "time_s\n0\n1\n")
+    shop = shop_with(tmp_path, Checkout={})
+    assert import_into(shop, times) == 2
+    assert "exists, and is not of the same service" in capsys.readouterr().err
+    assert own.read_text() == "time_us\n0\n7\n"
+    # Equal contents do no harm.
+    own.write_text("time_us\n0\n1000000\n")
+    assert import_into(shop, times) == 0
+    # Now the workload names the file.
+    times.write_text("time_s\n0\n2\n")
+    assert import_into(shop, times) == 0
+    assert own.read_text() == "time_us\n0\n2000000\n"
 
 
 def test_nothing_is_written_after_an_error(
@@ -233,3 +329,17 @@ def test_measurements_stand_beside_a_simulation(
     assert "did you mean UniqId?" in capsys.readouterr().err
     assert command(*arguments, "--service", "UniqId") == 0
     assert "non_acc" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("completed", "shown"), [(99_999, set()), (100_000, {"P99.9"})])
+def test_p999_needs_as_many_simulated_responses_as_in_a_comparison(
+    completed: int, shown: set[str], tmp_path: Path, made_up_results: dict[str, Any]
+) -> None:
+    for system in made_up_results["systems"]:
+        for service in system["services"]:
+            service["completed"] = completed
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps(made_up_results))
+    measured = read_latencies([DATA / "wrk2.txt"], Report("deathstarbench"))
+    figures = {row["figure"] for row in compared(measured, results, "UniqId")}
+    assert figures == {"mean", "P50", "P99"} | shown

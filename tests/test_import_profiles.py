@@ -138,8 +138,9 @@ def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None
     assert counts(report, "understood")["samples of Ser"] == 9
     costs, _ = costs_of("pprof", path, requests=100, label=("service", "cart"))
     assert costs["app_us"] == 1e3 * 4 / 100
-    with pytest.raises(InputError, match="must have at least one sample"):
-        costs_of("pprof", path, requests=100, label=("service", "none"))
+    refusal = r"cpu\.pb: --label = 'service=cat': must be .*: service=cart, did you mean service=c"
+    with pytest.raises(InputError, match=refusal):
+        costs_of("pprof", path, requests=100, label=("service", "cat"))
 
 
 @pytest.mark.parametrize(

@@ -169,8 +169,8 @@ def test_a_service_of_another_file_is_looked_for_with_workload(
     Path("shop.toml").write_text(new_workload("shop"))
     message = said(capsys, "service", "show", "Chekout", "--workload", "shop.toml")
     assert message == (
-        "accelflow: error: service = 'Chekout': must be a service of shop.toml, did you mean"
-        " Checkout?"
+        "accelflow: error: service = 'Chekout': must be a service of shop.toml: Checkout,"
+        " Stock, did you mean Checkout?"
     )
 
 

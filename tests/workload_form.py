@@ -4,6 +4,8 @@ import math
 import re
 from typing import Any
 
+from accelflow.workload import workload_text
+
 SERVICE_KEYS = {"name", "method", "rate_rps", "app_us", "arrivals", "costs", "path"}
 CHAIN_KEYS = {"trace", "times", "facts", "waits"}
 OPERATIONS = {"TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp", "LdB"}
@@ -26,7 +28,10 @@ def check_service(service: Any, companions: dict[str, list[str]]) -> None:
     assert 0.001 <= service["rate_rps"] <= 1e9
     assert 0 <= service["app_us"] <= 1e9
     if "arrivals" in service:
-        check_arrivals(service["arrivals"]["process"], companions[service["arrivals"]["file"]])
+        lines = companions[service["arrivals"]["file"]]
+        check_arrivals(service["arrivals"]["process"], lines)
+        if service["arrivals"]["process"] == "rates":
+            check_mean(service["rate_rps"], lines)
     path = service["path"]
     assert 1 <= len(path) <= 1_000
     assert "trace" in path[0]
@@ -38,6 +43,16 @@ def check_service(service: Any, companions: dict[str, list[str]]) -> None:
             assert set(chain) <= CHAIN_KEYS
             for wait in chain.get("waits", {}).values():
                 check_wait(wait)
+
+
+def check_mean(rate_rps: float, lines: list[str]) -> None:
+    """Fail unless accelflow takes `rate_rps` for the mean of the table of rates in `lines`."""
+    rates = [[float(cell) for cell in row.split(",")] for row in lines[1:]]
+    arrivals = {"process": "rates", "rates": rates}
+    path = [{"trace": "T1", "facts": {"T1": {"compressed": 0}}}, {"trace": "T2"}]
+    service = {"name": "s", "rate_rps": rate_rps, "app_us": 1, "arrivals": arrivals, "path": path}
+    # It refuses another rate in a workload.
+    workload_text({"schema": "accelflow.workload/1", "name": "w", "services": [service]})
 
 
 def check_arrivals(process: str, lines: list[str]) -> None:

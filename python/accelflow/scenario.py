@@ -23,7 +23,16 @@ from accelflow.errors import AccelflowError, InputError, reading, refused, unrea
 from accelflow.files import parse_json, parse_toml, read_text, write_whole
 from accelflow.parameters import flattened
 from accelflow.tenants import Shaping
-from accelflow.workload import check_suite, is_file, load_workload, located, native_workload
+from accelflow.workload import (
+    bad_number,
+    check_suite,
+    inlined,
+    is_file,
+    load_workload,
+    located,
+    native_workload,
+    numbers_named,
+)
 
 __all__ = [
     "ARRIVALS",
@@ -269,14 +278,11 @@ def resolved(scenario: Scenario) -> dict[str, Any]:
     Raises InputError for the first value that is not allowed.
     """
     text = document(scenario)
-    with located(scenario.workload):
-        try:
-            if scenario.recording is None and len(text) <= _LONGEST_KEPT:
-                checked = _checked(text)
-            else:
-                checked = _native.scenario_check(text, scenario.recording)
-        except AccelflowError as error:
-            raise InputError.of(error) from error
+    with located(scenario.workload), numbers_named(scenario.workload):
+        if scenario.recording is None and len(text) <= _LONGEST_KEPT:
+            checked = _checked(text)
+        else:
+            checked = _native.scenario_check(text, scenario.recording)
     found: dict[str, Any] = json.loads(checked)
     return found
 
@@ -313,6 +319,9 @@ def loaded(scenario: Scenario) -> Scenario:
         with located(file):
             resolved(whole)
         return whole
+    tree = _tree_of(file)
+    if tree is not None and (whole_tree := inlined(tree)) is not tree:
+        return replace(scenario, workload=whole_tree)
     return scenario
 
 
@@ -339,6 +348,8 @@ def document(scenario: Scenario) -> str:
         values["workload"] = load_workload(workload)
     elif isinstance(workload, str):
         check_suite(workload)
+    elif (tree := _tree_of(workload)) is not None:
+        values["workload"] = inlined(tree)
     if isinstance(scenario.shaping, Mapping):
         values["shaping"] = {
             tenant: [limits] if isinstance(limits, Limit) else limits
@@ -353,27 +364,21 @@ def document(scenario: Scenario) -> str:
     return f"{{{', '.join(written)}}}"
 
 
+def _tree_of(workload: object) -> Mapping[str, Any] | None:
+    """Return the content of a workload that comes from no file; None for another value."""
+    if callable(to_document := getattr(workload, "to_document", None)):
+        workload = to_document()
+    return workload if isinstance(workload, Mapping) else None
+
+
 def _written(name: str, value: object) -> str:
     try:
         return json.dumps(value, default=_plain, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        infinite = _not_finite(name, value) if isinstance(error, ValueError) else None
-        if infinite is not None:
-            raise refused(*infinite, "must be a finite number") from error
+        inside = isinstance(error, ValueError) and isinstance(value, Mapping)
+        if inside and (bad := bad_number(name, value)) is not None:
+            raise bad from error
         raise _refused(name, value) from error
-
-
-def _not_finite(place: str, value: object) -> tuple[str, float] | None:
-    """The place and the value of the first member of the mapping `value` that is not finite."""
-    if not isinstance(value, Mapping):
-        return None
-    for key, member in value.items():
-        inner = f"{place}.{key}"
-        if isinstance(member, float) and not math.isfinite(member):
-            return inner, member
-        if (found := _not_finite(inner, member)) is not None:
-            return found
-    return None
 
 
 def _refused(name: str, value: object) -> InputError:

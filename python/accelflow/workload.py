@@ -9,7 +9,9 @@ simulated.
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -27,12 +29,15 @@ __all__ = [
     "SUFFIXES",
     "SUITES",
     "WorkloadWarning",
+    "bad_number",
     "check_suite",
+    "inlined",
     "is_file",
     "load_workload",
     "located",
     "native_workload",
     "new_workload",
+    "numbers_named",
     "read_workload",
     "suite_text",
     "workload_schema",
@@ -71,6 +76,20 @@ for name in added:
     lines = "".join("    " + line + "\\n" for line in listing.splitlines())
     out.write("trace " + name + ":\\n" + lines)
 """
+
+
+#: The keys of a workload that name a file with further content, and tables without such keys.
+_FILES: Final = ("file", "module", "histogram_file")
+_WITHOUT_FILES: Final = ("origin", "facts", "rates")
+
+#: The place of an error in the text of a workload that comes from no file.
+_OF_TEXT: Final = re.compile(r"^workload:\d+:\d+: ")
+
+#: Facts are 64-bit integers, from minus this number to below it.
+_MOST_INT: Final = 1 << 63
+
+#: Longer integers are not written out in messages.
+_MOST_DIGITS: Final = 40
 
 
 class WorkloadWarning(UserWarning):
@@ -127,6 +146,76 @@ def load_workload(path: str | PathLike[str]) -> dict[str, Any]:
     return loaded
 
 
+def inlined(workload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the tree `workload` with the content of the files that it names.
+
+    The names are relative to the working directory, as the tree comes from no file. A tree that
+    names none is returned itself. Emits warnings and raises InputError as :func:`load_workload`
+    does.
+    """
+    if not _names_files(workload):
+        return workload
+    text, folder = workload_text(workload), Path()
+    modules = {
+        traces["module"]: _traces_of(folder / traces["module"])
+        for traces in workload.get("traces", ())
+        if "module" in traces
+    }
+    try:
+        tree, doubts = _native.workload_load(text, "workload", folder, modules)
+    except AccelflowError as error:
+        # Lines of the text that was made for this would mislead.
+        said = _OF_TEXT.sub(_OF_WORKLOAD, str(error))
+        place = error.place and _OF_TEXT.sub(_OF_WORKLOAD, error.place)
+        raise InputError(said, place) from error
+    for doubt in doubts:
+        warnings.warn(f"workload: {doubt}", WorkloadWarning, stacklevel=2)
+    loaded: dict[str, Any] = json.loads(tree)
+    return loaded
+
+
+def _names_files(value: object) -> bool:
+    """Whether a table in `value`, a part of a workload's tree, names a file with its content."""
+    if isinstance(value, Mapping):
+        return any(
+            (key in _FILES and isinstance(each, str))
+            or (key not in _WITHOUT_FILES and _names_files(each))
+            for key, each in value.items()
+        )
+    if not isinstance(value, list | tuple):
+        return False
+    # Tables are in lists of tables; a list of numbers may be long.
+    tables = value if value and isinstance(value[0], Mapping) else ()
+    return any(_names_files(table) for table in tables)
+
+
+def bad_number(place: str, value: object) -> InputError | None:
+    """Return the error for the first number in `value` that no workload or scenario can have.
+
+    `place` is the setting whose value is `value`, with dicts and lists inside. Returns None if all
+    numbers are possible.
+    """
+    if isinstance(value, Mapping):
+        parts = ((f"{place}.{key}", each) for key, each in value.items())
+    elif isinstance(value, list | tuple):
+        parts = ((f"{place}[{index}]", each) for index, each in enumerate(value))
+    elif isinstance(value, int) and ".facts." in place and not -_MOST_INT <= value < _MOST_INT:
+        allowed = f"must be a whole number from {-_MOST_INT} to {_MOST_INT - 1}"
+        return refused(place, _short(value), allowed)
+    elif isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
+        return refused(place, _short(value), "must be a finite number")
+    else:
+        return None
+    found = (bad_number(inner, each) for inner, each in parts)
+    return next((error for error in found if error is not None), None)
+
+
+def _short(value: float) -> object:
+    """`value`, or about its value if it has more digits than Python writes."""
+    digits = int(value.bit_length() * math.log10(2)) if isinstance(value, int) else 0
+    return value if digits < _MOST_DIGITS else f"about {'-' if value < 0 else ''}10**{digits}"
+
+
 def _text(path: Path) -> str:
     try:
         return read_text(path)
@@ -178,14 +267,41 @@ def native_workload(workload: str | PathLike[str] | Mapping[str, Any]) -> str:
             workload,
             "must be a suite's name, the path of a workload file, or the content of one as a dict",
         )
+    return _as_json(inlined(workload))
+
+
+def _as_json(tree: Mapping[str, Any]) -> str:
+    """Return `tree` as JSON. Raises InputError for a value that JSON does not have."""
     try:
-        return json.dumps(workload, allow_nan=False)
+        return json.dumps(tree, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, ValueError) and (bad := _bad_number(tree)) is not None:
+            raise bad from error
         raise refused(
             "workload",
-            workload,
+            tree,
             f"must contain only what JSON has (dicts, lists, texts, numbers): {error}",
         ) from error
+
+
+def _bad_number(tree: object) -> InputError | None:
+    try:
+        return bad_number("workload", tree)
+    except RecursionError:  # a list or dict that contains itself
+        return None
+
+
+@contextmanager
+def numbers_named(tree: object) -> Iterator[None]:
+    """Name the number of a workload's `tree` that the native engine cannot read, if there is one.
+
+    Turns an AccelflowError of the block into InputError.
+    """
+    try:
+        yield
+    except AccelflowError as error:
+        bad = _bad_number(tree) if isinstance(tree, Mapping) else None
+        raise bad or InputError.of(error) from error
 
 
 def check_suite(name: str) -> None:
@@ -228,10 +344,9 @@ def workload_text(workload: Mapping[str, Any]) -> str:
 
     Raises InputError for a value that is not allowed.
     """
-    try:
-        return _native.workload_write(native_workload(dict(workload)))
-    except AccelflowError as error:
-        raise InputError.of(error) from error
+    text = _as_json(dict(workload))
+    with numbers_named(workload):
+        return _native.workload_write(text)
 
 
 def write_workload(workload: Mapping[str, Any], path: str | PathLike[str]) -> None:

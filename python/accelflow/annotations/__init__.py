@@ -57,13 +57,7 @@ class Offloaded(Generic[_Given, _Result]):
         """Wrap `function`. Raises InputError and TraceError as :func:`offload` does."""
         if not isinstance(function, FunctionType):
             raise refused("offload", function, "must be a function defined with def")
-        for mark, accelerator in marks.items():
-            if not callable(mark):
-                raise refused(
-                    "marks", mark, "must be a function: marks maps functions to accelerators"
-                )
-            if accelerator not in TAX_CALLS.values() and accelerator not in {"TCP", "RPC", "LdB"}:
-                kind(accelerator)  # refuses what cannot be a name
+        _check_marks(marks)
         self._function = function
         self._copy = rewritten(function, recorded_call)
         self._marks = dict(marks)
@@ -105,7 +99,8 @@ class Offloaded(Generic[_Given, _Result]):
     def propose(self, *, rate_rps: float = 1_000.0) -> Proposal:
         """Return the traces and the workload that the recorded calls suggest.
 
-        Raises InputError if no call has returned, and for a rate that is not a positive number.
+        Raises InputError if no call has returned or the last one had no operation, and for a rate
+        that is not a number above 0, at most 1e9.
         """
         return propose(self._function.__name__, self.recordings, rate_rps)
 
@@ -133,9 +128,22 @@ def offload(
     first pause.
 
     Raises InputError for a function without source code, for a lambda, for a method that uses
-    private names of its class, and for `marks` that are not callable. Raises TraceError for an
-    invalid accelerator name.
+    private names of its class, and for `marks` that do not map callables to texts. Raises
+    TraceError for an invalid accelerator name.
     """
     if function is None:
+        _check_marks(marks or {})
         return functools.partial(Offloaded, marks=marks or {})
     return Offloaded(function, marks or {})
+
+
+def _check_marks(marks: Mapping[Callable[..., object], str]) -> None:
+    if not isinstance(marks, Mapping):
+        raise refused("marks", marks, "must be a mapping of functions to accelerators")
+    for mark, accelerator in marks.items():
+        if not callable(mark):
+            raise refused("marks", mark, "must be a function: marks maps functions to accelerators")
+        if not isinstance(accelerator, str):
+            raise refused("marks", accelerator, "must be the name of an accelerator")
+        if accelerator not in TAX_CALLS.values() and accelerator not in {"TCP", "RPC", "LdB"}:
+            kind(accelerator)  # refuses what cannot be a name

@@ -13,7 +13,7 @@ from accelflow import _native
 from accelflow.annotations.known import NINE
 from accelflow.annotations.recording import Operation, Recording
 from accelflow.comparing import compare
-from accelflow.errors import refused
+from accelflow.errors import positive_number, refused
 from accelflow.report.results import Comparison
 from accelflow.trace import Library, Run, Steps, Trace, kind, run_trace, seq
 from accelflow.workload import write_workload
@@ -23,6 +23,9 @@ __all__ = ["Proposal", "propose"]
 #: The core time of TCP for a message in ns, assumed as in workloads without costs
 #: (docs/workloads.md), since a recorded function does not call TCP.
 TCP_NS: Final = 7_000.0
+
+#: The highest rate of a workload, in requests per second.
+_MOST_RPS: Final = 1e9
 
 _Result = TypeVar("_Result")
 
@@ -40,6 +43,8 @@ class Proposal:
     traces: Mapping[str, Sequence[str]]
     workload: Mapping[str, Any]
     notes: Sequence[str]
+    #: The name of the trace that begins with the function's argument; empty if none does.
+    on_argument: str = ""
 
     def register(self, library: Library) -> None:
         """Register the traces in `library`. Raises TraceError for names that are already taken."""
@@ -57,14 +62,13 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run the first trace, without TCP, on real bytes, and return the record of the run.
+        """Run the trace of the argument, without TCP, on real bytes; return the run's record.
 
-        `payload` is the function's argument. If the trace has no operation besides TCP, or if the
+        `payload` is the function's argument. If no trace begins with the argument, or if the
         accelerators refuse the payload, the result of ``cpu_fallback(payload)`` is returned;
         `cpu_fallback` may be the function itself.
         """
-        first = next(iter(self.traces.values()))
-        calls = [call for call in first if call != "TCP"]
+        calls = [call for call in self.traces.get(self.on_argument, ()) if call != "TCP"]
         if not calls:
             return cpu_fallback(payload)
         library = Library(templates=False)
@@ -78,15 +82,18 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     """Return traces and a workload for the function called `name`.
 
     Operations have the order of the last recording. Costs are medians over all recordings. Raises
-    InputError without recordings and for a rate that is not a positive number.
+    InputError without recordings or operations, and for a rate that is not a number above 0, at
+    most 1e9.
     """
     if not recordings:
         raise refused("recordings", 0, f"must be at least 1: call {name} first")
-    if not rate_rps > 0:
-        raise refused("rate_rps", rate_rps, "must be a number above 0")
+    positive_number("rate_rps", rate_rps, _MOST_RPS)
+    if not recordings[-1].operations:
+        allowed = f"must be at least 1 in the last call of {name} (docs/annotations.md)"
+        raise refused("recorded operations", 0, allowed)
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40].lstrip("0123456789_") or "function"
-    traces = _traces(name, recordings[-1].operations, notes)
+    traces, on_argument = _traces(name, recordings[-1].operations, notes)
     every = [operation for recording in recordings for operation in recording.operations]
     used = {call for calls in traces.values() for call in calls}
     costs = {call: _cost(call, every) for call in sorted(used - {"TCP"})}
@@ -104,8 +111,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     path: list[dict[str, Any]] = []
     for trace in traces:
         path += [{"trace": trace}, {"cpu": True}]
-    if len(path) > 2 and traces[path[-2]["trace"]][-1] == "TCP":
-        path.pop()
+    path.pop()  # the last trace sends the answer
     sizes = [
         max((operation.message_bytes for operation in each.operations), default=1)
         for each in recordings
@@ -130,35 +136,39 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     }
     if kinds:
         tree["kinds"] = kinds
-    return Proposal(name, traces, tree, tuple(notes))
+    return Proposal(name, traces, tree, tuple(notes), on_argument)
 
 
 def _traces(
     name: str, operations: Sequence[Operation], notes: list[str]
-) -> dict[str, tuple[str, ...]]:
-    """The traces by name: the one that receives the argument first, the one that answers last."""
+) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The traces by name, and the name of the one that begins with the argument, or "".
+
+    The first trace receives the argument, and the last one answers. A core starts the last one, so
+    it has an operation: application time is between the two.
+    """
     chains = _chains(operations)
     received = [chain for chain in chains if operations[chain[0]].of_argument]
     answered = [chain for chain in chains if operations[chain[-1]].is_result]
+    last = answered[-1] if answered else chains[-1]
+    if not answered:
+        notes.append("no recorded call makes the result: the last trace sends it")
+    first = received[0] if received and received[0] is not last else []
     for chain in received[1:]:
-        left = ", ".join(operations[index].call for index in chain)
-        notes.append(f"left out: {left}: another trace already begins with the argument")
-    first = received[0] if received else []
-    last = answered[-1] if answered and answered[-1] is not first else []
-    if not received:
-        notes.append("no recorded call gets the argument: the first trace receives it by TCP alone")
-    calls = {number: operation.accelerator for number, operation in enumerate(operations)}
-    whole = answered and answered[-1] is first
-    receive = ("TCP", *(calls[index] for index in first), *(("TCP",) if whole else ()))
-    found: dict[str, tuple[str, ...]] = {f"{name}_receive": receive}
+        if chain is not last:
+            left = ", ".join(operations[index].call for index in chain)
+            notes.append(f"left out: {left}: another trace already begins with the argument")
+    if not first:
+        why = "the trace that gets the argument sends" if received else "no recorded call gets it"
+        notes.append(f"the first trace receives the argument by TCP alone: {why}")
+    calls = [operation.accelerator for operation in operations]
+    receive, respond = f"{name}_receive", f"{name}_respond"
+    found: dict[str, tuple[str, ...]] = {receive: ("TCP", *(calls[index] for index in first))}
     middle = [chain for chain in chains if chain is not last and chain not in received]
     for number, chain in enumerate(middle, 1):
         found[f"{name}_{number}"] = tuple(calls[index] for index in chain)
-    if last:
-        found[f"{name}_respond"] = (*(calls[index] for index in last), "TCP")
-    elif not whole:
-        notes.append("no recorded call makes the result: sending it is in no trace")
-    return found
+    found[respond] = (*(calls[index] for index in last), "TCP")
+    return found, (receive if first else respond) if received else ""
 
 
 def _chains(operations: Sequence[Operation]) -> list[list[int]]:

@@ -133,7 +133,8 @@ def arrivals(files: Sequence[Path], out: Path, strict: bool, as_json: bool, **op
         tree = importing.read_workload(into)
         companion = f"{importing.OWNER}-{importing.plain_name(service)}.{found.process}.csv"
         found.place(importing.service_of(tree, service), companion)
-        _finish(Imported(tree, {companion: found.lines()}), report, out, as_json)
+        made = Imported(tree, {companion: found.lines()})
+        _finish(made, report, out, as_json, [*files, into])
 
 
 @import_command.command("alibaba-v2021")
@@ -166,7 +167,7 @@ def alibaba(
     importing.check_out(out)
     report = Report("alibaba-v2021", strict=strict)
     asked = importing.AlibabaOptions(name=_name_of(name, out), **options)
-    _finish(importing.import_alibaba(files, report, asked), report, out, as_json)
+    _finish(importing.import_alibaba(files, report, asked), report, out, as_json, files)
 
 
 @import_command.command("azure-functions")
@@ -197,7 +198,7 @@ def azure(
     importing.check_out(out)
     report = Report("azure-functions", strict=strict)
     asked = importing.AzureOptions(name=_name_of(name, out), **options)
-    _finish(importing.import_azure(files, report, asked), report, out, as_json)
+    _finish(importing.import_azure(files, report, asked), report, out, as_json, files)
 
 
 def _print_rules(context: click.Context, _: click.Parameter, asked: bool) -> None:
@@ -330,7 +331,7 @@ def _import_costs(kind: str, options: dict[str, Any]) -> None:
     _check_update(options["into"], out)
     report = Report(kind, strict=strict)
     asked = importing.CostsOptions(asked=importing.Asked(**which), **options)
-    _finish(importing.import_costs(kind, files, report, asked), report, out, as_json)
+    _finish(importing.import_costs(kind, files, report, asked), report, out, as_json, files)
 
 
 def _spans(command: _Command) -> _Command:
@@ -414,7 +415,7 @@ def _import_spans(kind: str, options: dict[str, Any]) -> None:
     importing.check_out(out)
     name = _name_of(options.pop("name"), out)
     imported, found = importing.import_spans(kind, files, {"name": name, **options})
-    written = importing.write_imported(imported, None, out)
+    written = importing.write_imported(imported, None, out, files)
     _show(found, as_json, written)
 
 
@@ -499,9 +500,11 @@ def _check_update(into: Path, out: Path) -> None:
         raise refused("--out", str(out), allowed)
 
 
-def _finish(imported: Imported, report: Report, out: Path, as_json: bool) -> None:
-    """Write a workload and show the report."""
-    written = importing.write_imported(imported, report, out)
+def _finish(
+    imported: Imported, report: Report, out: Path, as_json: bool, inputs: Sequence[Path]
+) -> None:
+    """Write a workload, but over none of the files `inputs`, and show the report."""
+    written = importing.write_imported(imported, report, out, inputs)
     _show(report.as_json(), as_json, written)
 
 

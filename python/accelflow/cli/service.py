@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ AS_JSON = click.option(
 
 #: The largest number of names that the message for a wrong name proposes.
 _PROPOSED = 3
+#: The largest number of services that the message for a wrong name lists.
+_LISTED = 20
 
 _KNOWN = ", ".join(simulation.WORKLOADS)
 
@@ -70,7 +73,7 @@ def show(name: str, workload: str | None, as_json: bool) -> None:
     sources = simulation.WORKLOADS if source is None else [source]
     known = [each for searched in sources for each in simulation.services(searched)]
     if name not in known:
-        of = "the suites" if workload is None else workload
+        of = "the suites" if workload is None else f"{workload}: {_listed(known)}"
         hint = "" if workload is not None else "; --workload FILE finds it in a file of your own"
         near = get_close_matches(name, known, _PROPOSED)
         raise refused("service", name, f"must be a service of {of}{hint}", near)
@@ -81,6 +84,11 @@ def show(name: str, workload: str | None, as_json: bool) -> None:
     _print_walk(walked)
     if workload is not None and is_file(workload):
         _print_origin(read_workload(workload).get("origin"))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def _loaded(workload: str) -> str | dict[str, Any]:

@@ -28,6 +28,8 @@ from accelflow.importing.workloads import (
     Tree,
     chain,
     distinct,
+    rate_lines,
+    stated_rate,
 )
 
 __all__ = ["SAMPLED_SHARE", "Options", "import_alibaba"]
@@ -131,10 +133,11 @@ class _Builder:
                     "rates of microservices with several interfaces",
                     "divided in proportion to the calls in the call graphs",
                 )
-            if self.rates.varies(key[0]):
+            if self.rates.varies(key[0]) and mean_rps * share >= LEAST_RATE_RPS:
                 companion = f"{OWNER}-{tree['name']}.rates.csv"
-                companions[companion] = self.rates.lines(key[0], share)
+                companions[companion] = rate_lines(*self.rates.table(key[0], share))
                 tree["arrivals"] = {"process": "rates", "file": companion}
+                tree["rate_rps"] = stated_rate(mean_rps * share, *self.rates.table(key[0], share))
             return
         span_s = (self.graphs.last_ms - self.graphs.first_ms) / 1e3
         if span_s <= 0:

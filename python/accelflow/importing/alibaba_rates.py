@@ -10,7 +10,6 @@ from accelflow.errors import refused
 from accelflow.importing.numbers import number
 from accelflow.importing.report import Report
 from accelflow.importing.sources import LONGEST_NAME, CsvTable
-from accelflow.importing.workloads import rate_lines
 
 __all__ = ["Rates"]
 
@@ -76,18 +75,19 @@ class Rates:
         rates = self._rates.get(name)
         return sum(rates.values()) / len(rates) if rates else None
 
-    def lines(self, name: str, share: float) -> Iterator[str]:
-        """Yield the lines of a workload's file of rates for the microservice `name`.
+    def table(
+        self, name: str, share: float
+    ) -> tuple[Iterator[tuple[int, float]], tuple[int, float]]:
+        """Return the rates of the microservice `name`, times `share`, by start in ns; and the end.
 
-        There is a line for each time, with the rate times `share`. The last line is the end of the
-        table, from which on the mean of these rates continues. There must be rates at several
-        times; see :meth:`varies`.
+        The end is that of the table in ns, and the mean of these rates, which continues from there.
+        There must be rates at several times; see :meth:`varies`.
         """
         rates = self._rates[name]
         times = sorted(rates)
         pairs = (((at - times[0]) * 1_000_000, rates[at] * share) for at in times)
         end_ns = (2 * times[-1] - times[-2] - times[0]) * 1_000_000
-        return rate_lines(pairs, (end_ns, sum(rates.values()) / len(times) * share))
+        return pairs, (end_ns, sum(rates.values()) / len(times) * share)
 
     def varies(self, name: str) -> bool:
         """Return whether the microservice `name` has rates at several times."""

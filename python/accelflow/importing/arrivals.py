@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from accelflow.errors import LEFT_OUT, refused
-from accelflow.importing.clocks import NO_TIME, UNITS, Clock, declared_unit, unit_of
+from accelflow.importing.clocks import NO_TIME, UNITS, Clock, Place, declared_unit, unit_of
 from accelflow.importing.numbers import number, rounded
 from accelflow.importing.report import Report
 from accelflow.importing.runs import Sorted
@@ -20,14 +20,17 @@ from accelflow.importing.workloads import (
     MOST_RATE_RPS,
     MOST_TIME_US,
     Tree,
+    mean_rate,
     microseconds,
     rate_lines,
+    stated_rate,
 )
 
 __all__ = ["Arrivals", "Options", "read_arrivals"]
 
 _TIMES: Final = ("arrival", "arrivals", "time", "timestamp", "ts", "datetime", "date", "start")
-_UNITED: Final = tuple(f"{name}_{unit}" for unit in UNITS for name in (*_TIMES, "end"))
+_STARTS: Final = (*_TIMES, *(f"{name}_{unit}" for name in _TIMES for unit in UNITS))
+_ENDS: Final = tuple(f"end_{unit}" for unit in UNITS)
 _COUNTS: Final = ("count", "counts", "requests", "invocations", "n")
 
 #: Columns of rates, and how many requests a second their unit is.
@@ -69,21 +72,23 @@ class Arrivals:
     """
 
     def __init__(
-        self, process: str, records: Sorted, report: Report, last_ns: int | None = None
+        self, process: str, records: Sorted, report: Report, place: Place, last_ns: int | None
     ) -> None:
         """Take `records` of time in ns and value, as `process` says: ``times`` or ``rates``.
 
-        `last_ns` is the end of the last rate, or None if it is not known. Raises InputError if
-        there would be no requests, and for a rate that is too high or a mean rate out of range.
+        `place` names times in messages. `last_ns` is the end of the last rate, or None if it is not
+        known. Raises InputError if there would be no requests, and for a rate that is too high or a
+        mean rate out of range.
         """
         self.process = process
         self._records = records
         self._report = report
+        self._place = place
         self._first, self.mean_rps = self._summed(last_ns)
         self._end = None if last_ns is None else (last_ns - self._first, self.mean_rps)
         if not LEAST_RATE_RPS <= self.mean_rps <= MOST_RATE_RPS:
             allowed = f"must be from {LEAST_RATE_RPS} to {MOST_RATE_RPS:g} requests a second"
-            raise refused("the mean rate of the arrivals", self.mean_rps, allowed)
+            raise refused(f"{place.files}: mean rate of the arrivals", self.mean_rps, allowed)
 
     def __enter__(self) -> Arrivals:
         return self
@@ -105,27 +110,33 @@ class Arrivals:
                     "left out of the file of arrivals",
                 )
             if value > MOST_RATE_RPS:
-                place = f"rate of the window at {time_ns / 1e3:g} us (its count by its length)"
+                place = f"{self._place.at(time_ns)}: rate of the window (its count by its length)"
                 raise refused(place, value, f"must be at most {MOST_RATE_RPS:g} requests/s")
             area += rate * (time_ns - last)
             last, rate = time_ns, value
         if first is None:
             raise refused("number of arrivals", 0, "must be at least 1")
         if self.process == "times":
-            intervals, span = self._records.count - 1, last - first
-            self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span // max(intervals, 1)), first)
-            if not span:
-                raise refused(
-                    "arrivals",
-                    f"{intervals + 1} at one time",
-                    f"must be at two different times or more{self._report.drops()}",
-                )
-            return first, intervals / span * 1e9
+            return first, self._rate_of_times(first, last)
         if last_ns is None and not rate:
             done = "left out: the last rate of a workload holds on"
             self._report.guessed("rates of 0 at the end", done)
-        end = last if last_ns is None else last_ns
-        return first, (area + rate * (end - last)) / (end - first) if end > first else rate
+        shifted = ((time_ns - first, value) for time_ns, value in self._records)
+        if last_ns is None:
+            return first, mean_rate(shifted)
+        mean_rps = (area + rate * (last_ns - last)) / (last_ns - first)
+        return first, stated_rate(mean_rps, shifted, (last_ns - first, mean_rps))
+
+    def _rate_of_times(self, first_ns: int, last_ns: int) -> float:
+        intervals, span_ns = self._records.count - 1, last_ns - first_ns
+        self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span_ns // max(intervals, 1)), first_ns)
+        if not span_ns:
+            raise refused(
+                "arrivals",
+                f"{intervals + 1} at one time",
+                f"must be at two different times or more{self._report.drops()}",
+            )
+        return intervals / span_ns * 1e9
 
     def _count_gaps(self, longest_ns: int, first_ns: int) -> None:
         last = first_ns
@@ -179,7 +190,7 @@ def read_arrivals(paths: Sequence[Path], report: Report, options: Options) -> Ar
 
 
 def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Options) -> Arrivals:
-    process, dates = "", False
+    process, unit = "", ""
     for path in paths:
         with table_of(path, report) as table:
             reader = _Reader(table, report, options, records)
@@ -189,22 +200,24 @@ def _read(paths: Sequence[Path], records: Sorted, report: Report, options: Optio
                     f"{path}:1",
                     f"must have {process}, as the files before it have; it has {reader.process}",
                 )
-            process, dates = reader.process, reader.absolute
+            process, unit = reader.process, reader.unit
             if options.window_s is not None and process != "counts":
                 allowed = f"must be left out for {process}: only counts have windows"
                 raise refused("--window", options.window_s, allowed)
             reader.read()
     if not records.count:
-        numbers = dates and report.count("dropped", NO_TIME)
+        numbers = unit == "iso" and report.count("dropped", NO_TIME)
         hint = " (numbers need --unit, such as --unit ms)" if numbers else ""
         drops = report.drops()
         raise refused("FILE", str(paths[0]), f"must have at least one usable row{drops}{hint}")
     last_ns = None
+    several = " or ".join(path.name for path in paths)
+    place = Place(str(paths[0]) if len(paths) == 1 else several, unit)
     if process == "counts":
-        last_ns = _make_rates(records, report, options.window_s)
+        last_ns = _make_rates(records, report, place, options.window_s)
     elif process == "rates":
-        _make_single(records, report)
-    return Arrivals("times" if process == "times" else "rates", records, report, last_ns)
+        _make_single(records, report, place)
+    return Arrivals("times" if process == "times" else "rates", records, report, place, last_ns)
 
 
 class _Reader:
@@ -225,7 +238,7 @@ class _Reader:
                 name,
                 f"must declare its unit, such as {name}_s; or set --unit to {', '.join(UNITS)}",
             )
-        counts, rates = table.find(*_COUNTS), table.find(*_RATES)
+        counts, rates = table.only("counts", _COUNTS), table.only("rates", tuple(_RATES))
         self.scale = 1.0
         if counts is not None and rates is not None:
             there = f"{table.columns[counts]} and {table.columns[rates]}"
@@ -236,7 +249,7 @@ class _Reader:
         self.process = "counts" if counts is not None else "rates"
         if self.value is None:
             self.process = "times"
-        self.absolute = unit == "iso"
+        self.unit, self.absolute = unit, unit == "iso"
         if options.zone is not None and not self.absolute:
             raise refused("--zone", options.zone, f"must be left out for times in {unit}")
         self.clock = Clock(unit, report, options.zone)
@@ -251,7 +264,10 @@ class _Reader:
                 self.table.columns[0],
                 "must be a name, such as time_s: line 1 has the names of the columns",
             )
-        found = self.table.find(*_UNITED, *_TIMES)
+        hint = "; or be named with --column"
+        found = self.table.only("times", _STARTS, hint)
+        if found is None:
+            found = self.table.only("times", _ENDS, hint)
         if found is not None:
             return found
         there = ", ".join(self.table.columns)[:200]
@@ -287,14 +303,15 @@ class _Reader:
         self.records.add(time_ns, value)
 
 
-def _make_single(records: Sorted, report: Report) -> None:
+def _make_single(records: Sorted, report: Report, place: Place) -> None:
     """Keep one of the rates of a time: the highest."""
 
     def single() -> Iterator[tuple[int, float]]:
         held: tuple[int, float] | None = None
         for record in records:
             if held and held[0] == record[0]:
-                report.guessed("rates of the same time", "the highest is used", f"{record[0]} ns")
+                there = place.at(record[0])
+                report.guessed("rates of the same time", "the highest is used", there)
             elif held:
                 yield held
             held = record
@@ -304,7 +321,9 @@ def _make_single(records: Sorted, report: Report) -> None:
     records.replace(single())
 
 
-def _make_rates(records: Sorted, report: Report, window_s: float | None) -> int | None:
+def _make_rates(
+    records: Sorted, report: Report, place: Place, window_s: float | None
+) -> int | None:
     """Turn counts in windows into rates, and return the end of the last one.
 
     Missing windows have no requests.
@@ -318,11 +337,11 @@ def _make_rates(records: Sorted, report: Report, window_s: float | None) -> int 
         count = 0.0
         for time_ns, value in records:
             if start is not None and time_ns == start:
-                report.guessed("counts of the same window", "added up", f"{time_ns} ns")
+                report.guessed("counts of the same window", "added up", place.at(time_ns))
                 count += value
                 continue
             if start is not None:
-                yield from _window((start, time_ns, window_ns), count, report)
+                yield from _window((start, time_ns, window_ns), count, report, place)
             start, count = time_ns, value
         if start is not None:
             end = start + window_ns
@@ -333,7 +352,7 @@ def _make_rates(records: Sorted, report: Report, window_s: float | None) -> int 
 
 
 def _window(
-    times: tuple[int, int, int], count: float, report: Report
+    times: tuple[int, int, int], count: float, report: Report, place: Place
 ) -> Iterator[tuple[int, float]]:
     """The rate of a window, and 0 after it if the next one is missing.
 
@@ -345,13 +364,13 @@ def _window(
         report.guessed(
             "windows that begin before the one before them has ended",
             "the one before is taken to end there",
-            f"{next_start} ns",
+            place.at(next_start),
         )
     yield start, count / length * 1e9
     if next_start - start > window_ns:
         missing = max(1, round((next_start - start) / window_ns) - 1)
-        place = f"{start} ns"
-        report.guessed("windows that are missing", "taken to have no requests", place, missing)
+        there = place.at(start + window_ns)
+        report.guessed("windows that are missing", "taken to have no requests", there, missing)
         yield start + window_ns, 0.0
 
 

@@ -24,6 +24,7 @@ from accelflow.importing.workloads import (
     Tree,
     distinct,
     rate_lines,
+    stated_rate,
 )
 
 __all__ = ["DURATIONS", "Options", "import_azure"]
@@ -62,6 +63,9 @@ class Functions(Protocol):
 
     def totals(self) -> Mapping[str, int]:
         """Return the number of invocations of each function that may become a service."""
+
+    def has_minutes(self, function: str) -> bool:
+        """Return whether the minutes of `function` are known."""
 
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the invocations of `function` in each minute that has any, by minute from 0."""
@@ -111,43 +115,31 @@ def _build(
     functions: Functions, paths: Sequence[Path], report: Report, options: Options
 ) -> Imported:
     totals = functions.totals()
-    known = {name: functions.duration_ms(name, options.duration) for name in totals}
-    ranked = sorted(totals, key=lambda name: (-totals[name], name))
-    timed = [name for name in ranked if known[name] is not None]
-    report.dropped(
-        "functions without a duration", "not in the workload", count=len(ranked) - len(timed)
-    )
     length = functions.length()
-    usable = [name for name in timed if totals[name] >= LEAST_RATE_RPS * 60 * length]
-    report.dropped(
-        f"functions with a rate below {LEAST_RATE_RPS} requests a second",
-        "not in the workload",
-        count=len(timed) - len(usable),
-    )
-    if not usable:
+    kept = _kept(functions, totals, report, options)
+    if not kept:
         raise refused(
             "FILE",
             ", ".join(map(str, paths)),
             f"must have invocations and durations of at least one function, at {LEAST_RATE_RPS}"
             " requests a second or more",
         )
-    kept = usable[: options.top]
-    report.left_out("functions beyond --top", "not in the workload", len(usable) - len(kept))
-    beyond = sum(totals[name] for name in usable[options.top :])
-    report.left_out("invocations of functions beyond --top", "not in the workload", beyond)
     names = distinct(kept)
     services = []
     companions: dict[str, Iterator[str]] = {}
     for function in kept:
         companion = f"{OWNER}-{names[function]}.rates.csv"
-        companions[companion] = _lines(functions.minutes(function), length)
-        duration_us = rounded(1e3 * (known[function] or 0.0))
+        minutes = functions.minutes(function)
+        mean_rps = totals[function] / (60 * length)
+        end = length * _MINUTE_NS, mean_rps  # the mean rate continues from there
+        companions[companion] = rate_lines(_rates(minutes), end)
+        duration_us = rounded(1e3 * (functions.duration_ms(function, options.duration) or 0.0))
         if duration_us > _MOST_US:
             report.guessed("durations of over 1,000 s", "taken for 1,000 s", function)
         service: Tree = {
             "name": names[function],
             "method": function,
-            "rate_rps": rounded(totals[function] / (60 * length)),
+            "rate_rps": stated_rate(mean_rps, _rates(minutes), end),
             "arrivals": {"process": "rates", "file": companion},
             "app_us": min(duration_us, _MOST_US),
             "path": [RECEIVE, {"cpu": True}, SEND],
@@ -163,12 +155,37 @@ def _build(
     return Imported({"schema": SCHEMA, "name": options.name, "services": services}, companions)
 
 
-def _lines(minutes: Mapping[int, int], length: int) -> Iterator[str]:
-    """Return the lines of a function's rates, then its mean rate after `length` minutes."""
-    rates = ((minute, count / 60) for minute, count in _with_pauses(sorted(minutes.items())))
-    mean = sum(minutes.values()) / (60 * length)
-    end = length * _MINUTE_NS, mean
-    return rate_lines(((minute * _MINUTE_NS, rate) for minute, rate in rates), end)
+def _kept(
+    functions: Functions, totals: Mapping[str, int], report: Report, options: Options
+) -> list[str]:
+    """Return the functions that become services, the busiest first; report the others."""
+    gone = "not in the workload"
+    ranked = sorted(totals, key=lambda name: (-totals[name], name))
+    timed = [name for name in ranked if functions.duration_ms(name, options.duration) is not None]
+    report.dropped("functions without a duration", gone, count=len(ranked) - len(timed))
+    least = LEAST_RATE_RPS * 60 * functions.length()
+    usable = [name for name in timed if totals[name] >= least]
+    what = f"functions with a rate below {LEAST_RATE_RPS} requests a second"
+    report.dropped(what, gone, count=len(timed) - len(usable))
+    places = [place for place, name in enumerate(usable) if functions.has_minutes(name)]
+    places = places[: options.top]
+    # Fewer than --top of them: all others lack their minutes.
+    end = places[-1] + 1 if len(places) == options.top else len(usable)
+    report.dropped(
+        "functions with too few invocations in the first tables",
+        f"{gone}: their rates were not kept",
+        count=end - len(places),
+    )
+    report.left_out("functions beyond --top", gone, len(usable) - end)
+    beyond = sum(totals[name] for name in usable[end:])
+    report.left_out("invocations of functions beyond --top", gone, beyond)
+    return [usable[place] for place in places]
+
+
+def _rates(minutes: Mapping[int, int]) -> Iterator[tuple[int, float]]:
+    """Yield a function's rates in requests a second, by start in ns."""
+    for minute, count in _with_pauses(sorted(minutes.items())):
+        yield minute * _MINUTE_NS, count / 60
 
 
 def _with_pauses(minutes: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

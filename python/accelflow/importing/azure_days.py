@@ -152,19 +152,19 @@ class Days:
         self.report.left_out("rows of memory", "left out: not part of a workload", rows)
 
     def totals(self) -> Mapping[str, int]:
-        """Return the number of invocations of each function whose minutes are kept.
-
-        The minutes of a function are dropped while tables are read, if many other functions have
-        had more invocations so far.
-        """
-        gone = sum(self._totals[name] for name in self._lost)
-        why = "not in the workload"
-        self.report.left_out("functions with few invocations", why, len(self._lost))
-        self.report.left_out("invocations of functions with few invocations", why, gone)
-        found = {name: self._totals[name] for name in self._minutes if self._totals[name]}
-        idle = len(self._minutes) - len(found)
-        self.report.left_out("functions without an invocation", why, idle)
+        """Return the number of invocations of each function that has any."""
+        found = {name: total for name, total in self._totals.items() if total}
+        idle = len(self._totals) - len(found)
+        self.report.left_out("functions without an invocation", "not in the workload", idle)
         return found
+
+    def has_minutes(self, function: str) -> bool:
+        """Return whether the minutes of `function` are known.
+
+        They are dropped while tables are read, if many other functions have had more invocations so
+        far.
+        """
+        return function in self._minutes
 
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the invocations of `function` in each minute that has any, by minute from 0."""

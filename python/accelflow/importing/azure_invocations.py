@@ -89,6 +89,10 @@ class Invocations:
         """Return the number of invocations of each function."""
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
+    def has_minutes(self, function: str) -> bool:
+        """Return whether the minutes of `function` are known: all are."""
+        return function in self._minutes
+
     def minutes(self, function: str) -> Mapping[int, int]:
         """Return the number of invocations of `function` in each minute that has any.
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from accelflow.errors import LEFT_OUT, InputError, refused
 from accelflow.files import parse_json, read_text, why
 from accelflow.importing.latencies import Measured
+from accelflow.report.notes import P999_RESPONSES
 from accelflow.report.results import Comparison, ServiceResult
 
 __all__ = ["compared"]
@@ -29,8 +30,8 @@ def compared(
 
     `results` is the path of a file with the JSON of ``accelflow compare --json``. A measurement is
     compared with `service` if it is given, else with the service of the same name, or else with the
-    only service. Raises InputError for a file of another kind, an unknown service, and a
-    measurement that belongs to no service.
+    only service. The P99.9 of fewer than 100,000 simulated responses is left out. Raises InputError
+    for a file of another kind, an unknown service, and a measurement that belongs to no service.
     """
     comparison = _comparison(results)
     names = comparison.service_names
@@ -57,6 +58,8 @@ def _rows(measured: Measured, orchestrator: str, result: ServiceResult) -> list[
         ours = getattr(result, key)
         theirs = measured.mean_us if percent is None else measured.percentiles_us.get(percent)
         if ours is None or theirs is None:
+            continue
+        if percent == 99.9 and result.completed < P999_RESPONSES:
             continue
         found.append(
             {

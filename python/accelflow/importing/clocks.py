@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
 from accelflow.errors import refused
-from accelflow.importing.numbers import number
+from accelflow.importing.numbers import number, scaled
 from accelflow.importing.report import Report
 
-__all__ = ["NO_TIME", "UNITS", "Clock", "declared_unit", "unit_of"]
+__all__ = ["NO_TIME", "UNITS", "Clock", "Place", "declared_unit", "unit_of"]
 
 #: Units of times, in nanoseconds; `iso` is for dates such as ``2026-03-29T01:59:59.5+01:00``.
 UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "iso": 0}
@@ -24,6 +27,9 @@ _DATE_DIGITS: Final = 8
 
 _HOUR_NS: Final = 3_600_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+#: The digits of a second after the sixth decimal; a zone's offset may follow.
+_FINE: Final = re.compile(r".{8,11}[^-+Z.,]*[.,]\d{6}(\d+)", re.ASCII)
 
 #: Three centuries: beyond it, a number is not a time in the unit that is declared.
 _LIMIT_NS: Final = 9_000_000_000_000_000_000
@@ -43,6 +49,25 @@ def unit_of(column: str) -> str | None:
     """
     dates = column.lower() in {"timestamp", "datetime", "date"}
     return "iso" if dates else declared_unit(column)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Names times of tables in messages: `files` are the tables' paths, `unit` that of times."""
+
+    files: str
+    unit: str
+
+    def at(self, time_ns: int) -> str:
+        """Return the files and the time `time_ns`, written as the tables write times."""
+        if self.unit == "iso":
+            whole, rest = divmod(time_ns, UNITS["s"])
+            date = (_EPOCH + timedelta(seconds=whole)).replace(tzinfo=None).isoformat()
+            decimals = f".{rest:09}".rstrip("0") if rest else ""
+            return f"{self.files}, {date}{decimals}Z"
+        whole, rest = divmod(time_ns, UNITS[self.unit])
+        decimals = f"{rest / UNITS[self.unit]:.9f}".rstrip("0")[1:] if rest else ""
+        return f"{self.files}, {whole}{decimals} {self.unit}"
 
 
 class Clock:
@@ -68,11 +93,7 @@ class Clock:
         return time_ns
 
     def _plain(self, text: str, _: str) -> int | None:
-        try:
-            return int(text) * self._scale  # exact, unlike floats, for nanoseconds since 1970
-        except ValueError:
-            value = number(text)
-            return None if value is None else round(value * self._scale)
+        return scaled(text, self._scale)
 
     def _date(self, text: str, place: str) -> int | None:
         # Python reads 1712110100100, milliseconds since 1970, as the year 1712.
@@ -80,7 +101,8 @@ class Clock:
             return None
         try:
             date = datetime.fromisoformat(text)
-            return _ns(self._placed(date, place) if date.tzinfo is None else date)
+            time_ns = _ns(self._placed(date, place) if date.tzinfo is None else date)
+            return time_ns + _below_us(text)
         except (ValueError, OverflowError):  # a change of the clocks in the year 1 or 9999
             return None
 
@@ -128,6 +150,12 @@ class Clock:
 
 def _ns(date: datetime) -> int:
     return (date - _EPOCH) // timedelta(microseconds=1) * 1_000
+
+
+def _below_us(text: str) -> int:
+    """Return the ns below the last us in the date `text`, which Python's dates do not hold."""
+    found = _FINE.match(text) if "." in text or "," in text else None
+    return round(1_000 * Decimal(f"0.{found[1]}")) if found else 0
 
 
 def _zone(name: str) -> zoneinfo.ZoneInfo:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -18,6 +19,7 @@ __all__ = ["Measured", "read_latencies"]
 _UNITS_US: Final = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 6e7, "h": 3.6e9}
 _TIME: Final = r"(?P<value>\d+(?:\.\d+)?)(?P<unit>us|ms|s|m|h)"
 _PERCENTILE: Final = re.compile(rf"^\s*(?P<percent>\d+(?:\.\d+)?)%\s+{_TIME}\s*$")
+_ANY_PERCENTILE: Final = re.compile(r"^\s*[\d.]+%\s+\S+\s*$")
 _SPECTRUM: Final = re.compile(
     r"^\s*(?P<ms>\d+\.\d+)\s+(?P<share>[01]\.\d+)\s+(?P<count>\d+)\s+(?:\d+\.\d+|inf)\s*$"
 )
@@ -28,6 +30,9 @@ _ERRORS: Final = re.compile(
     r"^\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)\s*$"
 )
 _STATUS: Final = re.compile(r"^\s*Non-2xx or 3xx responses: (\d+)\s*$")
+
+#: Times of neighbouring percentiles may differ this much by their rounding to three digits.
+_ROUNDED: Final = 0.99
 
 #: The most runs in a file and rows in a table; load generators write fewer.
 _MOST: Final = 10_000
@@ -85,11 +90,13 @@ def _again(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[
 
 def _wrk2(path: Path, lines: Iterator[tuple[int, str]], report: Report) -> list[Measured]:
     runs: list[Measured] = []
+    places: list[str] = []
     for number_, line in lines:
         if line.startswith("Running ") and " test @ " in line:
             if len(runs) >= _MOST:
                 raise refused("FILE", f"{path}:{number_}", f"must have at most {_MOST} runs")
             runs.append(Measured(line.partition(" test @ ")[2].strip()))
+            places.append(f"{path}:{number_}")
         elif runs:
             _wrk2_line(runs[-1], line, report, f"{path}:{number_}")
     if not runs:
@@ -99,11 +106,16 @@ def _wrk2(path: Path, lines: Iterator[tuple[int, str]], report: Report) -> list[
             "must be the output of wrk2, which has a line 'Running ... test @ ...', or"
             " statistics of locust, which have a column Request Count",
         )
-    for run in runs:
+    for run, place in zip(runs, places, strict=True):
         if not run.percentiles_us:
             raise refused(
                 "FILE", str(path), f"must have percentiles of {run.name}: run wrk2 with --latency"
             )
+        if (fall := _fall(run.percentiles_us)) is not None:
+            low, high = (f"P{percent:g}" for percent in fall)
+            below, above = (f"{run.percentiles_us[percent]:g} us" for percent in fall)
+            allowed = f"must be at least its {low}, {below}"
+            raise refused(f"{place}: {high} of {run.name}", above, allowed)
         report.understood("runs of wrk2")
         report.understood("percentiles", len(run.percentiles_us))
         if run.requests is None:
@@ -111,13 +123,26 @@ def _wrk2(path: Path, lines: Iterator[tuple[int, str]], report: Report) -> list[
     return runs
 
 
+def _fall(percentiles: Mapping[float, float]) -> tuple[float, float] | None:
+    """Return the first two neighbouring percents of which the higher has the lower time."""
+    pairs = itertools.pairwise(sorted(percentiles))
+    falls = (pair for pair in pairs if percentiles[pair[1]] < _ROUNDED * percentiles[pair[0]])
+    return next(falls, None)
+
+
+def _percentile(run: Measured, line: str, report: Report, place: str) -> None:
+    found = _PERCENTILE.match(line)
+    if found is None or float(found["percent"]) > 100:
+        report.dropped("percentiles that are no time of 0 to 100 %", "left out", place)
+        return
+    value = float(found["value"]) * _UNITS_US[found["unit"]]
+    # The spectrum below it has more digits.
+    run.percentiles_us.setdefault(float(found["percent"]), value)
+
+
 def _wrk2_line(run: Measured, line: str, report: Report, place: str) -> None:
-    if found := _PERCENTILE.match(line):
-        percent = float(found["percent"])
-        if percent <= 100:
-            value = float(found["value"]) * _UNITS_US[found["unit"]]
-            # The spectrum below it has more digits.
-            run.percentiles_us.setdefault(percent, value)
+    if _ANY_PERCENTILE.match(line):
+        _percentile(run, line, report, place)
     elif found := _SPECTRUM.match(line):
         percent = round(100 * float(found["share"]), 6)
         if percent in run.percentiles_us:
@@ -183,6 +208,9 @@ def _locust(table: CsvTable, report: Report) -> list[Measured]:
         known = {p: 1e3 * ms for p, ms in times.items() if ms is not None and ms >= 0}
         if not known:
             report.dropped("rows without response times", "left out", row.place)
+            continue
+        if _fall(known) is not None:
+            report.dropped("rows with a percentile below a lower one", "left out", row.place)
             continue
         if len(found) >= _MOST:
             raise refused("FILE", row.place, f"must have at most {_MOST} rows")

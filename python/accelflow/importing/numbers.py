@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Context, Decimal
 from typing import Final
 
-__all__ = ["SHARES", "Quantiles", "number", "rounded"]
+__all__ = ["SHARES", "Quantiles", "number", "rounded", "scaled"]
 
 #: Neighbouring buckets differ by 1 %, so a quantile is off by at most half of that.
 _GROWTH: Final = math.log(1.01)
 
 _LIMIT: Final = 1e18
+
+#: The digits before the point that :func:`scaled` reads.
+_MOST_DIGITS: Final = 30
+
+#: Enough digits for any time in nanoseconds, with decimals to spare.
+_DECIMALS: Final = Context(prec=60, traps=[])
 
 _EXACT: Final = 1_000
 
@@ -23,12 +30,33 @@ SHARES: Final = (0.0, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 
 def number(text: str) -> float | None:
-    """Return the number in `text`; None if it is not a number from -1e18 to 1e18."""
+    """Return the number in `text`; None if it is not a number from -1e18 to 1e18.
+
+    Python's underscores and other digits than those of ASCII are not allowed.
+    """
+    if "_" in text or not text.isascii():
+        return None
     try:
         value = float(text)
     except ValueError:
         return None
     return value if abs(value) <= _LIMIT else None
+
+
+def scaled(text: str, scale: int) -> int | None:
+    """Return the number in `text` times `scale`, rounded to an integer; None if it is no number.
+
+    The decimals of `text` are read exactly, unlike those of floats: nanoseconds since 1970 have
+    more digits than a float. The number must be below 1e30.
+    """
+    if "_" in text or not text.isascii():
+        return None
+    if text.isdigit() and len(text) <= _MOST_DIGITS:
+        return int(text) * scale
+    value = _DECIMALS.create_decimal(text.strip())
+    if not value.is_finite() or value.adjusted() >= _MOST_DIGITS:
+        return None
+    return round(_DECIMALS.multiply(value, Decimal(scale)))
 
 
 def rounded(value: float) -> float:

@@ -33,6 +33,9 @@ _COUNT: Final = "samples/count"
 #: Distinct functions without a rule whose weight is kept, so that the heaviest can be named.
 _MOST_NAMES: Final = 100_000
 
+#: The labels of a profile that a message lists.
+_SHOWN: Final = 10
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -150,6 +153,8 @@ def _pprof(path: Path, rules: OperationRules, asked: Asked, report: Report) -> T
     result = Tally(unit_ns=_UNITS_NS.get(unit))
     for stack, weight in weighed.stacks:
         result.add(rules, stack, weight, 1)
+    if asked.label is not None:
+        _check_label(asked.label, pprof_format.labels(data, str(path)), path)
     if _COUNT in weighed.sample_types:
         result.samples.clear()
         counted = pprof_format.parse(data, str(path), _COUNT, asked.label)
@@ -162,6 +167,18 @@ def _pprof(path: Path, rules: OperationRules, asked: Asked, report: Report) -> T
             str(path),
         )
     return result
+
+
+def _check_label(label: tuple[str, str], labels: set[tuple[str, str]], path: Path) -> None:
+    """Refuse a label that no sample of a profile with these `labels` has."""
+    if label in labels:
+        return
+    known = sorted("=".join(each) for each in labels)
+    allowed = f"must be the label of a sample; {path} has none"
+    if known:
+        more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+        allowed = f"must be the label of a sample: {', '.join(known[:_SHOWN])}{more}"
+    raise refused(f"{path}: --label", "=".join(label), allowed, known)
 
 
 def _folded(path: Path, rules: OperationRules, asked: Asked, report: Report) -> Tally:

@@ -174,17 +174,44 @@ class CsvTable:
         return found
 
     def find(self, *names: str) -> int | None:
-        """Return the index of the first of `names` that is a column, ignoring case; else None."""
+        """Return the index of the first of `names` that is a column, ignoring case; else None.
+
+        Raises InputError if several columns have that name.
+        """
         lower = [column.lower() for column in self.columns]
-        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
+        found = next((name.lower() for name in names if name.lower() in lower), None)
+        if found is None:
+            return None
+        if (count := lower.count(found)) > 1:
+            there = [column for column in self.columns if column.lower() == found]
+            allowed = f"must be a single column, not {count}"
+            raise refused(f"{self.path}:1: columns", ", ".join(there)[:200], allowed)
+        return lower.index(found)
+
+    def only(self, what: str, names: Sequence[str], hint: str = "") -> int | None:
+        """Return the index of the column that has one of `names`, ignoring case; None without any.
+
+        Raises InputError for several such columns; `what` says in the message what they are for,
+        and `hint` what else may be done.
+        """
+        known = {name.lower() for name in names}
+        found = [column for column in self.columns if column.lower() in known]
+        if len(found) > 1:
+            allowed = f"must be a single column{hint}"
+            raise refused(f"{self.path}:1: columns of {what}", ", ".join(found)[:200], allowed)
+        return self.columns.index(found[0]) if found else None
 
     def named(self, option: str, name: str) -> int:
         """Return the index of the column `name`, which the user gave with `option`.
 
-        Raises InputError, whose message names `option`, if there is no such column.
+        Raises InputError if there is no such column, with a message that names `option`, or if
+        there are several.
         """
         if name not in self.columns:
             raise refused(option, name, known=self.columns)
+        if (count := self.columns.count(name)) > 1:
+            allowed = f"must be the name of a single column; {self.path}:1 has {count} of them"
+            raise refused(option, name, allowed)
         return self.columns.index(name)
 
     def rows(self) -> Iterator[CsvRow]:

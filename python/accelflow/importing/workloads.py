@@ -31,11 +31,14 @@ __all__ = [
     "Tree",
     "chain",
     "distinct",
+    "mean_rate",
     "microseconds",
     "plain_name",
     "rate_lines",
+    "rate_rows",
     "read_workload",
     "service_of",
+    "stated_rate",
 ]
 
 #: The name and version of workload files.
@@ -68,6 +71,9 @@ LEAST_RATE_RPS: Final = 0.001
 MOST_RATE_RPS: Final = 1e9
 
 _MOST_DEPTH: Final = 64
+
+#: The relative difference between two means that follows from the rounding of a table's rates.
+_ROUNDED: Final = 1e-4
 
 #: The placeholder for the name of the workload's file, at the start of a companion file's name.
 OWNER: Final = "*"
@@ -118,16 +124,15 @@ RECEIVE: Final[Tree] = {"trace": "T1", "facts": {"T1": {"compressed": 0}}}
 SEND: Final[Tree] = {"trace": "T2"}
 
 
-def rate_lines(
+def rate_rows(
     rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None
-) -> Iterator[str]:
-    """Yield the lines of a CSV file of rates from pairs of a start in ns and requests per second.
+) -> Iterator[tuple[int, float]]:
+    """Yield the rows of a workload's table of rates: pairs of a start in ns and requests a second.
 
-    `end` is the end of the data in ns and the mean rate, which continues from there. Without `end`,
-    the last rate continues, and zeros at the end are omitted. A rate equal to the previous one is
-    omitted too.
+    `rates` has such pairs, and `end` is the end of the data in ns and the mean rate, which
+    continues from there. Without `end`, the last rate continues, and zeros at the end are omitted.
+    A rate equal to the previous one is omitted too, and so is a start beyond the longest time.
     """
-    yield "start_us,rate_rps"
     before: float | None = None
     pause_ns: int | None = None
     for start_ns, rate in joined(rates, [end] if end else []):
@@ -137,10 +142,48 @@ def rate_lines(
                 pause_ns = start_ns
             else:
                 if pause_ns is not None and pause_ns != start_ns:
-                    yield f"{microseconds(pause_ns)},0"
+                    yield pause_ns, 0.0
                 pause_ns = None
-                yield f"{microseconds(start_ns)},{rate_rps:.12g}"
+                yield start_ns, rate_rps
         before = rate_rps
+
+
+def rate_lines(
+    rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None
+) -> Iterator[str]:
+    """Yield the lines of a CSV file of rates, whose rows are those of :func:`rate_rows`."""
+    yield "start_us,rate_rps"
+    for start_ns, rate_rps in rate_rows(rates, end):
+        yield f"{microseconds(start_ns)},{rate_rps:.12g}"
+
+
+def mean_rate(rates: Iterable[tuple[int, float]], end: tuple[int, float] | None = None) -> float:
+    """Return the mean in requests a second of the table that :func:`rate_rows` makes.
+
+    It is the mean that workloads take for such a table (docs/workloads.md): the last rate counts as
+    long as the one before it. A table without rows has 0.
+    """
+    area, span_ns, length_ns = 0.0, 0, 1
+    last: tuple[int, float] | None = None
+    for row in rate_rows(rates, end):
+        if last is not None:
+            length_ns = row[0] - last[0]
+            area, span_ns = area + last[1] * length_ns, span_ns + length_ns
+        last = row
+    return (area + last[1] * length_ns) / (span_ns + length_ns) if last else 0.0
+
+
+def stated_rate(
+    mean_rps: float, rates: Iterable[tuple[int, float]], end: tuple[int, float] | None
+) -> float:
+    """Return the rate to state beside the table of :func:`rate_rows`, with six digits.
+
+    It is `mean_rps`, the mean of the data, unless the table has another mean than the data: if data
+    is longer than the longest time, or its times are not at equal distances.
+    """
+    table = mean_rate(rates, end)
+    differs = abs(table - mean_rps) > _ROUNDED * mean_rps
+    return rounded(table if differs else mean_rps)
 
 
 def microseconds(time_ns: int) -> str:

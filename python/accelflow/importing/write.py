@@ -11,6 +11,7 @@ from typing import Any
 
 from accelflow.errors import file_path, refused
 from accelflow.files import named, write_whole
+from accelflow.importing.places import check_companions, check_existing
 from accelflow.importing.report import Report
 from accelflow.importing.workloads import OWNER, Imported, Tree, plain_name
 from accelflow.workload import workload_text
@@ -38,18 +39,25 @@ def text_of(tree: dict[str, Any], out: Path) -> str:
 
 
 def write_imported(
-    imported: Imported, report: Report | None, out: str | PathLike[str]
+    imported: Imported,
+    report: Report | None,
+    out: str | PathLike[str],
+    inputs: Iterable[Path] = (),
 ) -> list[Path]:
     """Write the workload to `out` and its companion files to the same folder; return all paths.
 
     `report` is added to the workload's table `origin`; None leaves the table as it is. The names of
     companion files begin with that of `out`. The files appear when all of them are complete. If
-    their content cannot be made, none appears, and existing files are unchanged. Raises OSError if
-    a file cannot be written, and InputError for a tree that is not a workload.
+    their content cannot be made, none appears, and existing files are unchanged. `inputs` are the
+    files that the import reads. Raises OSError if a file cannot be written, and InputError for a
+    tree that is not a workload, and for a companion file that would replace one of `inputs`, a file
+    of another service, or an existing file: only the workload that `out` had may name it, for the
+    same service, or its contents may be equal.
     """
     out = file_path("out", out)
     stem = plain_name(out.stem)
     names = {key: key.replace(OWNER, stem, 1) for key in imported.companions}
+    check_companions(imported.tree, names, out, inputs)
     beside = out.absolute().parent
     with named(out), tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=beside) as scratch:
         for key, lines in imported.companions.items():
@@ -59,6 +67,7 @@ def write_imported(
         if report is not None:
             tree["origin"] = _joined(tree.get("origin"), report.origin())
         (Path(scratch) / "workload").write_text(text_of(tree, out), encoding="utf-8")
+        check_existing(tree, {name: Path(scratch) / name for name in names.values()}, out)
         for name in names.values():
             (Path(scratch) / name).replace(out.parent / name)
         write_whole(out, (Path(scratch) / "workload").replace)

@@ -91,6 +91,20 @@ def parse(
     return _Reader(message, place).weighed(sample_type, label)
 
 
+def labels(data: bytes, place: str) -> set[tuple[str, str]]:
+    """Return the labels with a text that samples of `data` have: keys and texts.
+
+    Raises InputError as :func:`parse` does.
+    """
+    message = _Message()
+    message.ParseFromString(data)
+    reader = _Reader(message, place)
+    found = set[tuple[str, str]]()
+    for number, sample in enumerate(message.sample):
+        found |= reader.labels(sample, f"sample {number}: label")
+    return {label for label in found if label[1]}
+
+
 class _Reader:
     def __init__(self, message: Any, place: str) -> None:
         self.message = message
@@ -164,20 +178,19 @@ class _Reader:
             index = fits[0] if fits else index
         return Weighed(names[index], names, self.samples(index, len(names), label))
 
-    def has(self, sample: Any, label: tuple[str, str], where: str) -> bool:
-        """Whether `sample` has `label`."""
-        pairs = (
-            tuple(self.text(index, where, each) for index in (pair.key, pair.str))
+    def labels(self, sample: Any, where: str) -> set[tuple[str, str]]:
+        """The keys and texts of the labels of `sample`."""
+        return {
+            (self.text(pair.key, where, each), self.text(pair.str, where, each))
             for each, pair in enumerate(sample.label)
-        )
-        return label in pairs
+        }
 
     def samples(
         self, index: int, types: int, label: tuple[str, str] | None
     ) -> Iterator[tuple[tuple[str, ...], int]]:
         for number, sample in enumerate(self.message.sample):
             where = f"sample {number}"
-            if label is not None and not self.has(sample, label, f"{where}: label"):
+            if label is not None and label not in self.labels(sample, f"{where}: label"):
                 continue
             if len(sample.value) != types:
                 allowed = f"must be {types}, one for each sample type"
