@@ -254,7 +254,11 @@ fn wrong_certificates_and_versions_are_refused() {
             other.trust(),
             "not signed by a trusted authority: add",
         ),
-        (&USUAL, misnamed, "not valid for name"),
+        (
+            &USUAL,
+            misnamed,
+            "not valid for name 'example.org', its names are localhost: set",
+        ),
         (&old, certificate.trust(), "ProtocolVersion"),
     ] {
         let (address, thread) = scripted(&certificate, setup, vec![fails()]);

@@ -33,7 +33,10 @@ fn certificate(reason: &CertificateError) -> Option<String> {
         } => {
             let names = match presented.is_empty() {
                 true => "it has no names (subjectAltName)".to_owned(),
-                false => format!("its names are {}", presented.join(", ")),
+                false => {
+                    let names: Vec<&str> = presented.iter().map(|text| name(text)).collect();
+                    format!("its names are {}", names.join(", "))
+                }
             };
             format!(
                 "the server's certificate is not valid for name '{}', {names}: set server_name to a \
@@ -52,4 +55,12 @@ fn certificate(reason: &CertificateError) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+/// The name in rustls' text for it, such as `DnsName("localhost")`.
+fn name(text: &str) -> &str {
+    let inner = text
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.map_or(text, |inner| inner.trim_matches('"'))
 }
