@@ -333,7 +333,7 @@ class Fixed(Orchestrator):
         (Decision(instructions=-1), "instructions = -1: must be a whole number from 0 to 1000000"),
         (Decision(manager=ManagerVisit(1.0, float("inf"))), "latency_ns = inf: must be a number"),
         (Decision(manager=5), "manager = 5: must be a ManagerVisit or None"),  # type: ignore[arg-type]
-        (None, "AttributeError: 'NoneType' object has no attribute 'dispatcher_ns'"),
+        (None, "decide() = None: must be an accelflow.policies.Decision"),
     ],
 )
 def test_a_wrong_decision_is_refused(wrong: object, why: str) -> None:
