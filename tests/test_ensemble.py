@@ -162,11 +162,23 @@ def test_settings_out_of_range_and_closed_ensembles_are_refused() -> None:
         ({"notification": "shout"}, "must be wake, poll or check"),
         ({"response_timeout_s": -1.0}, "must be 0 seconds or more"),
         ({"response_timeout_s": float("nan")}, "must be 0 seconds or more"),
+        ({"workers": -1}, "workers = -1: must be a whole number of at least 1"),
+        ({"overflow_entries": -1}, "overflow_entries = -1: must be a whole number of at least 0"),
+        ({"tenant_runs": -1}, "tenant_runs = -1: must be a whole number of at least 0"),
+        ({"least_bytes": -1}, "least_bytes = -1: must be a whole number of at least 0"),
+        ({"policy": 3}, "policy = 3: must be the name of a policy"),
     ]:
         with pytest.raises(TraceError, match=text):
             Ensemble(**bad)  # type: ignore[arg-type]
     ensemble = Ensemble(workers_of={"TCP": 2}, notification="poll", pinned=True)
     assert ensemble.enqueue("T1", REQUEST).wait().arrivals
+    for tenant in (-1, 1 << 16):
+        with pytest.raises(
+            TraceError, match=f"tenant = {tenant}: must be a whole number from 0 to"
+        ):
+            ensemble.enqueue("T1", REQUEST, tenant=tenant)
+    with pytest.raises(TraceError, match="timeout_s = -1: must be 0 seconds or more"):
+        ensemble.enqueue("T1", REQUEST).wait(-1)
     ensemble.close()
     with pytest.raises(TraceError) as caught:
         ensemble.enqueue("T1", REQUEST)

@@ -100,6 +100,21 @@ def test_a_body_that_fails_leaves_the_payload_to_the_core(
     assert run_trace("t", b"payload", library=library).arrivals[0].data == b"payload!"
 
 
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_a_body_that_ends_the_program_ends_the_call(ending: type[BaseException]) -> None:
+    def ends(payload: bytes, facts: dict[str, int | str]) -> bytes:
+        raise ending("now")
+
+    odd = kind("Ends")
+    register_body(odd, ends)
+    library = library_with(odd)
+    for options in ({}, {"cpu_fallback": bytes.upper}):
+        with pytest.raises(ending, match="now"):
+            run_trace("t", b"payload", library=library, **options)  # type: ignore[call-overload]
+    register_body(odd, lambda payload, facts: payload + b"!")
+    assert run_trace("t", b"payload", library=library).arrivals[0].data == b"payload!"
+
+
 def test_accelerators_without_a_body_or_with_another_declaration_are_refused() -> None:
     error = error_of(lambda: run_trace("t", b"", library=library_with(kind("Absent"))))
     assert error.reason == "no_body"

@@ -333,7 +333,7 @@ class Fixed(Orchestrator):
         (Decision(instructions=-1), "instructions = -1: must be a whole number from 0 to 1000000"),
         (Decision(manager=ManagerVisit(1.0, float("inf"))), "latency_ns = inf: must be a number"),
         (Decision(manager=5), "manager = 5: must be a ManagerVisit or None"),  # type: ignore[arg-type]
-        (None, "AttributeError: 'NoneType' object has no attribute 'dispatcher_ns'"),
+        (None, "decide() = None: must be an accelflow.policies.Decision"),
     ],
 )
 def test_a_wrong_decision_is_refused(wrong: object, why: str) -> None:
@@ -376,42 +376,6 @@ def test_a_central_queue_needs_a_visit_to_the_manager() -> None:
 
     with pytest.raises(AccelflowError, match="Central: manager of a decision = none: must be"):
         simulation.run(small(), orchestrators=[Central])
-
-
-def test_an_exception_ends_the_run_and_is_the_cause() -> None:
-    class Failing(QueuePolicy):
-        def __init__(self) -> None:
-            self.calls = 0
-
-        def choose(self, accelerator: str, waiting: Waiting, now_ns: float) -> int:
-            self.calls += 1
-            return 1 // (100 - self.calls) * 0
-
-    with pytest.raises(AccelflowError) as caught:
-        # Far more than fits into the test's time: the failure ends all simulations.
-        simulation.run(small(requests=1_000_000, orchestrators=()), policies={"accelflow": Failing})
-    assert str(caught.value).startswith(
-        "accelflow+Failing: Failing.choose raised ZeroDivisionError: "
-    )
-    assert f"({__file__}, line " in str(caught.value)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
-
-
-def test_exceptions_of_other_methods_say_where() -> None:
-    class InProperties(Orchestrator):
-        def properties(self, server: SimulatedServer) -> Properties:
-            return Properties(start_ns=server["core.submitns"])
-
-    with pytest.raises(AccelflowError, match=r"InProperties\.properties raised .*core\.submit_ns"):
-        simulation.run(small(), orchestrators=[InProperties])
-
-    class InDecide(Orchestrator):
-        def decide(self, completion: Completion, server: SimulatedServer) -> Decision:
-            raise KeyError(completion.accelerator)
-
-    with pytest.raises(AccelflowError, match=r"InDecide\.decide raised KeyError: 'TCP'") as caught:
-        simulation.run(small(), orchestrators=[InDecide])
-    assert isinstance(caught.value.__cause__, KeyError)
 
 
 def test_system_exit_is_passed_on() -> None:

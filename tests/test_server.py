@@ -251,6 +251,13 @@ def test_a_recording_of_live_requests_is_simulated(certificate: tuple[Path, Path
             server.recording(names)
         for number in range(50):
             assert client.call("ComposeUniqueId", req_id=number, post_type=1, carrier={}) == number
+        for wrong, said in (
+            ({**names, "Other.f": "UniqId"}, "must differ from the service of"),
+            (dict.fromkeys(names, ""), "'': must be a name of printable characters"),
+            (dict.fromkeys(names, "e\n"), "must be a name of printable characters"),
+        ):
+            with pytest.raises(InputError, match=said):
+                server.recording(wrong)
         recording = server.recording(names)
         merged = json.loads(server.recording(names, base=recording))
         assert [service["service"] for service in merged["services"]] == ["UniqId"]

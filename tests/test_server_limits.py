@@ -1,10 +1,13 @@
 """What an operator can set: how much a message may take, and when replies are compressed."""
 
 import gzip
+import os
 import re
 import socket
+import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +91,27 @@ def test_decompression_is_bounded_as_the_operator_says(
     assert served(interface, message, compressed=True) == "OK"
     assert served(interface, message, compressed=True, **options) == "RESOURCE_EXHAUSTED"
     assert served(interface, message, **options) == "OK"
+
+
+def test_as_many_connections_may_wait_as_the_server_may_have(interface: Path) -> None:
+    allowed = int(Path("/proc/sys/net/core/somaxconn").read_text(encoding="ascii"))
+    for most in (1, 1024):
+        with Server(interface, limits=Limits(max_connections=most)) as server:
+            assert backlog(server.port) == min(max(most, 128), allowed)
+
+
+def backlog(port: int) -> int:
+    """The backlog of this process's socket that listens on `port`."""
+    for number in Path("/proc/self/fd").iterdir():
+        with suppress(OSError), socket.socket(fileno=os.dup(int(number.name))) as held:
+            if (
+                held.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+                and held.getsockname()[1] == port
+            ):
+                # tcpi_sacked of struct tcp_info (linux/tcp.h), for a listening socket.
+                info = held.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 64)
+                return int(struct.unpack_from("I", info, 28)[0])
+    raise AssertionError(f"no socket of this process listens on {port}")
 
 
 @pytest.mark.parametrize(

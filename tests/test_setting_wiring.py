@@ -226,6 +226,15 @@ def test_a_text_is_decompressed_to_at_most_its_ratio(interface: Path) -> None:
                     client.call("echo", {"text": text})
 
 
+def test_uniform_text_is_compressed_so_that_the_other_end_reads_it(interface: Path) -> None:
+    text = "x" * 70_000
+    with serving(interface, compression="always") as server:
+        for compress in (False, True):
+            limits = CallLimits(timeout_s=60.0)
+            client = Client(interface, f"127.0.0.1:{server.port}", compress=compress, limits=limits)
+            assert client.call("echo", {"text": text}) == text
+
+
 def fallen(interface: Path, fault: Fault, calls: int = 8) -> list[int]:
     """How many traces a core has taken over after each call to a server with a fault."""
     server = serving(interface, execution=Execution(faults=[fault]))

@@ -175,6 +175,8 @@ class System:
     classes: dict[str, str]
     #: The method that is called before the first decision.
     _step: str = ""
+    #: The user's methods by name, for messages.
+    _methods: dict[str, Callable[..., Any]] = field(default_factory=dict, repr=False)
     #: The thread that simulates it.
     _thread: int | None = field(default=None, repr=False)
 
@@ -192,6 +194,10 @@ class System:
             self._step = "a copy"
             orchestrator = self.orchestrator()
             self._step = "properties"
+            self._methods |= {
+                "properties": orchestrator.properties,
+                "decide": orchestrator.decide,
+            }
             properties = orchestrator.properties(server)
             _check_properties(properties, self.classes["orchestrator"])
             if type(orchestrator).decide is not Orchestrator.decide:
@@ -200,6 +206,7 @@ class System:
             return properties, decide, None, False
         self._step = "a copy"
         queue = self.queue()
+        self._methods["choose"] = queue.choose
         _check_queues(self, properties)
         return properties, decide, queue.choose, bool(queue.deadlines)
 
@@ -216,8 +223,14 @@ class System:
         frames = traceback.extract_tb(error.__traceback__)
         if not frames and isinstance(error, AccelflowError):  # an answer that is not allowed
             text = str(error)
-            return f"{self.name}: {name}.{text}" if place == "choose" else f"{called}(): {text}"
-        where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+            whole = text.startswith(f"{place}()")
+            return f"{self.name}: {name}.{text}" if whole else f"{called}(): {text}"
+        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename != __file__]
+        if not places:  # the call itself failed: the method takes other arguments
+            method = self._methods.get(self._step if place == "begin" else place)
+            code = getattr(method, "__code__", None)
+            places = [] if code is None else [(code.co_filename, code.co_firstlineno)]
+        where = f" ({places[-1][0]}, line {places[-1][1]})" if places else ""
         return f"{called} raised {_last_line(error)}{where}"
 
     def interrupt(self) -> None:
@@ -339,7 +352,10 @@ def _copies(policy: Any, place: str) -> Callable[[], Any]:
 
 
 def _last_line(error: BaseException) -> str:
-    return "".join(traceback.format_exception_only(error)).strip().rpartition("\n")[2]
+    """Return the type and the message of `error`, without its notes, on one line."""
+    lines = "".join(traceback.format_exception_only(error)).strip().splitlines()
+    # The lines before that of a SyntaxError show its place.
+    return lines[-1 if isinstance(error, SyntaxError) else 0]
 
 
 def _check_name(system: System, taken: Mapping[str, str]) -> None:

@@ -37,6 +37,7 @@ from accelflow.errors import (
     number_within,
     one_of,
     positive_number,
+    refusals,
     refused,
     texts,
     whole_number,
@@ -365,14 +366,16 @@ class Server:
         other services are kept. Only requests over TLS use traces that the simulator supports.
 
         Raises AccelflowError for a function without requests and for a server that does not record
-        or is not running, and InputError for values of another type.
+        or is not running, and InputError for values of another type and for names of services that
+        are not printable or occur twice.
         """
         instance_of("services", services, (Mapping,), "a mapping of functions to services")
         for name in (*services, *services.values()):
             instance_of("name in services", name, (str,), "a text")
         instance_of("base", base, (str, NoneType), "the text of a recording, or None")
         today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        text = self._native.recording(dict(services), today)
+        with refusals():
+            text = self._native.recording(dict(services), today)
         if base is None:
             return text
         return completed(text, base)

@@ -54,7 +54,7 @@ pub enum AccelError {
     /// A decompressed payload would exceed its limit.
     #[error(
         "decompressed size of {compressed} compressed bytes = over {limit} bytes: must be at most \
-         {limit} bytes"
+         {limit} bytes, the limit of {setting}"
     )]
     ZipBomb {
         /// The size of the compressed input, in bytes.
@@ -62,6 +62,8 @@ pub enum AccelError {
         /// The limit in bytes, from [`crate::Limits::decompressed_limit`]; for gzip
         /// [`crate::Limits::max_decompressed_bytes`].
         limit: usize,
+        /// The name of the setting in [`crate::Limits`] that `limit` comes from.
+        setting: &'static str,
     },
     /// A checksum in a packet does not match its bytes.
     #[error("{protocol} checksum at byte {at} = {found:#06x}: must be {computed:#06x}")]

@@ -63,6 +63,30 @@ impl Limits {
             .min(self.max_decompressed_bytes)
     }
 
+    /// Returns how many of `bytes` must be stored uncompressed, so that a reader with these limits
+    /// accepts them, compressed to `packed_bytes` (Zstandard or Snappy).
+    pub(crate) fn stored_bytes(&self, bytes: usize, packed_bytes: usize) -> usize {
+        let least = bytes.div_ceil(self.max_decompression_ratio.max(1));
+        match bytes <= self.free_decompressed_bytes() || packed_bytes >= least {
+            true => 0,
+            false => least,
+        }
+    }
+
+    /// Returns the error for output above [`Limits::decompressed_limit`] of `compressed` bytes.
+    pub(crate) fn inflated(&self, compressed: usize) -> AccelError {
+        let limit = self.decompressed_limit(compressed);
+        let setting = match limit == self.max_decompressed_bytes {
+            true => "max_decompressed_bytes",
+            false => "max_decompression_ratio",
+        };
+        AccelError::ZipBomb {
+            compressed,
+            limit,
+            setting,
+        }
+    }
+
     /// Refuses a `size` in bytes above [`Limits::max_message_bytes`]; `what` names it in the error.
     pub(crate) fn check_size(&self, what: &'static str, size: usize) -> Result<(), AccelError> {
         let limit = self.max_message_bytes;

@@ -1,7 +1,7 @@
 //! Every byte changed, every truncation, at every layer: a named error or a correct decode.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use accelflow_accel::http::HttpCall;
+use accelflow_accel::http::{HttpCall, response_length};
 use accelflow_accel::rpc::{ThriftCall, read_message, write_message};
 use accelflow_accel::storage::{Operation, StorageCall, StorageResponse, Stored};
 use accelflow_accel::thrift::{Protocol, Schema, struct_from_json, struct_to_json};
@@ -322,4 +322,38 @@ fn dispatch_refuses_unknown_methods() {
         write_message(&call, &[0; 40], &small).unwrap_err().reason(),
         "too_large"
     );
+}
+
+#[test]
+fn http_lengths_that_are_too_large_are_refused_as_such() {
+    let refusal = |head: &str, body: &str| {
+        let message = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}");
+        let read = response_length(message.as_bytes(), false, false, &Limits::default());
+        read.unwrap_err().to_string()
+    };
+    for (head, body, said) in [
+        (
+            "content-length: 99999999999999999999",
+            "",
+            "content-length = 99999999999999999999: must be at most",
+        ),
+        (
+            "content-length: +1",
+            "",
+            "content-length = '+1': must be a number",
+        ),
+        (
+            "transfer-encoding: chunked",
+            "10000000000000002\r\n",
+            "size of a chunk = '10000000000000002': must be a hexadecimal number of at most 16 digits",
+        ),
+        (
+            "transfer-encoding: chunked",
+            "xyz\r\n",
+            "size of a chunk = 'xyz': must be a hexadecimal number",
+        ),
+    ] {
+        let text = refusal(head, body);
+        assert!(text.contains(said), "{text}");
+    }
 }

@@ -250,6 +250,54 @@ fn compressed_data_is_bounded_and_whole() {
 }
 
 #[test]
+fn data_that_compresses_beyond_the_ratio_can_be_read_with_the_same_limits() {
+    let mixed: Vec<u8> = (0..3 << 20).map(|n: u32| (n >> 16) as u8 | 1).collect();
+    for max_decompression_ratio in [1, 2, 20, 256, 5_000] {
+        let limits = Limits {
+            max_decompression_ratio,
+            ..Limits::default()
+        };
+        for (codec, level) in [(Codec::Zstd, 1), (Codec::Zstd, 19), (Codec::Snappy, 1)] {
+            let mut cmp = Cmp::new(codec, level, limits).unwrap();
+            let mut dcmp = Dcmp::new(limits);
+            for size in [65_536, 65_537, 70_000, 131_073, 1 << 20, 3 << 20] {
+                for data in [&vec![b'x'; size], &mixed[..size]] {
+                    let packed = cmp.compress(data).unwrap();
+                    assert_eq!(dcmp.decompress(codec, &packed).unwrap(), data);
+                    let most = size.div_ceil(max_decompression_ratio) + 100 + size / 16;
+                    assert!(packed.len() <= most, "{} of {size} bytes", packed.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_refusal_of_inflated_data_names_its_limit() {
+    let generous = Limits {
+        max_decompression_ratio: usize::MAX,
+        ..Limits::default()
+    };
+    let mut cmp = Cmp::new(Codec::Zstd, 1, generous).unwrap();
+    let packed = cmp.compress(&[b'x'; 1 << 20]).unwrap();
+    let refusal = |limits| Dcmp::new(limits).decompress(Codec::Zstd, &packed);
+    let text = refusal(Limits::default()).unwrap_err().to_string();
+    assert!(
+        text.ends_with("65536 bytes, the limit of max_decompression_ratio"),
+        "{text}"
+    );
+    let small = Limits {
+        max_decompressed_bytes: 1_000,
+        ..generous
+    };
+    let text = refusal(small).unwrap_err().to_string();
+    assert!(
+        text.ends_with("1000 bytes, the limit of max_decompressed_bytes"),
+        "{text}"
+    );
+}
+
+#[test]
 fn dates_beyond_the_year_9999_are_kept() {
     let limits = Limits::default();
     let (there, back) = (

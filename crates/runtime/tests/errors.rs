@@ -152,6 +152,7 @@ fn dcmp_refuses() {
     let compress = |data: &[u8]| {
         let limits = accelflow_accel::Limits {
             max_message_bytes: usize::MAX,
+            max_decompression_ratio: usize::MAX,
             ..accelflow_accel::Limits::default()
         };
         let cmp = accelflow_accel::compress::Cmp::new(Codec::Zstd, 1, limits);

@@ -125,3 +125,31 @@ fn many_silent_connections_do_not_keep_others_out_for_ever() {
     drop(silent);
     assert_eq!(get(admin, "/metrics").0, 200);
 }
+
+#[test]
+fn recordings_with_a_wrong_date_or_a_service_twice_are_refused() {
+    let (_running, admin) = start_with_admin(true);
+    let is_date = "must be a date, as YYYY-MM-DD";
+    for (query, words) in [
+        (
+            "date=2026-02-29&Test.add=X",
+            format!("date = '2026-02-29': {is_date}"),
+        ),
+        (
+            "date=2026-99-99&Test.add=X",
+            format!("date = '2026-99-99': {is_date}"),
+        ),
+        (
+            "date=garbage&Test.add=X",
+            format!("date = 'garbage': {is_date}"),
+        ),
+        (
+            "date=2028-02-29&Test.add=X&Test.echo=X",
+            "service of Test.echo = 'X': must differ from the service of Test.add".to_owned(),
+        ),
+    ] {
+        let (status, body) = get(admin, &format!("/recording?{query}"));
+        assert_eq!(status, 400, "{body}");
+        assert!(body.contains(&words), "{body}");
+    }
+}

@@ -13,6 +13,7 @@ use accelflow_accel::{Limits, thrift::Schema};
 use accelflow_serve::{
     CallOptions, Client, ClientConfig, Executed, RetryPolicy, ServeError, TlsTrust,
 };
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -248,8 +249,16 @@ fn wrong_certificates_and_versions_are_refused() {
         ..USUAL
     };
     for (setup, trust, said) in [
-        (&USUAL, other.trust(), "certificate"),
-        (&USUAL, misnamed, "not valid for name"),
+        (
+            &USUAL,
+            other.trust(),
+            "not signed by a trusted authority: add",
+        ),
+        (
+            &USUAL,
+            misnamed,
+            "not valid for name 'example.org', its names are localhost: set",
+        ),
         (&old, certificate.trust(), "ProtocolVersion"),
     ] {
         let (address, thread) = scripted(&certificate, setup, vec![fails()]);
@@ -259,6 +268,37 @@ fn wrong_certificates_and_versions_are_refused() {
         assert!(error.to_string().contains(said), "{said}: {error}");
         thread.join().expect("no panic");
         assert_eq!(client.connections().open, 0);
+    }
+}
+
+#[test]
+fn the_refusal_of_a_certificate_says_what_to_do() {
+    let fails: fn() -> Script = || Box::new(|stream| assert!(stream.read(&mut [0]).is_err()));
+    let authority: fn(&mut CertificateParams) =
+        |made| made.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let old: fn(&mut CertificateParams) = |made| made.not_after = date_time_ymd(2020, 1, 1);
+    let early: fn(&mut CertificateParams) = |made| made.not_before = date_time_ymd(4000, 1, 1);
+    for (name, change, said) in [
+        (
+            "authority",
+            authority,
+            "CA:TRUE), which cannot serve: renew it with basicConstraints CA:FALSE",
+        ),
+        ("old", old, "has expired: renew it"),
+        ("early", early, "is not valid yet: set the clock"),
+    ] {
+        let certificate = Certificate::new(&format!("client-{name}"));
+        let mut made = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        change(&mut made);
+        let key = KeyPair::generate().expect("a key");
+        let signed = made.self_signed(&key).expect("a certificate");
+        std::fs::write(certificate.file("cert.pem"), signed.pem()).expect("a file");
+        std::fs::write(certificate.file("key.pem"), key.serialize_pem()).expect("a file");
+        let (address, thread) = scripted(&certificate, &USUAL, vec![fails()]);
+        let error = client(address, certificate.trust(), LONG).call("add", ADD);
+        let text = error.expect_err("no trust").to_string();
+        assert!(text.contains(said), "{text}");
+        thread.join().expect("no panic");
     }
 }
 

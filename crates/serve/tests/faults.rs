@@ -186,6 +186,7 @@ fn oneway_functions_are_not_answered_whatever_the_message_says() {
 fn compressed_bodies_that_inflate_are_refused() {
     let generous = Limits {
         max_message_bytes: 256 << 20,
+        max_decompression_ratio: usize::MAX,
         ..Limits::default()
     };
     let running = start(server());

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use accelflow_accel::Settings;
 use accelflow_accel::thrift::Protocol;
@@ -369,4 +369,34 @@ fn a_missing_collector_delays_no_request() {
     }
     drop(client);
     assert_eq!(running.stop(Duration::from_secs(60)), 0);
+}
+
+#[test]
+fn a_server_stops_within_its_grace_without_its_collector() {
+    // Takes connections and never answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let hanging = hanging.local_addr().map(|at| (hanging, at)).expect("bound");
+    for (address, grace) in [
+        ("127.0.0.1:1".to_owned(), Duration::from_millis(500)),
+        (hanging.1.to_string(), Duration::from_millis(500)),
+        (hanging.1.to_string(), Duration::ZERO),
+    ] {
+        let mut server = server();
+        let telemetry = Telemetry {
+            endpoint: format!("http://{address}/v1/traces"),
+            service: "calculator".to_owned(),
+            sample_ratio: 1.0,
+        };
+        server.set_telemetry(telemetry).expect("good");
+        let running = start(server);
+        let mut client = connect(&running);
+        for _ in 0..300 {
+            call(&mut client, "add", Protocol::Binary, r#"{"a":1,"b":1}"#);
+        }
+        drop(client);
+        let begun = Instant::now();
+        running.stop(grace);
+        let spent = begun.elapsed();
+        assert!(spent < grace + Duration::from_millis(1_500), "{spent:?}");
+    }
 }

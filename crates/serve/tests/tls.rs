@@ -334,3 +334,27 @@ fn files_without_certificates_are_named() {
         }
     }
 }
+
+#[test]
+fn files_without_a_key_or_certificate_are_refused() {
+    let certificate = Certificate::new("tls-files");
+    let (cert, key) = (certificate.file("cert.pem"), certificate.file("key.pem"));
+    let (none, empty) = (Path::new("/dev/null"), Path::new(""));
+    for (cert, key, said) in [
+        (
+            &*cert,
+            none,
+            "/dev/null: must have a private key in PEM form",
+        ),
+        (
+            none,
+            &*key,
+            "/dev/null: must have at least one certificate in PEM form",
+        ),
+        (empty, &*key, "'': must be the path of a PEM file"),
+        (&*cert, empty, "'': must be the path of a PEM file"),
+    ] {
+        let error = TlsIdentity::from_pem_files(cert, key).expect_err(said);
+        assert_eq!(error.to_string(), said);
+    }
+}

@@ -129,6 +129,34 @@ fn arithmetic_is_pythons_on_64_bits_that_wrap() {
 }
 
 #[test]
+fn the_least_integer_is_a_literal() {
+    for text in [
+        "n == -9223372036854775808",
+        "n == -0x8000000000000000",
+        "-9223372036854775808 == n",
+    ] {
+        let condition = Condition::parse(text).unwrap();
+        assert!(
+            condition.to_string().contains("-9223372036854775808"),
+            "{text}"
+        );
+        assert_eq!(Condition::parse(&condition.to_string()).unwrap(), condition);
+        assert_eq!(holds_on(text, b"", "", i64::MIN), Ok(true));
+        assert_eq!(holds_on(text, b"", "", i64::MAX), Ok(false));
+        let nodes = trace(&["TCP", "RPC", "Dser"], text);
+        let mut library = Library::new();
+        library.register("t", nodes.clone()).unwrap();
+        let image = library.link().unwrap();
+        let read = accelflow_trace::Image::from_bytes(&image.to_bytes()).unwrap();
+        assert_eq!(read.disassemble().unwrap()[0].nodes, nodes);
+    }
+    for text in ["n == 9223372036854775808", "n == -9223372036854775809"] {
+        let error = Condition::parse(text).unwrap_err().to_string();
+        assert!(error.contains("must be a 64-bit integer"), "{error}");
+    }
+}
+
+#[test]
 fn bytes_bits_and_texts_are_read_from_the_payload() {
     let payload = b"RIFF\x80\x00\x01\xff\xff\xff\xff\xff\xff\xff\xfe";
     let holds = |text: &str| holds_on(text, payload, "Login", 5);

@@ -24,6 +24,10 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 /// The compression accelerator. Compresses the payload of a job, or the data of its JSON envelope.
 /// Stores the codec and the format of the uncompressed data in `job.packed`. Uses the codec of the
 /// job's gRPC call if there is one, otherwise the codec given to [`Cmp::new`].
+///
+/// Its output is within [`Limits::max_decompression_ratio`] of its input, so that a reader with the
+/// same limits accepts it. If Zstandard or Snappy compresses data by more, the output contains the
+/// first bytes of the data as they are.
 pub struct Cmp {
     codec: Codec,
     level: i32,
@@ -70,6 +74,23 @@ impl Cmp {
     fn compress_with(&mut self, method: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         self.limits
             .check_size("bytes of the data to compress", data.len())?;
+        let packed = self.pack(method, data)?;
+        let stored = match method {
+            Codec::Zstd | Codec::Snappy => self.limits.stored_bytes(data.len(), packed.len()),
+            Codec::Gzip => 0,
+        };
+        if stored == 0 {
+            return Ok(packed);
+        }
+        let (plain, rest) = data.split_at(stored);
+        let rest = self.pack(method, rest)?;
+        Ok(match method {
+            Codec::Snappy => after_literal(data.len(), plain, &rest),
+            _ => after_raw_blocks(data.len(), plain, &rest),
+        })
+    }
+
+    fn pack(&mut self, method: Codec, data: &[u8]) -> Result<Vec<u8>, AccelError> {
         match method {
             Codec::Zstd => {
                 let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
@@ -138,4 +159,56 @@ impl Accelerator for Cmp {
         self.zstd = None;
         self.snappy = snap::raw::Encoder::new();
     }
+}
+
+/// The size of the largest block of a Zstandard frame, in bytes.
+const ZSTD_BLOCK: usize = 128 * 1024;
+
+/// Returns a Zstandard frame (RFC 8878, section 3.1.1) of `size` bytes of content: `plain` in raw
+/// blocks, then the blocks of `frame`, which must be of the library and without a dictionary. They
+/// stay valid: they refer back only to content of their own frame, and raw blocks leave a decoder's
+/// tables and repeated offsets unchanged.
+fn after_raw_blocks(size: usize, plain: &[u8], frame: &[u8]) -> Vec<u8> {
+    const SINGLE_SEGMENT: u8 = 1 << 5;
+    const SIZE_OF_8_BYTES: u8 = 3 << 6;
+    let header = |size: usize| {
+        // Bit 0 says that the block is the last, and bits 1 and 2 its type: 0 is raw.
+        let [low, middle, high, ..] = (size << 3).to_le_bytes();
+        [low, middle, high]
+    };
+    let mut out = frame[..4].to_vec();
+    out.push(SINGLE_SEGMENT | SIZE_OF_8_BYTES);
+    out.extend((size as u64).to_le_bytes());
+    for block in plain.chunks(ZSTD_BLOCK) {
+        out.extend(header(block.len()));
+        out.extend(block);
+    }
+    let descriptor = frame[4];
+    let single = descriptor & SINGLE_SEGMENT != 0;
+    let content_size = match descriptor >> 6 {
+        0 => usize::from(single),
+        flag => 1 << flag,
+    };
+    let blocks = 5 + usize::from(!single) + content_size;
+    out.extend(&frame[blocks..]);
+    out
+}
+
+/// Returns a Snappy block of `size` bytes of content: `plain` as a literal, then the elements of
+/// `block`, which refer back only to content of their own block.
+fn after_literal(size: usize, plain: &[u8], block: &[u8]) -> Vec<u8> {
+    const LITERAL_WITH_LENGTH_OF_4_BYTES: u8 = 63 << 2;
+    let mut out = Vec::with_capacity(10 + plain.len() + block.len());
+    let mut left = size;
+    while left >= 0x80 {
+        out.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    out.push(left as u8);
+    out.push(LITERAL_WITH_LENGTH_OF_4_BYTES);
+    out.extend((plain.len() as u32 - 1).to_le_bytes());
+    out.extend(plain);
+    let length = block.iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
+    out.extend(&block[length..]);
+    out
 }

@@ -74,8 +74,11 @@ impl Dcmp {
         let most = u64::try_from(limit).map_or(u64::MAX, |limit| limit.saturating_add(1));
         let read = decoder.take(most).read_to_end(&mut out);
         if out.len() > limit {
-            let compressed = data.len();
-            return Err(AccelError::ZipBomb { compressed, limit });
+            return Err(AccelError::ZipBomb {
+                compressed: data.len(),
+                limit,
+                setting: "max_decompressed_bytes",
+            });
         }
         match read {
             Ok(_) if rest.is_empty() => Ok(out),
@@ -104,10 +107,7 @@ impl Dcmp {
             Ok(Some(size)) => {
                 let size = usize::try_from(size).unwrap_or(usize::MAX);
                 if size > limit {
-                    return Err(AccelError::ZipBomb {
-                        compressed: data.len(),
-                        limit,
-                    });
+                    return Err(self.limits.inflated(data.len()));
                 }
                 let mut out = Vec::with_capacity(size);
                 self.zstd()
@@ -139,10 +139,7 @@ impl Dcmp {
             let hint = hint.map_err(zstd_failure)?;
             let produced = piece.pos();
             if out.len() + produced > limit {
-                return Err(AccelError::ZipBomb {
-                    compressed: data.len(),
-                    limit,
-                });
+                return Err(self.limits.inflated(data.len()));
             }
             out.extend_from_slice(&step[..produced]);
             if hint == 0 {
@@ -168,10 +165,7 @@ impl Dcmp {
         let size = snap::raw::decompress_len(data).map_err(corrupt)?;
         let limit = self.limits.decompressed_limit(data.len());
         if size > limit {
-            return Err(AccelError::ZipBomb {
-                compressed: data.len(),
-                limit,
-            });
+            return Err(self.limits.inflated(data.len()));
         }
         self.snappy.decompress_vec(data).map_err(corrupt)
     }

@@ -13,6 +13,7 @@ use super::cancel::Cancel;
 use super::config::Address;
 use super::error::CallError;
 use super::names::Names;
+use super::refused_certificate;
 use super::trust::{self, ClientControl, TlsTrust};
 use super::wire::wait;
 use crate::transport::close::Close;
@@ -77,7 +78,7 @@ pub(super) fn dial(
     stream.set_write_timeout(left)?;
     let shaken = trust::connect(trust, stream, &mut dialled.inbound, until);
     let (session, control) = shaken.map_err(|close| match close {
-        Close::Handshake(error) => NotDialled::Tls(error.to_string()),
+        Close::Handshake(error) => NotDialled::Tls(refused_certificate::describe(&error)),
         Close::Slow(_) => NotDialled::Io(io::ErrorKind::TimedOut.into()),
         Close::Io(error) => NotDialled::Io(error),
         other => NotDialled::Io(io::Error::other(format!("TLS handshake: {other}"))),

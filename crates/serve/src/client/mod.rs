@@ -13,6 +13,7 @@ mod metrics;
 mod names;
 mod parameters;
 mod pool;
+mod refused_certificate;
 mod retry;
 mod thrift;
 mod traces;

@@ -11,6 +11,7 @@ use accelflow_runtime::trail::Exchanges;
 use accelflow_runtime::{Peer, PeerError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::refused_certificate;
 use crate::transport::close::{Close, alert};
 use crate::transport::inbound::{Inbound, frame_length, whole_records};
 use crate::transport::socket::is_timeout;
@@ -63,7 +64,7 @@ impl From<Close> for WireError {
         match close {
             Close::Slow(during) => WireError::Late(during),
             Close::Malformed(error) => WireError::Malformed(error),
-            Close::Handshake(error) => WireError::Tls(error.to_string()),
+            Close::Handshake(error) => WireError::Tls(refused_certificate::describe(&error)),
             Close::Alert(description) => WireError::Tls(alert(description)),
             Close::Io(error) => WireError::Lost(error.to_string()),
             Close::Done | Close::Cut => WireError::Lost(CLOSED.to_owned()),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use accelflow_parameters::{Refusal, quoted};
 use accelflow_runtime::Step;
 use accelflow_runtime::trail::{Trail, TrailPhase};
 use accelflow_workload::profile::{
@@ -43,6 +44,53 @@ pub enum RecordingError {
         /// The names of the functions with recorded requests, or `none`.
         seen: String,
     },
+    /// The date or the name of a service is not allowed in a recording, or a name is given twice.
+    #[error(transparent)]
+    Setting(#[from] Refusal),
+}
+
+/// Refuses what [`Recording`]s must not have: a date other than `YYYY-MM-DD`, a name that is empty
+/// or not printable, and a service that occurs twice.
+fn check(services: &[(&str, &str)], date: &str) -> Result<(), Refusal> {
+    if !is_date(date) {
+        let allowed = "must be a date, as YYYY-MM-DD";
+        return Err(Refusal::new("date", quoted(date), allowed));
+    }
+    for (index, (function, service)) in services.iter().enumerate() {
+        let refuse = |allowed: String| {
+            let place = format!("service of {function}");
+            Err(Refusal::new(place, quoted(service), allowed))
+        };
+        if service.is_empty() || service.chars().any(char::is_control) {
+            return refuse("must be a name of printable characters".to_owned());
+        }
+        let before = services[..index].iter().find(|other| other.1 == *service);
+        if let Some((other, _)) = before {
+            return refuse(format!("must differ from the service of {other}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether `text` is a day of the Gregorian calendar, as `YYYY-MM-DD`.
+fn is_date(text: &str) -> bool {
+    let form = |(index, byte): (usize, u8)| match index {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    if text.len() != 10 || !text.bytes().enumerate().all(form) {
+        return false;
+    }
+    let number = |range: std::ops::Range<usize>| text[range].parse::<u32>().unwrap_or(0);
+    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
+    let leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + u32::from(leaps),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
 }
 
 /// The costs of requests by function and path.
@@ -192,6 +240,7 @@ impl Recorder {
             .functions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        check(services, date)?;
         let mut recording = Recording::new(machine, date);
         for (function, service) in services {
             let paths = functions.get(*function).map(Vec::as_slice).unwrap_or(&[]);

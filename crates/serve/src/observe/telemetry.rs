@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::mpsc::channel;
+use std::thread::Builder;
 use std::time::{Duration, Instant, SystemTime};
 use std::{fmt, io};
 
@@ -24,6 +26,10 @@ use crate::config::telemetry::{Telemetry, TelemetryError};
 
 /// The time limit for the collector to accept a batch.
 const EXPORT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a server that stops waits at least for the collector to accept its last spans. An
+/// assumption: a collector beside the server needs milliseconds.
+const LEAST_PATIENCE: Duration = Duration::from_millis(250);
 
 /// The largest number of bytes that are read of a collector's answer.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
@@ -228,10 +234,19 @@ impl Spans {
         span.end_with_timestamp(self.at(now));
     }
 
-    /// Sends the remaining spans, within the exporter's time limit.
-    pub(crate) fn flush(&self) {
-        // The server also stops if the collector does not answer.
-        let _ = self.provider.force_flush();
+    /// Sends the remaining spans, and waits for it up to `patience`, or [`LEAST_PATIENCE`] if that
+    /// is longer: the collector may be absent or hang.
+    pub(crate) fn flush(&self, patience: Duration) {
+        let (provider, (done, flushed)) = (self.provider.clone(), channel());
+        // The library's own time limit cannot be set.
+        let flush = move || {
+            let _ = provider.force_flush();
+            let _ = done.send(());
+        };
+        let thread = Builder::new().name("accelflow-flush".to_owned());
+        if thread.spawn(flush).is_ok() {
+            let _ = flushed.recv_timeout(patience.max(LEAST_PATIENCE));
+        }
     }
 
     fn at(&self, moment: Instant) -> SystemTime {
@@ -241,7 +256,9 @@ impl Spans {
 
 impl Drop for Spans {
     fn drop(&mut self) {
-        let _ = self.provider.shutdown_with_timeout(EXPORT_PATIENCE);
+        // The exporter's thread still sends what it has, and then ends. Nobody waits for it: after
+        // `flush`, that is at most the spans of requests that the server cut off.
+        let _ = self.provider.shutdown_with_timeout(Duration::ZERO);
     }
 }
 

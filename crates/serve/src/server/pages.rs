@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::shared::Shared;
 use crate::observe::admin::{Answer, Asked};
+use crate::observe::recorder::RecordingError;
 
 /// The text format that [`prometheus_client`] writes.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -79,6 +80,9 @@ fn recording(shared: &Shared, query: &str) -> Result<String, (StatusCode, String
     }
     let conflict = |why: String| (StatusCode::CONFLICT, why);
     let recording = shared.recording(&services, &machine(), date);
-    let recording = recording.map_err(|error| conflict(error.to_string()))?;
+    let recording = recording.map_err(|error| match error {
+        RecordingError::Setting(refusal) => bad(refusal.to_string()),
+        error => conflict(error.to_string()),
+    })?;
     recording.to_json().map_err(|error| bad(error.to_string()))
 }

@@ -196,8 +196,9 @@ impl Running {
     }
 
     /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
-    /// arrive, and closes the connections that are then still open. Returns the number of these
-    /// connections.
+    /// arrive, and closes the connections that are then still open. With telemetry, sends the last
+    /// spans in what remains of `grace`, or in a quarter of a second if that is longer. Returns the
+    /// number of these connections.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }
@@ -231,7 +232,7 @@ impl Running {
             gateway.workers.close();
         }
         if let Some(spans) = &shared.observers.spans {
-            spans.flush();
+            spans.flush(deadline.saturating_duration_since(Instant::now()));
         }
         self.threads.admin = None;
         self.threads.watch = None;

@@ -11,6 +11,7 @@ use std::{fmt, thread};
 use accelflow_accel::thrift::{FunctionId, Schema};
 use accelflow_accel::{AccelError, Ensemble, Settings, protobuf};
 use accelflow_runtime::{Fault, FaultError, Faults};
+use socket2::SockRef;
 
 use super::accept::accept;
 use super::admission::Admission;
@@ -43,6 +44,9 @@ use crate::observe::telemetry::Spans;
 use crate::traces::bodies::CustomBodies;
 use crate::transport::ensemble::{NextCore, ensemble};
 use crate::transport::tls::identity::TlsIdentity;
+
+/// The smallest backlog, as in the standard library.
+const LEAST_BACKLOG: i32 = 128;
 
 type Prepare = dyn Fn(&mut Ensemble) + Send + Sync;
 
@@ -291,7 +295,8 @@ impl Server {
         self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)
     }
 
-    /// Like [`Server::start`], on a socket that is already listening.
+    /// Like [`Server::start`], on a socket that is already listening. As many new connections as
+    /// the server may have can then wait until it accepts them, if the system allows it.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range, custom traces or tenants do not fit the other
@@ -306,6 +311,9 @@ impl Server {
         }
         self.reports.verbose = self.config.verbose_errors;
         let address = listener.local_addr()?;
+        // A second call changes the backlog; the standard library's is 128.
+        let backlog = i32::try_from(self.config.max_connections).unwrap_or(i32::MAX);
+        SockRef::from(&listener).listen(backlog.max(LEAST_BACKLOG))?;
         let shared = Arc::new(self.shared()?);
         let operated = shared.clone();
         let admin = shared.config.admin.map(|address| {

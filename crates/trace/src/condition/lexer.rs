@@ -55,7 +55,8 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ConditionError> 
             }
             c if c.is_ascii_digit() => {
                 let word = run(&chars, &mut at, |c| c.is_ascii_alphanumeric() || c == '_');
-                Token::Int(integer(&word).ok_or_else(|| {
+                let negative = matches!(found.last(), Some((_, Token::Minus)));
+                Token::Int(integer(&word, negative).ok_or_else(|| {
                     fail(start, format!("'{word}': must be a 64-bit integer"))
                 })?)
             }
@@ -83,13 +84,19 @@ fn run(chars: &[char], at: &mut usize, belongs: impl Fn(char) -> bool) -> String
     chars[start..*at].iter().collect()
 }
 
-fn integer(word: &str) -> Option<i64> {
-    match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
-        Some(hex) => i64::from_str_radix(hex, 16).ok(),
+/// Returns the integer without its sign. The least integer, -2^63, is its own negation: 2^63
+/// behind a minus sign gives it.
+fn integer(word: &str, negative: bool) -> Option<i64> {
+    let read = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        Some(hex) => u64::from_str_radix(hex, 16),
         None => match word.strip_prefix("0b").or_else(|| word.strip_prefix("0B")) {
-            Some(bits) => i64::from_str_radix(bits, 2).ok(),
-            None => word.parse().ok(),
+            Some(bits) => u64::from_str_radix(bits, 2),
+            None => word.parse(),
         },
+    };
+    match read.ok()? {
+        magnitude if negative && magnitude == i64::MIN.unsigned_abs() => Some(i64::MIN),
+        magnitude => i64::try_from(magnitude).ok(),
     }
 }
 

@@ -175,7 +175,7 @@ impl Parser<'_> {
             Token::Minus => match self.peek() {
                 Some((_, Token::Int(literal))) => {
                     self.next += 1;
-                    Ok((Expr::Const(-literal), Type::Integer))
+                    Ok((Expr::Const(literal.wrapping_neg()), Type::Integer))
                 }
                 _ => Err(self.error(at, "'-' must precede an integer".into())),
             },

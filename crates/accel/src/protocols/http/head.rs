@@ -174,8 +174,15 @@ impl Fields {
             if is("content-length") {
                 // Digits alone: Rust's parser would accept a sign.
                 let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-                let Some(parsed) = value.parse::<usize>().ok().filter(|_| digits) else {
+                if !digits {
                     return bad(at, format!("content-length = '{value}': must be a number"));
+                }
+                let Ok(parsed) = value.parse::<usize>() else {
+                    let most = usize::MAX;
+                    return bad(
+                        at,
+                        format!("content-length = {value}: must be at most {most}"),
+                    );
                 };
                 if fields.length.is_some_and(|known| known != parsed) {
                     return bad(
@@ -241,6 +248,9 @@ impl Fields {
     }
 }
 
+/// The most characters of a chunk's wrong size that a message shows.
+const MAX_SHOWN: usize = 40;
+
 /// Finds the chunks and the end of the trailer, whose header lines are ignored.
 fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Body>, AccelError> {
     let mut pieces = Vec::new();
@@ -250,9 +260,16 @@ fn read_chunks(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<Bod
             Ok(httparse::Status::Complete(found)) => found,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(_) => {
+                let word = bytes[at..]
+                    .split(|byte| !byte.is_ascii_alphanumeric())
+                    .next();
+                let word = word.unwrap_or_default();
+                let shown = String::from_utf8_lossy(&word[..word.len().min(MAX_SHOWN)]);
                 return bad(
                     at,
-                    "the size of a chunk: must be a hexadecimal number".to_owned(),
+                    format!(
+                        "size of a chunk = '{shown}': must be a hexadecimal number of at most 16 digits"
+                    ),
                 );
             }
         };

@@ -10,7 +10,8 @@ use accelflow_accel::Limits;
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_runtime::record::machine;
 use accelflow_serve::{
-    Compression, Config, ErrorReport, Execution, Running, ServeError, Server, TlsIdentity,
+    Compression, Config, ErrorReport, Execution, RecordingError, Running, ServeError, Server,
+    TlsIdentity,
 };
 use pyo3::prelude::*;
 
@@ -421,8 +422,9 @@ impl PyServer {
     /// Returns a recording (JSON): operations of the latest requests, their sizes and costs.
     ///
     /// `services` maps `Service.method` to the service's name in the recording; `date` is written
-    /// into the recording. Raises AccelflowError for a function without successful requests, and
-    /// unless the server is running and records.
+    /// into the recording. Raises AccelflowError for a function without successful requests, a name
+    /// of a service that is not printable or is given twice, and unless the server is running and
+    /// records.
     fn recording(
         &self,
         py: Python<'_>,
@@ -433,7 +435,11 @@ impl PyServer {
         py.detach(|| match &*self.lock() {
             State::Running(running) => {
                 let recording = running.recording(&names, &machine(), date);
-                recording.map_err(refused)?.to_json().map_err(refused)
+                let recording = recording.map_err(|error| match error {
+                    RecordingError::Setting(refusal) => refused(refusal),
+                    error => refused(error),
+                })?;
+                recording.to_json().map_err(refused)
             }
             _ => Err(refused("the server is not running")),
         })

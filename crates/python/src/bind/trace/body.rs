@@ -1,16 +1,39 @@
 //! Custom accelerators whose body, the code that does the work, is a function in Python.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accelflow_accel::{AccelError, CustomBody, Ensemble, Fact, Input, Output};
 use accelflow_parameters::Refusal;
 use accelflow_trace::{Format, Kind};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
+    /// Whether a caller waits on this thread for exceptions that end more than a run, and the
+    /// latest of them.
+    static WATCHED: Cell<bool> = const { Cell::new(false) };
+    static ENDING: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Does `run` on this thread. Returns its result, and the exception of a body that must reach the
+/// caller, if there was one: KeyboardInterrupt, SystemExit or another one that is not an Exception.
+pub(crate) fn watch<T>(run: impl FnOnce() -> T) -> (T, Option<PyErr>) {
+    WATCHED.set(true);
+    let done = run();
+    WATCHED.set(false);
+    (done, ENDING.take())
+}
+
+/// The text of an exception that a body has raised, which is kept if it must reach the caller.
+fn raised(py: Python<'_>, error: PyErr) -> String {
+    let text = error.to_string();
+    if WATCHED.get() && !error.is_instance_of::<PyException>(py) {
+        ENDING.set(Some(error));
+    }
+    text
 }
 
 /// Whether a body in Python runs on this thread.
@@ -113,7 +136,7 @@ fn call(py: Python<'_>, function: &Py<PyAny>, input: &Input<'_>) -> Result<Outpu
             .bind(py)
             .call1((PyBytes::new(py, input.bytes), facts.clone()))
     })();
-    let result = called.map_err(|error: PyErr| error.to_string())?;
+    let result = called.map_err(|error| raised(py, error))?;
     let (payload, yielded) = match result.extract::<(Bound<'_, PyAny>, Bound<'_, PyDict>)>() {
         Ok((payload, yielded)) => (payload, Some(yielded)),
         Err(_) => (result, None),

@@ -14,6 +14,7 @@ use accelflow_runtime::{
     PoolSettings, Pools, Priority, Refused, Terms, TraceHandle, TraceRequest, demo,
 };
 use accelflow_trace::{Accel, Image, Kind};
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 
@@ -23,7 +24,6 @@ use crate::bind::trace::failure::Failure;
 use crate::bind::trace::image::PyImage;
 
 /// `accelflow.trace.Ensemble`.
-#[derive(FromPyObject)]
 pub(crate) struct PySettings {
     workers: usize,
     workers_of: BTreeMap<String, usize>,
@@ -41,7 +41,6 @@ pub(crate) struct PySettings {
 }
 
 /// The parameters of a run other than its payload.
-#[derive(FromPyObject)]
 pub(crate) struct PyTerms {
     call: Option<Vec<String>>,
     tenant: u16,
@@ -67,6 +66,59 @@ pub(crate) struct PyEnsemble {
 
 /// Names of counters, with their values.
 type Counted = Vec<(&'static str, u64)>;
+
+/// The attribute `name` of `given`. Raises TraceError, which says what is `allowed`, for a value of
+/// another type and for a number out of range.
+fn field<'py, T: FromPyObjectOwned<'py>>(
+    given: &Bound<'py, PyAny>,
+    name: &str,
+    allowed: &str,
+) -> PyResult<T> {
+    let value = given.getattr(name)?;
+    value.extract::<T>().map_err(|_| {
+        let shown = value.repr().map(|text| text.to_string());
+        bad(Refusal::new(name, shown.unwrap_or_default(), allowed)).into()
+    })
+}
+
+impl PySettings {
+    fn read(given: &Bound<'_, PyAny>) -> PyResult<PySettings> {
+        let from = |least: usize| format!("must be a whole number of at least {least}");
+        let (count, number) = (&*from(1), &*from(0));
+        Ok(PySettings {
+            workers: field(given, "workers", count)?,
+            workers_of: field(
+                given,
+                "workers_of",
+                "must map names of accelerators to whole numbers of at least 1",
+            )?,
+            instances: field(given, "instances", count)?,
+            core_workers: field(given, "core_workers", count)?,
+            queue_entries: field(given, "queue_entries", count)?,
+            overflow_entries: field(given, "overflow_entries", number)?,
+            least_bytes: field(given, "least_bytes", number)?,
+            policy: field(given, "policy", "must be the name of a policy")?,
+            most_runs: field(given, "most_runs", count)?,
+            tenant_runs: field(given, "tenant_runs", number)?,
+            response_timeout_s: field(given, "response_timeout_s", "must be a number of seconds")?,
+            notification: field(given, "notification", "must be wake, poll or check")?,
+            pinned: field(given, "pinned", "must be True or False")?,
+        })
+    }
+}
+
+impl PyTerms {
+    fn read(given: &Bound<'_, PyAny>) -> PyResult<PyTerms> {
+        let tenant = format!("must be a whole number from 0 to {}", u16::MAX);
+        Ok(PyTerms {
+            call: field(given, "call", "must be a list of texts or None")?,
+            tenant: field(given, "tenant", &tenant)?,
+            priority: field(given, "priority", "must be low, normal or high")?,
+            due_within_s: field(given, "due_within_s", "must be a number of seconds or None")?,
+            early: field(given, "early", "must be True or False")?,
+        })
+    }
+}
 
 fn bad(refusal: Refusal) -> Failure {
     Failure::new("bad_setting", refusal)
@@ -176,7 +228,7 @@ impl PyEnsemble {
     #[new]
     #[pyo3(signature = (settings, *, cores))]
     fn new(py: Python<'_>, settings: &Bound<'_, PyAny>, cores: usize) -> PyResult<PyEnsemble> {
-        let settings = self::settings(&settings.extract::<PySettings>()?)?;
+        let settings = self::settings(&PySettings::read(settings)?)?;
         let changes = AtomicU64::new(body::changes());
         let started = py.detach(|| Pools::start(settings, move || bodies(cores)));
         let pools = started.map_err(|error| match error {
@@ -207,7 +259,7 @@ impl PyEnsemble {
         payload: &[u8],
         terms: &Bound<'_, PyAny>,
     ) -> PyResult<PyHandle> {
-        let given = terms.extract::<PyTerms>()?;
+        let given = PyTerms::read(terms)?;
         let message = Message {
             terms: self::terms(&given)?,
             ..self::message(&Schema::social_network(), payload, given.call)?
@@ -448,6 +500,6 @@ impl PyHandle {
 }
 
 fn until(timeout_s: Option<f64>) -> Result<Option<Instant>, Failure> {
-    let until = |timeout_s| Ok(Instant::now() + seconds("timeout", timeout_s)?);
+    let until = |timeout_s| Ok(Instant::now() + seconds("timeout_s", timeout_s)?);
     timeout_s.map(until).transpose()
 }

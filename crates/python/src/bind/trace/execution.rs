@@ -93,7 +93,8 @@ impl PyExecutor {
     /// Without `call`, `payload` is the packets of a request, as `demo_request` returns them. With
     /// `call`, the kind of message as for `accelflow.trace.run_trace`, `payload` is the JSON to
     /// send or, for a cache's response, the packets received. Raises TraceError, with the index of
-    /// the step, for the first step that fails.
+    /// the step, for the first step that fails. Exceptions of a body that are not an Exception,
+    /// such as KeyboardInterrupt, are raised unchanged.
     #[pyo3(signature = (image, name, payload, *, call=None))]
     fn run(
         &self,
@@ -115,12 +116,17 @@ impl PyExecutor {
             if executor.image() != image.inner() {
                 executor.set_image(image.inner().clone());
             }
-            let done = demo::run_trace_as(executor, name, &message, Answers::default());
+            let (done, ending) =
+                body::watch(|| demo::run_trace_as(executor, name, &message, Answers::default()));
             let ended = done.as_ref().map(|_| ());
             self.give(free, ended.map_err(|failure| failure.error.reason));
-            Ok(done)
+            Ok((done, ending))
         });
-        finished(done.map_err(refused)?, image.inner().kinds().to_vec())
+        let (done, ending) = done.map_err(refused)?;
+        if let Some(ending) = ending {
+            return Err(ending);
+        }
+        finished(done, image.inner().kinds().to_vec())
     }
 
     /// Sets the software of the custom accelerator that the node `kind` calls.
@@ -128,7 +134,7 @@ impl PyExecutor {
     /// The software serves all executors and ensembles of the process, and replaces earlier
     /// software of that accelerator. `body` is a function of the payload and a dict of the facts.
     /// `body` returns the new payload (None: unchanged), or a pair of the new payload and a dict of
-    /// the facts that `kind` yields. If `body` raises an exception, the run fails. Raises
+    /// the facts that `kind` yields. If `body` raises an Exception, the run fails. Raises
     /// TraceError for a node that calls no custom accelerator.
     #[allow(clippy::unused_self, reason = "it is a method in Python")]
     fn add_body(&self, kind: &PyNode, body: Py<PyAny>) -> PyResult<()> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use rustls::RootCertStore;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, cipher_suite};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::error::ServeError;
@@ -28,10 +28,20 @@ pub(crate) fn refused(path: &Path, why: impl ToString) -> ServeError {
     }
 }
 
+/// The error of a file that cannot be read, or is malformed.
+fn unreadable(path: &Path, error: pem::Error) -> ServeError {
+    match error {
+        pem::Error::Io(_) if path.as_os_str().is_empty() => {
+            refused(Path::new("''"), "must be the path of a PEM file")
+        }
+        error => refused(path, error),
+    }
+}
+
 /// Reads the certificates of a PEM file; there must be at least one.
 pub(crate) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ServeError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let found = read.map_err(|error| refused(path, error))?;
+    let found = read.map_err(|error| unreadable(path, error))?;
     match found.is_empty() {
         true => Err(refused(
             path,
@@ -53,5 +63,8 @@ pub(crate) fn read_roots(path: &Path) -> Result<RootCertStore, ServeError> {
 }
 
 pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, ServeError> {
-    PrivateKeyDer::from_pem_file(path).map_err(|error| refused(path, error))
+    PrivateKeyDer::from_pem_file(path).map_err(|error| match error {
+        pem::Error::NoItemsFound => refused(path, "must have a private key in PEM form"),
+        error => unreadable(path, error),
+    })
 }

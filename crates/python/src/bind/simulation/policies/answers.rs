@@ -7,6 +7,7 @@ use accelflow_sim::orchestrators::{
     CoreRequests, Decision, ManagerVisit, Notification, Properties, Queueing,
 };
 use accelflow_units::Time;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
@@ -75,8 +76,21 @@ pub(super) fn properties_row(properties: &Properties) -> PropertiesRow {
     )
 }
 
-/// The decision in `answer`, a `Decision`. Raises AccelflowError, which names the field.
+/// The decision in `answer`, a `Decision`. Raises AccelflowError, which names the field, and for
+/// any other answer.
 pub(super) fn decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    let py = answer.py();
+    read_decision(answer).map_err(|error| {
+        // An error without a traceback is from here, and not from a property of the answer.
+        let lacks = error.is_instance_of::<PyAttributeError>(py) && error.traceback(py).is_none();
+        match lacks {
+            true => refused_value("decide()", answer, "must be an accelflow.policies.Decision"),
+            false => error,
+        }
+    })
+}
+
+fn read_decision(answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
     let py = answer.py();
     Ok(Decision {
         dispatcher: time(answer, "dispatcher_ns")?,

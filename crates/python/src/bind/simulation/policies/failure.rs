@@ -46,8 +46,9 @@ pub(crate) fn raised(py: Python<'_>, error: ScenarioError) -> PyErr {
         return error.clone_ref(py);
     }
     let outer = AccelflowError::new_err(text.clone());
-    // Answers that are not allowed are refused here, outside of the user's code.
-    if error.traceback(py).is_some() {
+    // Answers that are not allowed are refused here, outside of the user's code. A call with
+    // arguments that a method does not take has no traceback either, but it is the user's error.
+    if error.traceback(py).is_some() || !error.is_instance_of::<AccelflowError>(py) {
         outer.set_cause(py, Some(error.clone_ref(py)));
     }
     outer
