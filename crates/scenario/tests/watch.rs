@@ -1,6 +1,7 @@
 //! Single requests: their time is divided as results divide it, and a neighbour in the way is named.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::io::{self, Write};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -259,6 +260,42 @@ fn the_window_and_the_filters_choose_the_requests() {
     });
     assert_eq!(windows.iter().sum::<u64>(), all.requests);
     assert!(windows.iter().all(|requests| *requests > 0), "{windows:?}");
+}
+
+/// A file on a disk that is full after a number of bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let written = data.len().min(self.0);
+        self.0 -= written;
+        match written {
+            0 if !data.is_empty() => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            _ => Ok(written),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_timeline_that_cannot_be_written_is_an_error_wherever_the_disk_is_full() {
+    let scenario = json!({
+        "workload": "socialnetwork", "profile": "paper", "orchestrators": ["ideal"],
+        "requests": 100, "services": ["UniqId"],
+    });
+    let checked = checked(scenario);
+    let options = TimelineOptions::default();
+    let mut whole = Vec::new();
+    let ends = |_, _| true;
+    checked.write_timeline(&options, &mut whole, &ends).unwrap();
+    for bytes in (0..whole.len()).step_by(whole.len() / 60) {
+        let written = checked.write_timeline(&options, Full(bytes), &ends);
+        let error = written.unwrap_err().to_string();
+        assert!(error.contains("storage"), "{error}");
+    }
 }
 
 #[test]

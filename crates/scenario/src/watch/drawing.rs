@@ -69,15 +69,15 @@ impl<'d, W: Write> Drawing<'d, W> {
         let mut servers: Vec<usize> = self.servers.keys().copied().collect();
         servers.sort_unstable();
         for server in servers {
-            let drawn = self.draw_links(server, Time::MAX);
-            self.note(drawn);
+            self.attempt(|drawing| drawing.draw_links(server, Time::MAX));
         }
         self.failed.map_or(Ok(()), Err)
     }
 
-    fn note(&mut self, drawn: io::Result<()>) {
-        if let Err(error) = drawn {
-            self.failed.get_or_insert(error);
+    /// Draws with `draw`, unless writing has failed before: rows may then be incomplete.
+    fn attempt(&mut self, draw: impl FnOnce(&mut Self) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = draw(self).err();
         }
     }
 
@@ -277,14 +277,12 @@ impl<W: Write> Observer for Drawing<'_, W> {
     fn see(&mut self, seen: &Seen) {
         let shown = self.shown;
         if let Some(waterfall) = self.assembler.see(seen, |key| shown.contains_key(&key)) {
-            let drawn = self.draw_request(&waterfall);
-            self.note(drawn);
+            self.attempt(|drawing| drawing.draw_request(&waterfall));
         }
     }
 
     fn begin(&mut self, server: &ServerShape) {
-        let begun = self.begin_server(server);
-        self.note(begun);
+        self.attempt(|drawing| drawing.begin_server(server));
     }
 
     fn follows_hardware(&self) -> bool {
@@ -293,10 +291,7 @@ impl<W: Write> Observer for Drawing<'_, W> {
 
     fn act(&mut self, activity: &Activity) {
         self.assembler.act(activity);
-        if self.failed.is_none() {
-            let drawn = self.draw(activity);
-            self.note(drawn);
-        }
+        self.attempt(|drawing| drawing.draw(activity));
     }
 }
 
