@@ -427,7 +427,12 @@ def test_an_interrupt_of_a_command_leaves_no_timeline(
     monkeypatch.setattr(_native, "scenario_timeline", pressed)
     command = "compare socialnetwork --profile paper --requests 100 --out out --timeline"
     monkeypatch.chdir(tmp_path)
-    assert run([*command.split(), "t.pftrace"]) == 130
+    # What a shell runs in the background inherits that interrupts are ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert run([*command.split(), "t.pftrace"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not list(tmp_path.rglob("*.pftrace"))
 
 
