@@ -78,7 +78,10 @@ WRONG = [
     ("cerebros --rpc-cycles -1", "--rpc-cycles = -1: must be a number from 1"),
     ("cerebros simulate --load 0", "--load = 0: must be above 0"),
     ("cerebros simulate --requests 0", "--requests = 0: must be above"),
-    ("arcus shape --refill 0 --bucket 1 --interval 1", "--refill = 0: must be a whole number from 1"),
+    (
+        "arcus shape --refill 0 --bucket 1 --interval 1",
+        "--refill = 0: must be a whole number from 1",
+    ),
     (f"{PREDICT} --loads 200", "--loads = 200.0: must be a percentage above 0 and at most 95"),
     (f"{PREDICT} --recorded-load 0", "--recorded-load = 0.0: must be a percentage above 0"),
     (f"{PREDICT} --set core.cout=3", "--set parameter = 'core.cout': must be a key"),
