@@ -76,7 +76,11 @@ impl Refusal {
                 )
             }
         };
-        Refusal::new(place, quoted(name), allowed).proposing(name, known)
+        let refusal = Refusal::new(place, quoted(name), allowed);
+        match known.len() {
+            1 => refusal, // the text names it already
+            _ => refusal.proposing(name, known),
+        }
     }
 
     /// Creates the error for `key`, which is not one of the parameter keys in `known`. The error's

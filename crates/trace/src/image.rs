@@ -116,18 +116,22 @@ impl Image {
     /// Returns whether a run that begins with the trace at `entry` may have to wait for a message:
     /// whether any trace to which tails lead from there begins with TCP.
     pub fn can_wait(&self, entry: AtmAddress) -> bool {
-        let (mut left, mut seen) = (vec![entry], vec![entry]);
+        self.entered(entry)
+            .into_iter()
+            .any(|trace| self.receives(trace))
+    }
+
+    /// Returns the traces to which tails lead from the trace at `entry`, directly or through others.
+    /// `entry` is among them only if a tail leads back to it.
+    pub fn entered(&self, entry: AtmAddress) -> Vec<AtmAddress> {
+        let (mut left, mut seen, mut found) = (vec![entry], vec![entry], Vec::new());
         while let Some(address) = left.pop() {
             if address.index() >= self.words.len() {
                 continue;
             }
             for (edge, to) in self.links(address.index()).unwrap_or_default() {
-                let receives = || {
-                    self.word(to)
-                        .is_ok_and(|word| word.first() == Some(Accel::Tcp))
-                };
-                if edge == Edge::Next && receives() {
-                    return true;
+                if edge == Edge::Next && !found.contains(&to) {
+                    found.push(to);
                 }
                 if !seen.contains(&to) {
                     left.push(to);
@@ -135,7 +139,13 @@ impl Image {
                 }
             }
         }
-        false
+        found
+    }
+
+    /// Returns whether the trace at `entry` begins with TCP, and so with the receipt of a message.
+    pub fn receives(&self, entry: AtmAddress) -> bool {
+        self.word(entry)
+            .is_ok_and(|word| word.first() == Some(Accel::Tcp))
     }
 
     /// Returns the source of every word as a [`Part`], in the order of addresses. Linking these

@@ -55,7 +55,7 @@ mod word;
 mod yields;
 
 pub use accelerator::{Accel, UnknownAccelerator, nine};
-pub use check::{CheckError, Role, Warning, check, is_name};
+pub use check::{CheckError, Role, Warning, check, is_name, is_part_name};
 pub use compile::Part;
 pub use condition::{
     Binary, Condition, ConditionError, Expr, Facts, Field, MAX_INTEGER_BYTES, MAX_OFFSET,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::PredicateTable;
-use crate::check::{Role, check, is_name};
+use crate::check::{Role, check, is_name, is_part_name};
 use crate::image::{Edge, Image};
 use crate::kind::Kind;
 use crate::link::link;
@@ -43,13 +43,7 @@ impl Image {
         };
         let mut seen = BTreeSet::new();
         for name in self.names() {
-            let base = name.split_once('.').map_or(name.as_str(), |(base, _)| base);
-            let part = name.strip_prefix(base).unwrap_or_default();
-            let numbered = part.is_empty()
-                || part
-                    .strip_prefix('.')
-                    .is_some_and(|n| n.parse::<u16>().is_ok_and(|n| n > 0));
-            if !is_name(base) || !numbered {
+            if !is_name(name) && !is_part_name(name) {
                 return fault(
                     name,
                     "must be a trace's name, or NAME.1, NAME.2 ... for the further words of the \

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod common;
+mod effects;
 mod extend_importer;
 mod file;
 mod file_round_trip;

@@ -374,7 +374,7 @@ fn path(workload: &Workload, service: &Service, place: &str) -> Result<(), Refus
         }
         for (number, chain) in phase.chains().iter().enumerate() {
             let place = phase.place_of(&place, number);
-            check_chain(workload, chain, first, &place)?;
+            check_chain(workload, service, chain, first, &place)?;
             if first || index + 1 == service.path.len() {
                 check_ends(chain, &place)?;
             }
@@ -413,6 +413,7 @@ fn phase_in_words(phase: &Phase, count: usize) -> String {
 
 fn check_chain(
     workload: &Workload,
+    service: &Service,
     chain: &Chain,
     first: bool,
     place: &str,
@@ -438,14 +439,16 @@ fn check_chain(
         let allowed = "must be left out of the chain that receives the request";
         return Err(Refusal::new(place, quoted(called), allowed));
     }
-    let mut known = workload
-        .services
-        .iter()
-        .map(|service| service.name.as_str());
-    match known.clone().any(|known| known == called) {
-        true => Ok(()),
-        false => Err(Refusal::unknown(place, called, known.by_ref())),
+    if workload.service(called).is_some() {
+        return Ok(());
     }
+    let names = workload.services.iter().map(|other| other.name.as_str());
+    let mut others = names.filter(|name| *name != service.name).peekable();
+    if others.peek().is_none() {
+        let allowed = "must be left out, as the workload has no other service";
+        return Err(Refusal::new(place, quoted(called), allowed));
+    }
+    Err(Refusal::unknown(place, called, others))
 }
 
 /// Refuses cycles of calls.

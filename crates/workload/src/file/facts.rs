@@ -13,7 +13,7 @@ impl Workload {
     /// [`Refusal`] of the first such fact.
     pub(super) fn check_bits(&self, image: &Image) -> Result<(), Refusal> {
         for (index, service) in self.services.iter().enumerate() {
-            for (path, chain) in placed_chains(service, index) {
+            for (path, chain) in service.placed_chains(&format!("services[{index}]")) {
                 for (trace, fields) in &chain.facts {
                     let wrong = fields
                         .iter()
@@ -79,21 +79,6 @@ impl super::tree::Chain {
         let odds = self.odds.get(trace).and_then(|fields| fields.get(field));
         odds.is_some_and(|odds| odds.0 > 0.0 && odds.0 < 1.0)
     }
-}
-
-/// The chains of a service as they stand in the file, each with its place.
-pub(super) fn placed_chains(
-    service: &Service,
-    index: usize,
-) -> impl Iterator<Item = (String, &super::tree::Chain)> {
-    service
-        .path
-        .iter()
-        .enumerate()
-        .flat_map(move |(phase, part)| {
-            let chains = part.chains().iter().enumerate();
-            chains.map(move |(number, chain)| (place(part, index, phase, number), chain))
-        })
 }
 
 /// The place of a chain of `part`, the phase with index `phase`.

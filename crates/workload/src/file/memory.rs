@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accelflow_parameters::{Refusal, quoted};
 use accelflow_trace::{
-    Accel, Fault, Image, Node, Nodes, Part, TEMPLATES, is_name, link, tails, templates, text,
+    Accel, Fault, Image, Node, Nodes, Part, TEMPLATES, is_name, is_part_name, link, tails,
+    templates, text,
 };
 
-use super::tree::{Phase, Traces, Workload};
+use super::tree::{Chain, Phase, Traces, Workload};
 use super::values::Wait;
-use crate::services::{ChainWalk, PhaseWalk, Place, ServiceError};
+use crate::services::{ChainWalk, MAX_WAYS, PhaseWalk, Place, ServiceError};
 
 impl Workload {
     /// Returns the trace memory of the workload: the paper's traces, then the traces of the
@@ -71,6 +72,11 @@ impl Workload {
                 Refusal::new(&place, format!("line {}", error.line), allowed)
             })?;
             for (name, nodes) in parsed {
+                if !is_name(&name) && !is_part_name(&name) {
+                    let allowed = "must be the text of traces, whose names are letters, digits, _, \
+                                   + and -, starting with a letter";
+                    return Err(Refusal::new(place, quoted(&name), allowed));
+                }
                 if TEMPLATES.iter().any(|template| template.name == name) {
                     let allowed = "must be another name: a trace of the paper has this name";
                     return Err(Refusal::new(place, quoted(&name), allowed));
@@ -83,7 +89,8 @@ impl Workload {
 
     /// Checks that the traces of `image` can run all chains of the workload, for both values of
     /// every random payload field. Returns warnings about likely mistakes: traces of the file that
-    /// no service uses, paths that send no response, a network time without a call between servers.
+    /// no service uses, paths that send no response, and values without effect, such as the waits
+    /// of traces that a chain never enters.
     ///
     /// # Errors
     /// [`Refusal`] for the first value that does not fit `image`: a chain that cannot run, the wait
@@ -102,12 +109,18 @@ impl Workload {
                 if stated.odds.is_empty() {
                     continue;
                 }
-                let ends =
+                let all =
                     chain.check_odds(&place, image, &|trace, field| stated.is_open(trace, field));
-                ends.map_err(|error| self.refusal(error, image))?;
+                if !all.map_err(|error| self.refusal(error, image))? {
+                    let path = self.path_of(&place).0;
+                    warnings.push(format!(
+                        "{path}.odds: only {MAX_WAYS} combinations of the random values were checked"
+                    ));
+                }
             }
         }
         self.check_calls(image)?;
+        warnings.extend(self.without_effect(image));
         let sources = self.sources()?;
         let reached = reached(self, &sources);
         let unused = sources
@@ -117,22 +130,7 @@ impl Workload {
             format!("traces[{index}]: no service uses the trace '{name}'")
         };
         warnings.extend(unused.filter(|(_, name, _)| is_name(name)).map(warning));
-        if self.defaults.network.is_some() && !self.leaves_a_server() {
-            let warning = "defaults.network: has no effect, as no call leads to another `server`";
-            warnings.push(warning.to_owned());
-        }
         Ok(warnings)
-    }
-
-    /// Whether any service calls a service on another server.
-    fn leaves_a_server(&self) -> bool {
-        self.services.iter().any(|caller| {
-            let callees = caller
-                .chains()
-                .filter_map(|(_, _, chain)| chain.calls.as_deref());
-            let mut callees = callees.filter_map(|name| self.service(name));
-            callees.any(|callee| callee.server != caller.server)
-        })
     }
 
     /// Refuses waits of traces that `image` does not have.
@@ -196,11 +194,7 @@ impl Workload {
         };
         match error {
             ServiceError::UnknownTrace { place, trace } => {
-                let (path, entry) = self.path_of(&place);
-                let place = match entry == Some(trace.as_str()) {
-                    true => format!("{path}.trace"),
-                    false => format!("{path}.facts.{trace}"),
-                };
+                let place = self.fact_of(&place, &trace, None);
                 Refusal::unknown(place, &trace, entries())
             }
             ServiceError::UnknownField {
@@ -208,10 +202,9 @@ impl Workload {
                 trace,
                 field,
             } => {
-                let path = self.path_of(&place).0;
                 let fields = image.predicates().fields();
                 let known = fields.iter().map(String::as_str);
-                Refusal::unknown(format!("{path}.facts.{trace}.{field}"), &field, known)
+                Refusal::unknown(self.fact_of(&place, &trace, Some(&field)), &field, known)
             }
             ServiceError::Fault {
                 place,
@@ -249,8 +242,26 @@ impl Workload {
         }
     }
 
-    /// The path in the file of the chain at `place`, and its first trace.
-    fn path_of(&self, place: &Place) -> (String, Option<&str>) {
+    /// The path in the file of a fact of `trace`, or of all of them, or of the trace itself if it is
+    /// the first of the chain at `place` and no field is given.
+    fn fact_of(&self, place: &Place, trace: &str, field: Option<&str>) -> String {
+        let (path, chain) = self.path_of(place);
+        if field.is_none() && chain.is_some_and(|chain| chain.trace == trace) {
+            return format!("{path}.trace");
+        }
+        let odds = chain.and_then(|chain| chain.odds.get(trace));
+        let has = |odds: &BTreeMap<String, _>| field.is_none_or(|field| odds.contains_key(field));
+        let table = if odds.is_some_and(has) {
+            "odds"
+        } else {
+            "facts"
+        };
+        let field = field.map(|field| format!(".{field}")).unwrap_or_default();
+        format!("{path}.{table}.{trace}{field}")
+    }
+
+    /// The path in the file of the chain at `place`, and the chain.
+    fn path_of(&self, place: &Place) -> (String, Option<&Chain>) {
         let mut services = self.services.iter().enumerate();
         let Some((index, service)) = services.find(|(_, one)| one.name == place.service) else {
             return ("services".to_owned(), None);
@@ -262,7 +273,7 @@ impl Workload {
         let mut left = place.chain;
         for (number, chain) in phase.chains().iter().enumerate() {
             if left < chain.count() {
-                return (phase.place_of(&path, number), Some(&chain.trace));
+                return (phase.place_of(&path, number), Some(chain));
             }
             left -= chain.count();
         }

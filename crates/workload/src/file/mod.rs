@@ -8,6 +8,7 @@
 
 mod check;
 mod document;
+mod effects;
 mod engine;
 mod error;
 mod facts;

@@ -21,6 +21,7 @@ pub use error::ServiceError;
 pub use facts::ChainFacts;
 pub use missing::MissingFact;
 pub use odds::{DrawnFacts, FactOdds, Odds, OddsError};
+pub(crate) use outcomes::MAX_WAYS;
 pub use outcomes::{ChainPath, Sequence, branching_share, sequences};
 pub use payload_facts::PayloadFacts;
 pub use place::Place;

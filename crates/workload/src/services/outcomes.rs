@@ -71,13 +71,13 @@ impl Chain {
 }
 
 /// The largest number of paths through one chain that are examined.
-pub(super) const MAX_WAYS: usize = 1 << 16;
+pub(crate) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
     /// Checks that the chain's traces can run to their end with the payload values that the chain
-    /// states. A field for which `is_open(trace, field)` is true may be 0 or 1; all combinations of
-    /// these values are checked, but at most 65,536 paths. `place` is the chain's place, for error
-    /// messages.
+    /// states. A field for which `is_open(trace, field)` is true may be 0 or 1; combinations of
+    /// these values are checked, but at most 65,536. Returns whether all were checked. `place` is
+    /// the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
@@ -87,7 +87,7 @@ impl Chain {
         place: &Place,
         image: &Image,
         is_open: &dyn Fn(&str, &str) -> bool,
-    ) -> Result<(), ServiceError> {
+    ) -> Result<bool, ServiceError> {
         let unknown = || ServiceError::UnknownTrace {
             place: place.clone(),
             trace: self.entry().to_owned(),
@@ -99,8 +99,11 @@ impl Chain {
         }
         let mut open = vec![closed];
         let mut ways = 0;
-        while let Some(chain) = open.pop().filter(|_| ways < MAX_WAYS) {
+        while let Some(chain) = open.pop() {
             ways += 1;
+            if ways > MAX_WAYS {
+                return Ok(false);
+            }
             match execute(&chain, entry, image) {
                 Ok(_) => {}
                 Err((trace, Fault::MissingField(field))) if is_open(&trace, &field) => {
@@ -116,7 +119,7 @@ impl Chain {
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -1,0 +1,101 @@
+//! Warnings about values of a workload's file that have no effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accelflow_trace::Image;
+
+use super::tree::{Chain, Workload};
+use super::values::Wait;
+
+impl Workload {
+    /// Returns a warning for each value without effect: facts, odds and waits of traces that no
+    /// chain enters, and a network time without a call between servers.
+    pub(super) fn without_effect(&self, image: &Image) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut of_all = BTreeSet::new();
+        for (index, service) in self.services.iter().enumerate() {
+            let place = format!("services[{index}]");
+            let mut of_service = BTreeSet::new();
+            for (place, chain) in service.placed_chains(&place) {
+                let answers = answers(chain, image);
+                warnings.extend(not_entered(chain, &place, image));
+                warnings.extend(not_waited(&chain.waits, &answers, &place, "chain"));
+                of_service.extend(answers);
+            }
+            warnings.extend(not_waited(&service.waits, &of_service, &place, "service"));
+            of_all.extend(of_service);
+        }
+        warnings.extend(not_waited(
+            &self.defaults.waits,
+            &of_all,
+            "defaults",
+            "workload",
+        ));
+        if self.defaults.network.is_some() && !self.leaves_a_server() {
+            let warning = "defaults.network: has no effect, as no call leads to another `server`";
+            warnings.push(warning.to_owned());
+        }
+        warnings
+    }
+
+    /// Whether any service calls a service on another server.
+    fn leaves_a_server(&self) -> bool {
+        self.services.iter().any(|caller| {
+            let callees = caller
+                .chains()
+                .filter_map(|(_, _, chain)| chain.calls.as_deref());
+            let mut callees = callees.filter_map(|name| self.service(name));
+            callees.any(|callee| callee.server != caller.server)
+        })
+    }
+}
+
+/// The names of the traces that `chain` may wait for: those that receive an answer.
+fn answers<'i>(chain: &Chain, image: &'i Image) -> BTreeSet<&'i str> {
+    let entry = image.entry(&chain.trace);
+    let entered = entry.map(|entry| image.entered(entry)).unwrap_or_default();
+    let answers = entered.into_iter().filter(|&trace| image.receives(trace));
+    answers.map(|trace| image.name(trace)).collect()
+}
+
+/// The warnings for the facts and odds of traces that `chain` never enters.
+fn not_entered(chain: &Chain, place: &str, image: &Image) -> Vec<String> {
+    let Some(entry) = image.entry(&chain.trace) else {
+        return Vec::new();
+    };
+    let entered = image.entered(entry);
+    let enters = |name: &String| {
+        *name == chain.trace || entered.iter().any(|&trace| image.name(trace) == name)
+    };
+    let facts = chain.facts.keys().map(|trace| ("facts", trace));
+    let odds = chain.odds.keys().map(|trace| ("odds", trace));
+    let unused = facts.chain(odds).filter(|(_, trace)| !enters(trace));
+    unused
+        .map(|(table, trace)| {
+            format!("{place}.{table}.{trace}: has no effect, as the chain never enters this trace")
+        })
+        .collect()
+}
+
+/// The warnings for waits of traces that are not among `answers`, the traces for which the `owner`
+/// of the table at `place` waits.
+fn not_waited(
+    waits: &BTreeMap<String, Wait>,
+    answers: &BTreeSet<&str>,
+    place: &str,
+    owner: &str,
+) -> Vec<String> {
+    let used = |trace: &str| answers.contains(trace) || trace == "other" && !answers.is_empty();
+    let unused = waits.keys().filter(|trace| !used(trace));
+    unused
+        .map(|trace| match trace.as_str() {
+            "other" => {
+                format!("{place}.waits.other: has no effect, as the {owner} waits for no answer")
+            }
+            _ => format!(
+                "{place}.waits.{trace}: has no effect, as the {owner} never waits for an answer to \
+                 this trace"
+            ),
+        })
+        .collect()
+}
