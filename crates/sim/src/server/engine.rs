@@ -20,8 +20,9 @@ use crate::orchestrators::{CoreRequests, Properties};
 use crate::plan::{PhasePlan, Plan};
 use crate::stats::{Fallback, Operated, Part, SimulationResult};
 
-/// Number of events between two checks of the watch: some milliseconds.
-pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+/// Number of events between two checks of the watch: less than a millisecond, or a second if each event
+/// moves a payload of 100 MB.
+pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 11;
 
 /// A server under simulation.
 pub(crate) struct Engine<'r> {
