@@ -129,7 +129,7 @@ _Costs = tuple[_Values, _Values, _Values, _Values, _Values]
 _Design = tuple[str, str, bool | None, int]
 
 def accelerometer_choices() -> list[tuple[str, list[str]]]:
-    """Return the inputs of an offloaded kernel that are chosen by name, such as ``threading``.
+    """Return the Accelerometer model's inputs whose values are names, such as ``threading``.
 
     Each is a pair (input, list of the allowed names).
     """
@@ -589,7 +589,7 @@ def trace_fork(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
     """Return a fork: the traces in `arms` run in parallel, each to its own end."""
 
 def trace_join(arms: Sequence[Sequence[TraceNode]]) -> TraceNode:
-    """Return a join: the traces in `arms` run in parallel, and the next node runs after all."""
+    """Return a join: the traces in `arms` run in parallel, then the next node runs."""
 
 def trace_tail(name: str) -> TraceNode:
     """Return the end of a trace after which the trace called `name` runs."""
@@ -1052,7 +1052,7 @@ class TraceEnsemble:
         """
     @property
     def too_small(self) -> int:
-        """The number of traces that calling threads ran themselves, for small payloads.
+        """The number of runs with too small payloads, which calling threads did themselves.
 
         Raises TraceError once closed.
         """
@@ -1406,7 +1406,7 @@ class WaitingEntry:
 
     @property
     def position(self) -> int:
-        """The index in the queue, from 0, by the time at which entries became ready."""
+        """The index of this entry in the queue, from 0, in the order of becoming ready."""
 
 def scenario_spans(
     document: str,
@@ -1660,8 +1660,8 @@ def chip_read(text: str) -> str:
 def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
     """Return the line and column of a value in a TOML text, counted from 1.
 
-    `keys` is the path to the value: names of fields and indices of elements. If a key is missing,
-    the place is that of the last value before it; None if the first key is missing.
+    `keys` is the path to the value: names of fields and indices of elements. If a key does not
+    exist, the place is that of the value that should contain it; None if this is the whole text.
     """
 
 def chip_schema() -> str:

@@ -152,7 +152,7 @@ def release(
 
 
 def experiments() -> dict[str, str]:
-    """Return the titles of ARCUS's experiments, by the name that :func:`experiment` takes."""
+    """Return ARCUS's experiments: the names that :func:`experiment` takes, with their titles."""
     return {row["name"]: row["title"] for row in json.loads(_native.arcus_experiments())}
 
 
@@ -177,9 +177,9 @@ def experiment(
     ``paper`` is that figure: a number, a pair (from, to), an object with a bound (``above``,
     ``at_least`` or ``at_most``), or None if the paper prints none. ``ours`` is the mean over the
     seeds, and ``half_width`` half of its 95 % interval (None for one seed). ``difference`` is our
-    figure minus the paper's, over the paper's; for shares, it is not divided. ``why`` explains a
-    large difference or comments on the figure. ``series`` has the curves as points (x, y);
-    ``half_widths`` are those of the y values.
+    figure minus the paper's, divided by the paper's; for shares, it is not divided. ``why``
+    explains a large difference or comments on the figure. ``series`` has the curves as points (x,
+    y); ``half_widths`` are those of the y values.
 
     Raises InputError for an unknown name and for a number out of range.
     """
@@ -278,7 +278,8 @@ def profile(
     A context mixes up to `most` kinds of traffic in given shares of the load; a kind is a route and
     a message size. Messages of `sizes` bytes on `paths` (default: all) add the traffic of tenants
     that are not known yet; the plan then needs no flow. A size between two profiled sizes counts as
-    the one with the lower rate. `threads` simulate in parallel; the results are the same.
+    the one with the lower rate. `threads` simulations run at a time; their number does not change
+    the results.
 
     Returns an object of schema ``accelflow.arcus.profiles/2`` for :func:`plan`. Each of its
     ``combinations`` of up to `most` flows has the rate that the platform delivers. Its tag is

@@ -81,7 +81,7 @@ class InputError(AccelflowError):
 
 
 class OutputError(InputError):
-    """An output that could not be written as the machine failed, such as for a full disk.
+    """An output that could not be written because the machine failed: a full disk, for example.
 
     It is an :class:`InputError`, since another place may have room. The command line exits with 1,
     since the work before the output was done.

@@ -30,7 +30,7 @@ _EXACT: Final = 1e-9
 
 @dataclass(frozen=True)
 class Goal:
-    """A gain to reach: `of` is ``speedup`` or ``latency``, and `ratio` the least ratio.
+    """A gain to reach: a ratio of `ratio` or more, in ``speedup`` or ``latency`` as `of` says.
 
     A ratio of 1.08 is a gain of 8 %.
     """

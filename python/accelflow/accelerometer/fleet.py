@@ -36,7 +36,7 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the PUE: the datacentre's power over its servers' power."""
+    """The price of a kilowatt-hour, and the PUE: datacentre power divided by servers' power."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0
@@ -130,14 +130,15 @@ def _number(value: Any, place: str, *, least: float) -> float:
 
 
 def plan(fleet: Fleet) -> dict[str, Any]:
-    """Return the servers, the power and the yearly cost of a fleet with and without accelerators.
+    """Return a fleet's number of servers, power and yearly cost, with and without accelerators.
 
     The result is an object of schema ``accelflow.accelerometer-fleet/1``. For each service and for
-    the fleet, it has servers, kilowatts and money per year, before and after, and what is saved.
-    Ranges are at their central values. Where inputs are ranges, savings also have 5 % and 95 %
-    quantiles; the inputs of different services are drawn independently. A service that the
-    accelerator does not speed up, by the central values, keeps its servers without accelerators.
-    Raises InputError as :func:`evaluate` does, and for results that are not finite.
+    the fleet, it has servers, kilowatts and money per year without accelerators (``before``) and
+    with them (``after``), and what is saved. Ranges are at their central values. Where inputs are
+    ranges, savings also have 5 % and 95 % quantiles; the inputs of different services are drawn
+    independently. A service that the accelerator does not speed up, by the central values, keeps
+    its servers without accelerators. Raises InputError as :func:`evaluate` does, and for results
+    that are not finite.
     """
     rows, before, after = [], [], []
     for number, member in enumerate(fleet.members):

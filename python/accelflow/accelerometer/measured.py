@@ -57,17 +57,18 @@ _CHECKSUM_NEEDS: Final = {"flags": "sse4_2", "Features": "crc32"}
 
 
 def measure(*, rounds: int = 9, seconds: float = 0.02) -> dict[str, Any]:
-    """Run the micro-benchmarks on this machine; takes about 4 s.
+    """Measure inputs of Accelerometer's equations on this machine; takes about 4 s.
 
     Returns an object of schema ``accelflow.accelerometer-measured/2``. Each of its `kernels` has
-    `against` (with what the host is compared), `acceleration_ratio` (A: the ratio of the slopes of
-    time over size), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte` and the times by size.
-    `setup_ns` is o0 + L, the fixed cost of an offload, since the two cannot be told apart for an
-    instruction. It is above 0 only if the instructions take longer to begin. `transfer_ns` is None.
-    `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission to io_uring. Each value is
-    a result of :func:`accelflow.accelerometer.rounds.over_rounds` for `rounds` rounds, with at
-    least `seconds` of calls per size in each. `run_queue` has the machine's load before and after.
-    Values that this machine cannot measure are None; `lacking` has the reasons.
+    `against` (a text on the two implementations that are compared), `acceleration_ratio` (A: the
+    ratio of their times per byte), `setup_ns`, `host_fixed_ns`, `host_ns_per_byte` and the times
+    for each size. `setup_ns` is o0 + L, the fixed cost of an offload, since the two cannot be told
+    apart for an instruction. It is above 0 only if the instructions take longer to begin.
+    `transfer_ns` is None. `thread_switch_ns` is o1, and `io_uring_ns` the cost of a submission to
+    io_uring. Each value is a result of :func:`accelflow.accelerometer.rounds.over_rounds` for
+    `rounds` rounds, with at least `seconds` of calls per size in each. `run_queue` has the
+    machine's load before and after. Values that this machine cannot measure are None; `lacking` has
+    the reasons.
     """
     busy = [run_queue()]
     lacking: dict[str, str] = {}

@@ -47,15 +47,16 @@ def read_offloads(path: Path) -> dict[str, Any]:
 
 
 def beside(measured: Mapping[str, Any]) -> dict[str, Any]:
-    """Compare the equations with `measured`, a result of :func:`read_offloads`.
+    """Compare Accelerometer's equations with `measured`, a result of :func:`read_offloads`.
 
     In the result, `rows` has an object for each kernel, each time of the host's own work and each
     form of :data:`FORMS`: {kernel, own_us, form, closed_form_ratio, host_ratio, clock_ratio,
     refused, error_points}. The measured ratios compare with a host that runs the kernel itself:
     `host_ratio` by the host's processor time, `clock_ratio` by wall-clock time. `refused` is the
-    number of refused offloads. `error_points` is the closed form less `host_ratio`, or less
-    `clock_ratio` for forms in which the host waits, round by round. Ratios and errors are medians
-    over the rounds with their intervals (:func:`accelflow.accelerometer.rounds.over_rounds`).
+    number of refused offloads. `closed_form_ratio` is that of the equations. `error_points` is this
+    ratio minus `host_ratio`, or minus `clock_ratio` for forms in which the host waits, computed for
+    each round. Ratios and errors are medians over the rounds with their intervals
+    (:func:`accelflow.accelerometer.rounds.over_rounds`).
 
     `offload` has the setup o0, the transfer L and the thread switch o1. `kernels` has each kernel's
     inputs and `paid_ns`, the host's processor time for an offload without a response. `threshold`

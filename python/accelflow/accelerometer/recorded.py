@@ -33,9 +33,10 @@ class Measured:
 
     `operations` is the number of operations, `cost_ns` their total core time, and `cost_sd_ns` the
     standard error of that time. `sizes` has pairs (input bytes, mean number of operations of this
-    size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the line through the costs by size;
-    both are None if all sizes are equal, or costs do not grow with the size. Recordings from
-    version 5 on have all sizes of each step, older ones only the step's median size.
+    size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the intercept and the slope of a line
+    through the costs, with size as x; both are None if all sizes are equal, or costs do not grow
+    with the size. Recordings from version 5 on have all sizes of each step, older ones only the
+    step's median size.
     """
 
     accelerator: str
@@ -218,11 +219,11 @@ def service_of(
     apply to all kernels, since a recording of software does not have them.
 
     Alpha (`kernel_share_ratio`) and n (`offloads_per_s`) are ranges where the costs have errors.
-    Alpha is a kernel's cost over the total time of a request, and n its number of operations over
-    that total. Both depend on the total, so their errors are related, but the model draws each
-    range independently. Where offloads cost little, an interval of a gain is therefore too wide: a
-    larger cost of one operation makes the others' shares smaller. Where offloads cost as much as
-    they save, the interval is too narrow: a smaller total makes every n larger.
+    Alpha is a kernel's cost divided by the total time of a request, and n its number of operations
+    divided by that total. Both depend on the total, so their errors are related, but the model
+    draws each range independently. Where offloads cost little, an interval of a gain is therefore
+    too wide: a larger cost of one operation makes the others' shares smaller. Where offloads cost
+    as much as they save, the interval is too narrow: a smaller total makes every n larger.
 
     Raises InputError if no clock is known, or the clock is not a finite number above 0.
     """

@@ -62,7 +62,7 @@ class Queue:
     """A queue (M/G/k) in front of an accelerator, from which Q, the wait of an offload, follows.
 
     `hosts` with equal load share `servers` processing elements. `service_cycles` is the mean
-    service time, by default the host's time for the offload over the acceleration.
+    service time, by default the host's time for the offload divided by the acceleration.
     `service_scv_ratio` is its squared coefficient of variation, by default that of the offloaded
     sizes, or 1 if they are not known. `approximation` is kimura or allen_cunneen, both exact for
     one server. Kernels whose queues have the same `shared` name wait in one queue for one
@@ -98,9 +98,9 @@ class Kernel:
     `kernel_share_ratio` (alpha) is the kernel's share of the host's cycles, and `offloads_per_s`
     (n) the rate of offloads. An offload costs, in host cycles, `setup_cycles` (o0),
     `transfer_cycles` (L), `queue_cycles` (Q: a mean, a list of waits, or a queue) and
-    `thread_switch_cycles` (o1). `acceleration_ratio` (A) is the host's time for the kernel over the
-    accelerator's; None if it is not known. The kernel takes `cycles_per_byte` (C_b) times the size
-    to the power of `complexity_exponent` (beta) on the host.
+    `thread_switch_cycles` (o1). `acceleration_ratio` (A) is the host's time for the kernel divided
+    by the accelerator's; None if it is not known. The kernel takes `cycles_per_byte` (C_b) times
+    the size to the power of `complexity_exponent` (beta) on the host.
 
     With `cycles_per_byte` and `sizes`, alpha is over-determined, since alpha C = n C_b E(g^beta):
     both values must agree within a factor of 1.25. With `all_offloads_per_s`, `offloads_per_s`
@@ -327,9 +327,9 @@ def carried(service: Service) -> Service:
     """Return the service with kernels that share an offload (`rides_on`) merged into one.
 
     The merged kernel has the sum of the shares, and the acceleration of the whole: the time of all
-    parts on the host over that on the accelerator. Its sizes are those of the kernel on which the
-    others ride; its `cycles_per_byte` is None. Ranges are at their central value. Raises InputError
-    for parts with different `all_offloads_per_s`, as these are not one offload.
+    parts on the host divided by that on the accelerator. Its sizes are those of the kernel on which
+    the others ride; its `cycles_per_byte` is None. Ranges are at their central value. Raises
+    InputError for parts with different `all_offloads_per_s`, as these are not one offload.
     """
     service = central(_with_riders(service))
     found = []

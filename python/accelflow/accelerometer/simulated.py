@@ -38,8 +38,8 @@ class Run:
     work is `constant` or `exponential` (`own_work`), and so is that of kernels without sizes
     (`kernel_work`). With `responses_first`, requests whose response has arrived run before new
     ones; otherwise requests run in the order in which they became ready. `load_ratio` is the
-    arrival rate over the host's capacity without offloading. `requests` are measured with each of
-    `seeds` seeds, from 1 on.
+    arrival rate divided by the host's capacity without offloading. `requests` are measured with
+    each of `seeds` seeds, from 1 on.
     """
 
     hosts: int = 1
@@ -66,9 +66,10 @@ def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
     `load_ratio`, with and without offloading. It also has the mean wait of an offload,
     `queue_cycles`, simulated and by the equations at the same load (None if the accelerator would
     be overloaded). `overloaded` tells whether the host is overloaded at this load, without and with
-    offloading: its latencies then grow with the length of the run. Ratios are of sums over the
-    seeds, with Student's 95 % half width. Ranges are simulated at their central value. Raises
-    InputError as :func:`evaluate` does, and for invalid settings.
+    offloading: its latencies then grow with the length of the run. Simulated ratios, latencies and
+    waits are means over the seeds, with Student's 95 % half width; a ratio is computed for each
+    seed. Ranges are simulated at their central value. Raises InputError as :func:`evaluate` does,
+    and for invalid settings.
     """
     run = run or Run()
     _check_run(run)

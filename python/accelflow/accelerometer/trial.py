@@ -58,13 +58,12 @@ _Round = Mapping[str, Any]
 
 
 def case_studies(*, rounds: int = 15, seconds: float = 0.05) -> dict[str, Any]:
-    """Run the case studies; takes about 20 s.
+    """Run case studies like Accelerometer's on this machine; takes about 20 s.
 
     Returns an object of schema ``accelflow.accelerometer-trial/2``: for each study the inputs, the
-    estimated and the measured speedup, and `error_points`, the estimate less the measurement. Each
-    is a median over `rounds` with its interval
-    (:func:`accelflow.accelerometer.rounds.over_rounds`); estimate and measurement are paired round
-    by round. Raises AccelflowError without OpenSSL.
+    estimated and the measured speedup, and `error_points`, the estimate minus the measurement,
+    computed for each round. Each is a median over `rounds` with its interval
+    (:func:`accelflow.accelerometer.rounds.over_rounds`). Raises AccelflowError without OpenSSL.
     """
     busy = [run_queue()]
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in _PROCESSES}

@@ -33,9 +33,10 @@ _PER_BYTE: Final = 5.62
 
 @dataclass(frozen=True)
 class Size:
-    """The length of the validation: requests in a run, seeds, and which rows are computed.
+    """The length of a comparison of equations and simulation: requests in a run, seeds, rows.
 
-    With `every` above 1, only each `every`-th row of a section is computed.
+    With `every` above 1, only each `every`-th row of a section (a list of compared cases) is
+    computed.
     """
 
     requests: int = 20_000
@@ -69,12 +70,12 @@ def _even(size: Size, **changed: Any) -> Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One row of a section: the service to evaluate and simulate, and the ratio to compare.
+    """One comparison of equations and simulation: the service, and the ratio to compare.
 
     `varied` is the varied input in words, `kernel` the offloaded kernel, `others` the service's
     other kernels, `run` the simulation's settings and `figure` the compared ratio. In a picture,
-    the row is the point of the curve `line` at the x value `at`; rows without a `line` are in no
-    picture.
+    the comparison is the point of the curve `line` at the x value `at`; without a `line`, it is in
+    no picture.
     """
 
     varied: str
@@ -290,12 +291,13 @@ SECTIONS: Final = {
 
 
 def grid(size: Size | None = None) -> dict[str, Any]:
-    """Evaluate and simulate all sections; takes about a minute.
+    """Compare Accelerometer's equations with simulation, in many cases; takes about a minute.
 
-    Returns an object of schema ``accelflow.accelerometer-validation/2``: `sections` by name, each a
-    list of rows {varied, closed_form_ratio, simulated_ratio, half_width, error_points, line, at}.
-    `waits` has the mean waits of offloads in queues, rows {varied, closed_form_cycles,
-    simulated_cycles, half_width, error_ratio}. Equal arguments give equal results, bit by bit.
+    Returns an object of schema ``accelflow.accelerometer-validation/2``: `sections` by name (what
+    the cases have in common), each a list of rows {varied, closed_form_ratio, simulated_ratio,
+    half_width, error_points, line, at}. `waits` has the mean waits of offloads in queues, rows
+    {varied, closed_form_cycles, simulated_cycles, half_width, error_ratio}. Equal arguments give
+    equal results, bit by bit.
     """
     size = size or Size()
     return {

@@ -62,11 +62,11 @@ class Proposal:
         return compare(dict(self.workload), **fields)
 
     def run(self, payload: bytes, cpu_fallback: Callable[[bytes], _Result]) -> Run | _Result:
-        """Run the trace of the argument, without TCP, on real bytes; return the run's record.
+        """Run the trace that processes the function's argument on bytes; return the run's record.
 
-        `payload` is the function's argument. If no trace begins with the argument, or if the
-        accelerators refuse the payload, the result of ``cpu_fallback(payload)`` is returned;
-        `cpu_fallback` may be the function itself.
+        `payload` is the function's argument. The trace's calls of TCP are left out. If no trace
+        processes the argument, or if the accelerators refuse the payload, the result of
+        ``cpu_fallback(payload)`` is returned; `cpu_fallback` may be the function itself.
         """
         calls = [call for call in self.traces.get(self.on_argument, ()) if call != "TCP"]
         if not calls:

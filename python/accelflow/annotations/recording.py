@@ -135,7 +135,7 @@ def recorded_call(function: Callable[..., Any], /, *arguments: Any, **named: Any
 
 
 class recording:  # noqa: N801 (a context manager)
-    """A context: while its block runs, the calls of the recorded function are added to `found`."""
+    """A context manager that adds the calls made by the recorded function to `found`."""
 
     def __init__(self, found: Recording) -> None:
         """Prepare to record into `found`."""

@@ -19,7 +19,7 @@ _STALLED: Final = {"execution": "execute_cycles", "instruction misses": "stall_c
 
 
 def bars(runs: Runs, services: Sequence[Mapping[str, Any]]) -> list[Bar]:
-    """Return all bars of the figures: each with its figure, group, name and stacked parts."""
+    """Return the bars of the Cerebros paper's figures: figure, group, name and stacked parts."""
     layers = [software(service) for service in services]
     mean = {module: math.fsum(layer[module] for layer in layers) / 5 for module in MODULES}
     return [

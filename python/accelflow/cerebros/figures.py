@@ -38,7 +38,7 @@ REQUESTS: Final = 6_000
 
 @dataclass(frozen=True)
 class Figures:
-    """The paper's figures and ours: means over `replications` seeds from `seed` on.
+    """The Cerebros paper's results as simulated: means over `replications` seeds from `seed` on.
 
     `requests` is the number of requests of each service in a run. `findings` are our numbers beside
     those that the paper's text prints. `bars` are the bars of the figures, whose heights the text
@@ -65,7 +65,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Seed:
-    """Our values and bars from the simulations with one seed."""
+    """The results of the simulations with one seed: numbers, and the bars of figures."""
 
     values: tuple[Value, ...]
     bars: tuple[dict[str, Any], ...]
@@ -74,7 +74,7 @@ class Seed:
 def figures(
     *, requests: int = REQUESTS, seed: int = 1, replications: int = REPLICATIONS
 ) -> Figures:
-    """Run the simulations of the figures, and compare them with the paper's numbers.
+    """Simulate what the Cerebros paper's figures show, and compare with the paper's numbers.
 
     Each number is the mean over the seeds from `seed` on, with half its 95 % interval (None for
     one seed). Raises InputError for a value that is not allowed, and for so few requests that a
@@ -86,7 +86,7 @@ def figures(
 
 
 def one_seed(seed: int, *, requests: int = REQUESTS) -> Seed:
-    """Run the simulations of all figures with one seed.
+    """Simulate what the Cerebros paper's figures show, with one seed.
 
     Raises InputError as :func:`figures` does.
     """

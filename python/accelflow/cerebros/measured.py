@@ -39,13 +39,13 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Runs:
-    """The results of all simulations behind the figures, for one seed.
+    """The results of all simulations for the Cerebros paper's figures, with one seed.
 
-    UID and USR are services of the paper. `loaded` has each service under the designs None, OP:
-    P-Only, P+H and Full. `alone` has UID under all designs, one request at a time. `plain` and
-    `affinity` are USR under Full with more requests, without and with steering by affinity.
-    `dedicated` has the cycles of USR's first two functions, F0 and F1, each on cores that run
-    nothing else. `models` has each service's capacity by processing model and design.
+    UID and USR are services of the paper. `loaded` has each service under the designs ``None``,
+    ``OP: P-Only``, ``P+H`` and ``Full``. `alone` has UID under all designs, one request at a time.
+    `plain` and `affinity` are USR under Full with more requests, without and with steering by
+    affinity. `dedicated` has the cycles of USR's first two functions, F0 and F1, each on cores that
+    run nothing else. `models` has each service's capacity for each processing model and design.
     """
 
     loaded: Mapping[str, Mapping[str, Run]]
@@ -57,7 +57,7 @@ class Runs:
 
 
 def run_all(requests: int, seed: int) -> Runs:
-    """Simulate everything that the figures need with `seed`.
+    """Run all simulations for the Cerebros paper's figures with the seed `seed`.
 
     Raises InputError if a function of USR is never called.
     """

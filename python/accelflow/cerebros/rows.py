@@ -24,12 +24,12 @@ _Services = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Value:
-    """Our value of one number of the paper.
+    """Our value of one number that the Cerebros paper prints.
 
     `key` is the key of the number among the paper's numbers, and `label` describes the number.
     `figure` names the figure of the paper to which the number belongs, such as ``2b``; it is
-    ``services`` for numbers of the services themselves. `value` is our value, and `also` has our
-    values by other definitions, each with its name.
+    ``services`` for numbers of the services themselves. `value` is our value. `also` has our values
+    if the number is defined in other ways, as pairs (definition, value).
     """
 
     key: str
@@ -40,7 +40,7 @@ class Value:
 
 
 def values(runs: Runs, services: _Services) -> list[Value]:
-    """Return our values of all numbers that the paper's text prints, in the order of its figures.
+    """Return our values of all numbers in the Cerebros paper's text, in the order of its figures.
 
     `runs` are the simulations, and `services` describes the five services.
     """
@@ -59,7 +59,7 @@ def values(runs: Runs, services: _Services) -> list[Value]:
 
 
 def software(service: Mapping[str, Any]) -> dict[str, float]:
-    """Return the mean cycles of the RPC layer in software per request, by module.
+    """Return a service's mean cycles per request in each module of the RPC layer in software.
 
     The modules are :data:`MODULES`; ``nested`` has the cycles that nested calls cause. The mean
     over the service's functions is weighted by their popularity.

@@ -37,7 +37,7 @@ def arcus() -> None:
 @arcus.command("table2")
 @AS_JSON
 def table2(as_json: bool) -> None:
-    """Print the paper's Table 2: the registers for 1 to 1,000 Gbit/s, and the rates they give."""
+    """Print ARCUS's Table 2: the registers for 1 to 1,000 Gbit/s, and the rates they give."""
     result = shaping.table2()
     if as_json:
         click.echo(json.dumps(result, indent=2))
@@ -105,7 +105,7 @@ def shape(as_json: bool, **registers: Any) -> None:
 @arcus.command("parameters")
 @AS_JSON
 def parameters(as_json: bool) -> None:
-    """List the parameters of shaper and platform, with provenance and source."""
+    """List the parameters of traffic shaper and simulated platform, with their origins."""
     table = shaping.parameters()
     if as_json:
         click.echo(json.dumps(table, indent=2))

@@ -196,8 +196,8 @@ def profile(file: Path, out: Path | None, as_json: bool, **options: Any) -> None
     """Simulate the mixtures of traffic (contexts) that FILE's flows can form, on all their routes.
 
     A combination of flows is SLO-Friendly if the platform meets the SLOs of all of them at once,
-    and otherwise SLO-Violating. With --size, FILE may have no flows: the table serves tenants that
-    come later.
+    and otherwise SLO-Violating. With --size, FILE may have no flows: the results then serve tenants
+    that come later.
     """
     if options["paths"] and not options["sizes"]:
         raise refused("--size", LEFT_OUT, "must be given together with --path")

@@ -139,7 +139,7 @@ class Campaign:
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
         """Call `work` with a runner of simulations, show the progress, and return the result.
 
-        If `work` does not end, says that the completed simulations are kept.
+        If `work` raises an exception, prints that the completed simulations are kept in a folder.
         """
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance, self._kept)
@@ -161,7 +161,7 @@ class Campaign:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def end(self) -> None:
-        """Print how many simulations ran and how long they took, and delete what was kept of them.
+        """Print how many simulations ran and their total time, and delete the kept simulations.
 
         The command must have written its results.
         """

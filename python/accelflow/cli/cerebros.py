@@ -327,7 +327,7 @@ _ROLES: Final = {"input": "in", "fit": "fit"}
 def figures(
     requests: int, seed: int, replications: int, as_json: bool, report_file: Path | None
 ) -> None:
-    """Compare our results with the numbers in the paper's text.
+    """Compare simulated results with the numbers in the Cerebros paper's text.
 
     The numbers belong to Figs. 2 and 6 to 9. `in` marks a number of the paper that our simulated
     services are built from, and `fit` one that was used to choose parameters. All other rows are

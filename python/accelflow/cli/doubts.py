@@ -14,7 +14,7 @@ __all__ = ["plain_warnings"]
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print each warning about a workload's file as one line on standard error."""
+    """Print warnings of the block about workload files on standard error, as one line each."""
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", WorkloadWarning)
         yield

@@ -25,7 +25,7 @@ _COLUMNS = "| key | default | allowed | provenance | source |\n|---|---|---|---|
 
 
 def markdown(engines: Sequence[Engine]) -> str:
-    """Return the page in Markdown: a section for each engine, a table for each group of keys."""
+    """Return a Markdown page of all parameters: a section per engine, a table per group of keys."""
     return "\n".join([_HEAD, _contents(engines), *map(_section, engines)])
 
 

@@ -92,7 +92,8 @@ def profile(  # noqa: PLR0913  the options of the command
     The categories are those of the paper's Tables 2 and 3. FILE has folded stacks, the output of
     `perf script`, or a pprof profile, gzipped or not. Shares are of the total weight. Speedups are
     upper bounds that ignore the cost of offloading; `accelflow accelerometer` includes it. Several
-    FILES are compared with the first: before and after, or one service on several machines.
+    FILES are compared with the first, such as profiles before and after a change, or of one service
+    on several machines.
     """
     _check_files(files, sample_type, details=details)
     if requests is not None and len(files) == 1:

@@ -29,8 +29,8 @@ from accelflow.cli.output import busy
 def relief_suite(reading: str, graphs: int, seed: int, as_json: bool) -> None:
     """Compare the throughput of RELIEF's five applications.
 
-    This is the paper's Fig. 15. Ratios are AccelFlow over RELIEF, for several definitions of the
-    maximum (docs/relief-suite.md).
+    This is AccelFlow's Fig. 15. Ratios are AccelFlow's maximum throughput divided by RELIEF's, for
+    several definitions of the maximum (docs/relief-suite.md).
     """
     warmup = min(30, graphs // 10)
     with busy(Console(stderr=True), "simulating"):

@@ -30,7 +30,7 @@ _BY_MEASUREMENT: Final = "by the measured speedup of Table 6"
 
 
 def accelerometer_findings() -> list[Finding]:
-    """Return our values beside those of the Accelerometer paper, in the order of its targets."""
+    """Return our values beside the numbers of the Accelerometer paper, in the paper's order."""
     found = case_studies.estimates()
     for case in case_studies.MEASURED:
         estimate = found[f"case_studies.{case}"]
@@ -59,7 +59,7 @@ def _finding(key: str, value: float, by_measurement: float | None) -> Finding:
 
 
 def accelerometer_results() -> Mapping[str, Any]:
-    """Return the data that the paper's page and pictures show in addition to the findings.
+    """Return what Accelerometer's results page and pictures show in addition to the findings.
 
     `studies` and `recommendations` are those of :mod:`accelflow.companions.case_studies`, and
     `live_server` is that of :mod:`accelflow.companions.live_server`.

@@ -215,7 +215,7 @@ def _before_after() -> dict[str, float]:
 
 
 def by_measured_speedup() -> dict[str, float]:
-    """Return the shares of cycles that each case study freed, by its measured speedup.
+    """Return the shares of cycles that each case study frees, given its measured speedup.
 
     The speedup is that of Table 6's last column. Each case study has two shares:
     ``before_after.CASE_cycles_freed``, of all cycles, and

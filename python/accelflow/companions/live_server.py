@@ -62,7 +62,7 @@ def live_server() -> Mapping[str, Any]:
 
 
 def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) -> list[str]:
-    """Return the Markdown lines of the page's section on the live server.
+    """Return the section on the live server of Accelerometer's results page, as Markdown lines.
 
     `measured` is the result of :func:`live_server`, and `pictures` has the file names of pictures
     by name.
@@ -89,7 +89,7 @@ def live_server_lines(measured: Mapping[str, Any], pictures: Mapping[str, str]) 
 
 
 def beside_the_paper(measured: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return rows of the live server's shares and IPC beside those of the paper's services.
+    """Return rows that compare the live server's shares and IPC with Accelerometer's services.
 
     A row has the category, our value, the paper's value, the paper's service, and the place in the
     paper.

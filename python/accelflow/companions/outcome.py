@@ -24,8 +24,8 @@ class PaperResult:
 
     `paper` is the key in :data:`PAPERS`, `seed` the first seed, and `findings` has our numbers
     beside the paper's. `results` has the other data of the page and the pictures. `precision` is
-    the requested one. `sections` has the seeds and the reached precision of each section of
-    simulations, by experiment.
+    the requested precision. `sections` maps each simulated experiment to the seeds with which it
+    ran and the precision that it reached.
     """
 
     paper: str

@@ -21,7 +21,7 @@ __all__ = [
     "scale_of",
 ]
 
-#: The largest number of seeds of a section of simulations, unless a precision states another.
+#: The largest number of seeds of an experiment, unless a precision states another.
 MOST_SEEDS: Final = 100
 
 #: The type of one run's results.
@@ -30,12 +30,12 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The requested precision of the figures of each section of simulations.
+    """The requested precision of the figures of each experiment, and its most seeds.
 
-    `share` is the largest allowed half width of a 95 % interval. It is a ratio to the larger of our
-    number and the paper's. A section begins with its default number of seeds, or `most_seeds` if
-    that is less. It runs with more seeds until all its figures reach this precision or it has
-    `most_seeds` seeds. If `share` is None, only the default number runs.
+    `share` is the largest allowed half width of a 95 % interval. It is relative to the larger of
+    our number and the paper's (:func:`scale_of`). An experiment begins with its default number of
+    seeds, or `most_seeds` if that is less. It runs with more seeds until all its figures reach this
+    precision or it has `most_seeds` seeds. If `share` is None, only the default number runs.
     """
 
     share: float | None = None
@@ -66,8 +66,8 @@ def parse_share(text: str) -> float:
 def scale_of(finding: Finding) -> float:
     """Return the number to which half of the interval of `finding` is relative.
 
-    This is the larger of our number and the paper's, in absolute value. Where the paper has 0, it
-    is at least 1, since such figures are shares of 1.
+    This is the larger of our number and the paper's, in absolute value. Where the paper's number is
+    0, the result is at least 1, since such numbers are shares from 0 to 1.
     """
     ours = abs(finding.ours.mean) if finding.ours is not None else 0.0
     if finding.paper is None:
@@ -78,11 +78,11 @@ def scale_of(finding: Finding) -> float:
 
 @dataclass(frozen=True)
 class Seeds:
-    """The seeds with which a section of simulations ran, and the precision of its figures.
+    """The seeds with which an experiment was simulated, and the precision of its figures.
 
     The seeds are `first` and the following, `count` in all. `reached` is half of the widest
-    interval, relative as in :func:`scale_of`; None if no figure depends on the seed. `beyond` has
-    the relative half intervals that exceed the requested precision, by the finding's key.
+    interval, relative to :func:`scale_of`; None if no figure depends on the seed. `beyond` maps the
+    keys of the findings that miss the requested precision to half of their interval, also relative.
     """
 
     first: int
@@ -97,7 +97,7 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Replicated(Generic[Run]):
-    """The results `runs` of a section of simulations, one for each of the successive `seeds`."""
+    """The results `runs` of an experiment, one for each of the successive `seeds`."""
 
     runs: tuple[Run, ...]
     seeds: Seeds

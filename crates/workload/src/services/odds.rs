@@ -29,8 +29,9 @@ pub struct OddsError {
     pub value: f64,
 }
 
-/// The probabilities of payload values that vary from request to request, by trace and field.
-/// Fields without a probability have their value on the most common path.
+/// The probabilities of payload values that vary from request to request: one for each pair of
+/// trace and payload field. In every request, a field without a probability has the value that it
+/// has on the most common path.
 ///
 /// Values are drawn independently for each request, chain, trace and field.
 #[derive(Clone, Debug, Default, PartialEq)]

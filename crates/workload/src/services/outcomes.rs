@@ -22,9 +22,10 @@ pub struct ChainPath {
     pub conditionals: u32,
 }
 
-/// A sequence of accelerators that needs no core in between: what a message or a core starts, up to
-/// the notification of the core (AccelFlow, section III, Q2). Equal chains that run in parallel are
-/// one sequence.
+/// A sequence of accelerator calls without a core in between: it begins when a message arrives or a
+/// core starts it, and ends when it notifies the core (AccelFlow, section III, Q2). Chains that run
+/// in parallel count as one sequence if their first traces have the same name up to a `+`, such as
+/// `T9` and `T9+Cmp`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// The name of the sequence's first trace without a suffix: `T9` for both `T9` and `T9+Cmp`.
@@ -35,8 +36,9 @@ pub struct Sequence {
 
 impl Chain {
     /// Returns all paths through this chain, one for each combination of branch outcomes. Every
-    /// payload field that a branch tests is taken to be 0 or 1, as in all traces of the paper;
-    /// values that this chain states are ignored. `place` is the chain's place, for error messages.
+    /// payload field that a branch tests is taken to be 0 or 1, as in all traces of the paper; the
+    /// values that are set in this chain are ignored. `place` is the chain's place, for error
+    /// messages.
     ///
     /// # Errors
     /// [`ServiceError`] for an unknown first trace and for a trace that cannot run to its end.
@@ -74,14 +76,14 @@ impl Chain {
 pub(crate) const MAX_WAYS: usize = 1 << 16;
 
 impl Chain {
-    /// Checks that the chain's traces can run to their end with the payload values that the chain
-    /// states. A field for which `is_open(trace, field)` is true may be 0 or 1; combinations of
-    /// these values are checked, but at most 65,536. Returns whether all were checked. `place` is
-    /// the chain's place, for error messages.
+    /// Checks that the chain's traces can run to their end with the payload values that are set in
+    /// the chain. A field for which `is_open(trace, field)` is true may be 0 or 1, whatever is set;
+    /// combinations of these values are checked, but at most 65,536. Returns whether all were
+    /// checked. `place` is the chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for an unknown first trace, and [`ServiceError::Fault`] for a
-    /// trace that cannot continue, such as one that tests a field that is neither open nor stated.
+    /// trace that cannot continue, such as one that tests a field that is neither open nor set.
     pub fn check_odds(
         &self,
         place: &Place,
@@ -173,8 +175,9 @@ pub(super) fn execute(
     Ok(branches)
 }
 
-/// Returns the accelerator sequences of `service`, in the order of the service's path. Parallel
-/// chains of one phase that begin with the same trace, apart from suffixes, count as one sequence.
+/// Returns the accelerator sequences of `service`, in the order of the service's path. Chains of
+/// one phase count as one sequence if the names of their first traces are equal up to a `+`, such
+/// as `T9` and `T9+Cmp`.
 ///
 /// # Errors
 /// The errors of [`Chain::outcomes`].

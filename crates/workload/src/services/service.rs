@@ -143,8 +143,8 @@ impl Phase {
 }
 
 impl Chain {
-    /// Creates a chain that begins with the trace called `entry`, such as `T9+Cmp`, and states no
-    /// payload values.
+    /// Creates a chain that begins with the trace called `entry`, such as `T9+Cmp`, and has no
+    /// payload values yet.
     pub fn new(entry: &str) -> Chain {
         Chain {
             entry: entry.to_owned(),
@@ -170,8 +170,8 @@ impl Chain {
         &self.entry
     }
 
-    /// Returns the value of the payload field `field` that branches of `trace` test; `None` if this
-    /// chain does not state it.
+    /// Returns the value of the payload field `field` that branches of `trace` test; `None` if the
+    /// value is not set.
     ///
     /// For use in every step of a simulation, convert the chain once to [`ChainFacts`](crate::services::ChainFacts).
     pub fn fact(&self, trace: &str, field: &str) -> Option<i64> {
@@ -179,7 +179,7 @@ impl Chain {
         self.facts.iter().find(of).map(|fact| fact.value)
     }
 
-    /// Returns the payload values that the chain states, as (trace, field, value).
+    /// Returns the payload values that are set in the chain, as (trace, field, value).
     pub fn facts(&self) -> impl Iterator<Item = (&str, &str, i64)> {
         self.facts
             .iter()

@@ -14,11 +14,12 @@ pub struct Operation {
     pub trace: String,
     /// The accelerator that is called.
     pub accel: Accel,
-    /// Whether the accelerator is a TCP that receives a message: the first call of its trace. Any
-    /// other TCP sends a message.
+    /// Whether this call is TCP receiving a message, as it does if it is the first call of a trace.
+    /// Any other call of TCP sends a message.
     pub receives: bool,
-    /// The index of the parallel execution (arm) that makes the call: 0 for the chain's own, then
-    /// 1, 2 ... for the arms that forks start, in the order in which a [`Walker`] follows them.
+    /// The index of the parallel execution (arm) that makes the call: 0 for the execution with
+    /// which the chain begins, then 1, 2 ... for the arms that forks start, in the order in which a
+    /// [`Walker`] follows them.
     pub arm: usize,
 }
 
@@ -47,7 +48,7 @@ pub enum PhaseWalk {
 pub struct Counts {
     /// The total number of accelerator calls: the last column of AccelFlow's Table IV.
     pub total: u32,
-    /// The number of calls of each accelerator, by [`Accel::index`].
+    /// The number of calls of each accelerator, at the index [`Accel::index`].
     pub by_accel: [u32; Accel::MOST],
     /// The names of the traces that run, in order, with repetitions; parallel chains and arms of
     /// forks follow one another.
@@ -99,7 +100,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError`] for names that `image` does not have, for a first chain that does not begin
     /// with TCP, for a later chain that begins with TCP, and for traces that cannot continue with
-    /// the facts that their chain states.
+    /// the facts that are set in their chain.
     pub fn walk(&self, image: &Image) -> Result<Vec<PhaseWalk>, ServiceError> {
         let mut phases = Vec::with_capacity(self.path().len());
         for (phase, part) in self.path().iter().enumerate() {

@@ -63,9 +63,9 @@ def _gain(load: str, added: str, ratio: _Value | None) -> str:
 
 
 def interference(effects: Sequence[_Value]) -> Iterator[str]:
-    """Yield a sentence for each effect of Cerebros beside ARCUS, or of ARCUS beside Cerebros.
+    """Yield sentences on how Cerebros and ARCUS change one another's gain if combined.
 
-    The sentence says whether the gain is as large as without the other.
+    Each sentence says whether the gain of one of them is as large as without the other.
     """
     for effect in effects:
         alone, where, other = effect["added"].partition(", where ")

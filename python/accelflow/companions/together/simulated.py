@@ -208,7 +208,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 
 def rows(setup: Setup, found: Runs) -> list[dict[str, Any]]:
-    """Return the page's rows, one for each load and system: means over seeds, and closed form."""
+    """Return a result row for each load and system: means over seeds, and the closed form."""
     return [_row(setup, load, name, same) for (load, name), same in found.items()]
 
 
@@ -233,8 +233,9 @@ def _row(setup: Setup, load: str, name: str, same: list[dict[str, Any]]) -> dict
 def effects(found: Runs) -> list[dict[str, Any]]:
     """Return how each addition changes the P99 of the services of the other tenants.
 
-    ``p99_ratio`` is the P99 without the addition over that with it. For an addition beside another,
-    ``beside_ratio`` is this ratio over that of the addition alone; otherwise it is None.
+    ``p99_ratio`` is the P99 without the addition divided by that with it. If the system already has
+    another addition, ``beside_ratio`` is this ratio divided by that in a system without the other
+    addition; otherwise it is None.
     """
     rows = []
     for load in LOADS:

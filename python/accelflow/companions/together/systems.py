@@ -73,7 +73,7 @@ def estimated(values: Sequence[float | None]) -> dict[str, Any] | None:
 
 
 def ratios(before: Sequence[_Run], after: Sequence[_Run], key: str) -> list[float | None]:
-    """Return the result `key` of each run in `before` over that of the run in `after`.
+    """Return, for each pair of runs, the result `key` in `before` divided by that in `after`.
 
     Runs at the same index belong together, since they have the same seed.
 

@@ -321,7 +321,7 @@ impl PyEnsemble {
             .collect())
     }
 
-    /// The number of traces that calling threads ran themselves, for small payloads.
+    /// The number of runs with too small payloads, which calling threads did themselves.
     ///
     /// Raises TraceError once closed.
     #[getter]

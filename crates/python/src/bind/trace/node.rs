@@ -270,7 +270,7 @@ pub(crate) fn trace_fork(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> 
     parallel(arms, source::fork)
 }
 
-/// Returns a join: the traces in `arms` run in parallel, and the next node runs after all.
+/// Returns a join: the traces in `arms` run in parallel, then the next node runs.
 #[pyfunction]
 pub(crate) fn trace_join(arms: Vec<Vec<PyRef<'_, PyNode>>>) -> PyResult<PyNode> {
     parallel(arms, source::join)

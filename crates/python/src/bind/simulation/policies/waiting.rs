@@ -132,7 +132,7 @@ impl PyWaitingEntry {
         self.inner.tenant
     }
 
-    /// The index in the queue, from 0, by the time at which entries became ready.
+    /// The index of this entry in the queue, from 0, in the order of becoming ready.
     #[getter]
     fn position(&self) -> usize {
         self.position
