@@ -178,7 +178,7 @@ def erlang_c(servers: int, offered: float) -> float:
     """
 
 def measure_bodies(rounds: int, calls: int) -> str:
-    """Measure the accelerators' software implementations and thread switches on this machine.
+    """Measure the times of the accelerators' software and of thread switches on this machine.
 
     There are `rounds` rounds of `calls` calls each. Returns JSON: `thread_switch_ns`, and `bodies`
     by accelerator. A body has `setup_ns` and `transfer_ns`, the costs of an offload. It also has
@@ -1432,9 +1432,10 @@ def scenario_timeline(
 
     Returns (number of systems, number of requests). `shown` are (start of the time window in us,
     its length in us, names of services, indices of requests, how many of the slowest requests);
-    None or an empty list means all. `progress` is called with the numbers of requests that one of
-    two simulations of each system has ended, and of all. Use `accelflow.watching.write_timeline`.
-    Raises AccelflowError for what is not allowed, cannot be simulated or cannot be written.
+    None or an empty list means all. Each system is simulated twice; in each simulation, `progress`
+    is called with the number of requests that have ended and the number of all. Use
+    `accelflow.watching.write_timeline`. Raises AccelflowError for what is not allowed, cannot be
+    simulated or cannot be written.
     """
 
 def spans_timeline(

@@ -63,10 +63,11 @@ def sweep(  # noqa: PLR0913  the parameters of the equations
 ) -> Sweep:
     """Return speedup and latency reduction at every point: equations (1), (3), (5), (6) and (8).
 
-    The design (`threading`, `placement`, `driver_waits`, `latency_thread_switches`) is the same for
-    all points; every other argument may be an array. Releases the interpreter's lock. Raises
-    InputError for shapes that do not broadcast, and for a value out of range; the message names the
-    argument and the index of the point.
+    The equations are those of the Accelerometer paper. The design (`threading`, `placement`,
+    `driver_waits`, `latency_thread_switches`) is the same for all points; every other argument may
+    be an array. Releases the interpreter's lock. Raises InputError for shapes that do not
+    broadcast, and for a value out of range; the message names the argument and the index of the
+    point.
     """
     values, shape = _broadcast(
         host_cycles_per_s=host_cycles_per_s,
@@ -108,10 +109,11 @@ def break_even(  # noqa: PLR0913  the parameters of the equations
 ) -> BreakEven:
     """Return the range of offload sizes, in bytes, that save cycles: equations (2), (4) and (7).
 
-    `goal` is ``speedup`` (more throughput of the host) or ``latency`` (a shorter request).
-    `transfer_cycles` is the part of L, the cycles to move one offload, that does not depend on the
-    size, as with a pipelined interface. `transfer_cycles_per_byte` is the part that grows with the
-    size. Raises as :func:`sweep` does, and InputError for an unknown goal.
+    The equations are those of the Accelerometer paper. `goal` is ``speedup`` (more throughput of
+    the host) or ``latency`` (a shorter request). `transfer_cycles` is the part of L, the cycles to
+    move one offload, that does not depend on the size, as with a pipelined interface.
+    `transfer_cycles_per_byte` is the part that grows with the size. Raises as :func:`sweep` does,
+    and InputError for an unknown goal.
     """
     one_of("goal", goal, _GOALS)
     values, shape = _broadcast(

@@ -54,7 +54,7 @@ class Run:
 
 
 def simulate(service: Service, run: Run | None = None) -> dict[str, Any]:
-    """Simulate the kernels of `service`, and compare them with the equations.
+    """Simulate offloads of `service`, and compare the results with Accelerometer's equations.
 
     Returns an object of schema ``accelflow.accelerometer-simulation/2``. `kernels` has a row for
     each kernel alone, except for those that share an offload or an accelerator with others.

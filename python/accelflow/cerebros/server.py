@@ -45,7 +45,7 @@ def parameters() -> tuple[Parameter, ...]:
 
 
 def services() -> list[dict[str, Any]]:
-    """Return the five services: functions, sizes of messages and schemata, working sets."""
+    """Return Cerebros's five services: functions, sizes of messages and schemata, working sets."""
     rows: list[dict[str, Any]] = json.loads(_native.cerebros_services())
     return rows
 

@@ -40,8 +40,8 @@ class Finding:
     source of our figure, and `label` describes the figure if the key does not. `requests` is the
     number of requests of the longest simulation, 0 for a figure that is computed. `saturated` names
     the systems that could not keep up. `lacking` names a sample that is too small for our figure,
-    such as the responses beyond a percentile. `also` has our figures by other definitions, each
-    with its description.
+    such as the responses beyond a percentile. `also` has our figures if the number is defined in
+    other ways, as pairs (definition, figure).
     """
 
     key: str

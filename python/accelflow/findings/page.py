@@ -127,7 +127,7 @@ def saturated_note(findings: Sequence[Finding]) -> list[str]:
 
 
 def definitions(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of a section with our figures by other definitions.
+    """Return the lines of a section with our figures if they are defined in other ways.
 
     Empty if no finding has such figures.
     """
@@ -146,7 +146,7 @@ def definitions(findings: Sequence[Finding]) -> list[str]:
 
 
 def whys(findings: Sequence[Finding]) -> list[str]:
-    """Return the lines of the sections of reasons and of notes.
+    """Return the lines of two sections: why figures are off, and notes on the others.
 
     Rows with the same reason or note share one entry.
     """

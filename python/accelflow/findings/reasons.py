@@ -38,13 +38,13 @@ class Reason:
 
     `kind` is one of :data:`CLASSES`, or empty for a reason that a simulator gives. `text` is a
     sentence with the reason. `proofs` names proofs from the paper's printed figures, and `measures`
-    names our figures by other definitions. `missing` is the input that the paper does not give.
-    `choices` names the open choices (:mod:`accelflow.readings`) whose readings were tried. `holds`
-    says at which value of the missing input the figure would agree (``holds_at`` in the file);
-    `implied` names proofs of that value, and `computed` says how it can be computed. `undecided`
-    lists the readings with which the runs are too short for a verdict: the figure's interval is too
-    wide, or bursty arrivals had too few rates. `tried` lists those with which it is still off. Only
-    `text` is never empty.
+    names our figures with other definitions of the number. `missing` is the input that the paper
+    does not give. `choices` names the open choices (:mod:`accelflow.readings`) whose readings were
+    tried. `holds` says at which value of the missing input the figure would agree (``holds_at`` in
+    the file); `implied` names proofs of that value, and `computed` says how it can be computed.
+    `undecided` lists the readings with which the runs are too short for a verdict: the figure's
+    interval is too wide, or bursty arrivals had too few rates. `tried` lists the readings with
+    which the figure is still off. Only `text` is never empty.
     """
 
     kind: str

@@ -122,7 +122,7 @@ class Reported:
         return min(max(value, float(self.low)), float(self.high))
 
     def allows(self, value: float, tolerance: float) -> bool:
-        """Return whether `value` agrees with the figure: inside, or outside by the `tolerance`.
+        """Return whether `value` agrees with the figure: inside, or outside by at most `tolerance`.
 
         `tolerance` is a ratio to the nearer end of a number or range. A bound has no tolerance.
         """
@@ -180,12 +180,12 @@ class Target:
     """One figure that a paper reports, with the data for a comparison with ours.
 
     `key` is paper, section and name, such as ``accelflow.p99_reduction.RELIEF``, and `figure` the
-    printed value. `kind` is one of :data:`KINDS`. `use` is one of :data:`USES` for dynamic figures,
-    and otherwise None. An empty `unit` means a ratio. Our value is divided by `ours_per_printed`
-    before its digits are compared with the printed digits. A `change` is a ratio that is compared
-    by its difference from 1: 1.005 is far from 1.14. `fits` names the parameters that were chosen
-    by this figure, which is then no check of the models. `places` names the figures, tables and
-    sections of the paper that print the figure.
+    printed value. `kind` is one of :data:`KINDS`. `use` is one of :data:`USES` for figures of the
+    kind ``dynamic``, and otherwise None. An empty `unit` means a ratio. Our value is divided by
+    `ours_per_printed` before its digits are compared with the printed digits. A `change` is a ratio
+    that is compared by its difference from 1: 1.005 is far from 1.14. `fits` names the parameters
+    whose values were chosen to match this figure, which is then no check of the models. `places`
+    names the figures, tables and sections of the paper that print the figure.
     """
 
     key: str

@@ -155,8 +155,9 @@ def paper_text(finding: Finding) -> str:
 
 
 def difference_text(finding: Finding) -> str:
-    """Return the difference as text, in per cent of the paper's figure or of its change from 1.
+    """Return the difference between our figure and the paper's as text, in per cent.
 
+    It is relative to the paper's figure or, for a `change`, to that figure's difference from 1.
     Empty if there is no difference to compute.
     """
     if finding.difference is None:
@@ -174,7 +175,7 @@ def verdict_text(finding: Finding) -> str:
 
 
 def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return the keys of the findings that are off, by the text of the reason.
+    """Return the keys of the findings that are off, grouped by the text of their reason.
 
     The text of findings without a reason is :data:`NO_REASON`.
     """
@@ -186,7 +187,7 @@ def reasons_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def notes_text(findings: Sequence[Finding]) -> dict[str, list[str]]:
-    """Return the keys of the findings that have a note and are not off, by the note's text."""
+    """Return the keys of findings with a note that are not off, grouped by the note's text."""
     return _by_text(
         (finding, finding.note)
         for finding in findings

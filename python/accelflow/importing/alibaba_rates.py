@@ -68,9 +68,10 @@ class Rates:
         return bool(self._rates)
 
     def mean_rps(self, name: str) -> float | None:
-        """Return the mean rate of the microservice `name` over its times; None without rows.
+        """Return the mean requests per second into the microservice `name`; None without rows.
 
-        The rate at a time is the sum over the rows of that time: instances, and both metrics.
+        This is the mean over the times in its rows. The rate at a time is the sum of the rows of
+        that time, one for each instance and metric (RPC and HTTP).
         """
         rates = self._rates.get(name)
         return sum(rates.values()) / len(rates) if rates else None
@@ -78,10 +79,11 @@ class Rates:
     def table(
         self, name: str, share: float
     ) -> tuple[Iterator[tuple[int, float]], tuple[int, float]]:
-        """Return the rates of the microservice `name`, times `share`, by start in ns; and the end.
+        """Return the rates of the microservice `name`, multiplied by `share`, and their end.
 
-        The end is that of the table in ns, and the mean of these rates, which continues from there.
-        There must be rates at several times; see :meth:`varies`.
+        The rates are pairs (start in ns from the first one, requests per second). The end is a
+        pair, too: the end of the last rate in ns, and the mean of all rates, which holds from there
+        on. There must be rates at several times; see :meth:`varies`.
         """
         rates = self._rates[name]
         times = sorted(rates)

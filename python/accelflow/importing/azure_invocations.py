@@ -25,7 +25,7 @@ _NEVER: Final = 1 << 62
 
 
 class Invocations:
-    """The functions of the table of 2021, with the minutes in which invocations began."""
+    """The functions of Azure's table of 2021, with the minutes in which invocations began."""
 
     def __init__(self, report: Report) -> None:
         """Begin without rows."""
@@ -90,7 +90,7 @@ class Invocations:
         return {name: minutes.total() for name, minutes in self._minutes.items()}
 
     def has_minutes(self, function: str) -> bool:
-        """Return whether the minutes of `function` are known: all are."""
+        """Return True: the minutes of every function are known."""
         return function in self._minutes
 
     def minutes(self, function: str) -> Mapping[int, int]:

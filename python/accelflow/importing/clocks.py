@@ -53,7 +53,7 @@ def unit_of(column: str) -> str | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Names times of tables in messages: `files` are the tables' paths, `unit` that of times."""
+    """A description of times for messages: the tables' paths `files`, and the times' `unit`."""
 
     files: str
     unit: str

@@ -54,10 +54,10 @@ class Options:
 def import_costs(kind: str, paths: Sequence[Path], report: Report, options: Options) -> Imported:
     """Read profiles, and set the costs and the application time of a workload's service.
 
-    `kind` is one of :data:`accelflow.importing.sampled.KINDS`. An operation's share of the profile,
-    times cores and duration, is its total time. Its cost is this time divided by the number of
-    requests and by the number of such operations in a request. Raises InputError for invalid files
-    and options, and for a path without operations.
+    `kind` is one of :data:`accelflow.importing.sampled.KINDS`. An operation's total time is its
+    share of the profile multiplied by the number of cores and the duration. Its cost is this time
+    divided by the number of requests and by the number of such operations in a request. Raises
+    InputError for invalid files and options, and for a path without operations.
     """
     tree = read_workload(options.into)
     service = service_of(tree, options.service)

@@ -79,7 +79,7 @@ class Quantiles:
         self.sum = 0.0
 
     def add(self, value: float, count: int = 1) -> None:
-        """Count `value`, at least 0, `count` times."""
+        """Add `value`, which is at least 0, `count` times to the distribution."""
         self.count += count
         self.sum += value * count
         if self._exact is None:
@@ -101,7 +101,8 @@ class Quantiles:
         return self.table((share,))[0][1]
 
     def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:
-        """Return the quantile table of a workload: pairs of share and value, shares ascending."""
+        """Return quantiles as a workload's file has them: pairs [share, value], shares
+        ascending."""
         exact = self._exact is not None
         counts = self._exact if self._exact is not None else self._buckets
         values = iter(sorted(counts))

@@ -35,7 +35,7 @@ _TABLES: Final = {
 
 
 class OperationRules:
-    """Regular expressions for each operation, in the order of their use."""
+    """Rules that find the operation of a call stack, by regular expressions for functions."""
 
     def __init__(self, text: str, place: str) -> None:
         """Read TOML with the tables [operation] and [dispatcher]; `place` is for messages.

@@ -20,10 +20,11 @@ _Named = tuple[str, str]
 def check_companions(
     tree: Tree, names: Mapping[str, str], out: Path, inputs: Iterable[Path]
 ) -> None:
-    """Raise InputError if a companion file of the workload `out` is needed otherwise.
+    """Raise InputError if an import to the workload `out` would write over a file in use.
 
-    `names` has the name of each companion by its name in `tree`. It must not be one of `inputs`,
-    the files that are read, and no other part of `tree` may name it.
+    The import writes companion files beside `out`: `names` maps the name of each in `tree` to the
+    name of the file. None may be one of `inputs`, the files that the import reads, or be named in
+    another part of `tree`, the workload's content.
     """
     read = {os.path.realpath(path) for path in inputs}
     others = {
@@ -40,11 +41,11 @@ def check_companions(
 
 
 def check_existing(tree: Tree, made: Mapping[str, Path], out: Path) -> None:
-    """Raise InputError if a companion file of `out` would replace a file that is not its own.
+    """Raise InputError if a companion file of the workload `out` would replace an unrelated file.
 
-    `made` has the complete file, not yet in its place, by the name of each companion. A file may be
-    replaced if it is equal, or if the workload that `out` has now names it for the same service as
-    `tree` does.
+    `made` maps the name of each companion file to a complete file that is to be moved there. An
+    existing file may be replaced if it is equal, or if the old workload in `out` names it for the
+    same service as `tree`, the new one.
     """
     before = _before(out)
     for name, new in made.items():

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::errors::failure;
 
-/// Measures the accelerators' software implementations and thread switches on this machine.
+/// Measures the times of the accelerators' software and of thread switches on this machine.
 ///
 /// There are `rounds` rounds, each of `calls` calls; a value is the median of its round. Returns
 /// JSON: `bodies` by accelerator, each with `setup_ns` and `transfer_ns` (the costs of an offload,

@@ -25,9 +25,10 @@ fn time_us(us: f64) -> Time {
 ///
 /// Returns (number of systems, number of requests). `shown` are (start of the time window in us,
 /// its length in us, names of services, indices of requests, how many of the slowest requests);
-/// None or an empty list means all. `progress` is called with the numbers of requests that one of
-/// two simulations of each system has ended, and of all. Use `accelflow.watching.write_timeline`.
-/// Raises AccelflowError for what is not allowed, cannot be simulated or cannot be written.
+/// None or an empty list means all. Each system is simulated twice; in each simulation, `progress`
+/// is called with the number of requests that have ended and the number of all. Use
+/// `accelflow.watching.write_timeline`. Raises AccelflowError for what is not allowed, cannot be
+/// simulated or cannot be written.
 #[pyfunction]
 #[pyo3(signature = (document, recording, path, shown, progress=None))]
 pub(crate) fn scenario_timeline(
