@@ -72,13 +72,13 @@ COMMANDS: Final[tuple[Listed, ...]] = (
         "sweep",
         "sweep",
         "sweep",
-        "Simulate those points of a study whose results its folder does not have yet.",
+        "Simulate the points of a study that have no results in its folder yet.",
     ),
     Listed(
         "find",
         "find",
         "find",
-        "Find the least or greatest value that keeps limits, or the cheapest design.",
+        "Find a parameter's least or greatest value that meets limits, or the cheapest design.",
     ),
     Listed(
         "reproduce",

@@ -40,7 +40,7 @@ def find(  # noqa: PLR0913, PLR0917 (options)
     time_limit_s: float | None,
     as_json: bool,
 ) -> None:
-    """Find the least or greatest value that keeps limits, or the cheapest design.
+    """Find a parameter's least or greatest value that meets limits, or the cheapest design.
 
     STUDY is a TOML file with a scenario and a table [find] (docs/studies.md). A single value is
     found by bisection; Optuna searches designs of several values. Each value or design is simulated

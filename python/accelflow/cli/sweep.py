@@ -52,7 +52,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (options)
     strict: bool,
     as_json: bool,
 ) -> None:
-    """Simulate those points of a study whose results its folder does not have yet.
+    """Simulate the points of a study that have no results in its folder yet.
 
     STUDY is a TOML file with a scenario, the axes along which it changes, and seeds
     (docs/studies.md). An interrupted run resumes where it was. The folder's results.parquet has a

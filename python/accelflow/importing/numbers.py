@@ -101,8 +101,7 @@ class Quantiles:
         return self.table((share,))[0][1]
 
     def table(self, shares: tuple[float, ...] = SHARES) -> list[list[float]]:
-        """Return quantiles as a workload's file has them: pairs [share, value], shares
-        ascending."""
+        """Return pairs [share, value] as a workload's file has them, in ascending order."""
         exact = self._exact is not None
         counts = self._exact if self._exact is not None else self._buckets
         values = iter(sorted(counts))
