@@ -1052,7 +1052,7 @@ class TraceEnsemble:
         """
     @property
     def too_small(self) -> int:
-        """The number of runs with too small payloads, which calling threads did themselves.
+        """The number of runs that calling threads did themselves because payloads were too small.
 
         Raises TraceError once closed.
         """
@@ -1406,7 +1406,7 @@ class WaitingEntry:
 
     @property
     def position(self) -> int:
-        """The index of this entry in the queue, from 0, in the order of becoming ready."""
+        """This entry's index in the queue; index 0 is the entry that became ready first."""
 
 def scenario_spans(
     document: str,
@@ -1619,8 +1619,8 @@ def simulated_operations(name: str, orchestrator_id: str) -> list[tuple[int, int
 def service_breakdown(tcp_cost_ns: float) -> str:
     """Return each SocialNetwork service's core time without accelerators, as JSON.
 
-    Times are in ns by category of work, from the paper's shares of time; `tcp_cost_ns` is the time
-    of a TCP operation on a core.
+    There is a time in ns for each category of work, computed from the paper's shares of time.
+    `tcp_cost_ns` is the time of a TCP operation on a core.
     """
 
 def confidence_interval(observations: list[float]) -> tuple[float, float] | None:
@@ -1662,7 +1662,8 @@ def toml_place(text: str, keys: list[str | int]) -> tuple[int, int] | None:
     """Return the line and column of a value in a TOML text, counted from 1.
 
     `keys` is the path to the value: names of fields and indices of elements. If a key does not
-    exist, the place is that of the value that should contain it; None if this is the whole text.
+    exist, the place is that of the last value on the path that does; None if the first key does not
+    exist.
     """
 
 def chip_schema() -> str:

@@ -38,7 +38,7 @@ REQUESTS: Final = 6_000
 
 @dataclass(frozen=True)
 class Figures:
-    """The Cerebros paper's results as simulated: means over `replications` seeds from `seed` on.
+    """The Cerebros paper's results, simulated: means over `replications` seeds from `seed` on.
 
     `requests` is the number of requests of each service in a run. `findings` are our numbers beside
     those that the paper's text prints. `bars` are the bars of the figures, whose heights the text

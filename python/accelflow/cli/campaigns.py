@@ -139,7 +139,7 @@ class Campaign:
     def run(self, work: Callable[[Runner], _Found]) -> _Found:
         """Call `work` with a runner of simulations, show the progress, and return the result.
 
-        If `work` raises an exception, prints that the completed simulations are kept in a folder.
+        If `work` raises an exception, prints where the completed simulations are kept, if they are.
         """
         with bar(self.console, "simulating") as advance:
             runner = Runner(self._threads, advance, self._kept)

@@ -36,7 +36,7 @@ def chosen_config(
 def chosen_chips(
     base: Scenario, places: Sequence[str], changes: Mapping[str, float | str]
 ) -> tuple[Config, dict[str, Config]]:
-    """Return the parameters that all chips share, and those of each chip alone by chip name.
+    """Return the parameters that all chips share, and each chip's other parameters by chip name.
 
     The second result is empty if `places` has exactly one chip. `places` are files or names; these
     chips replace those in `base`. `changes` override parameters of every chip. Raises InputError

@@ -14,7 +14,7 @@ __all__ = ["plain_warnings"]
 
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Print warnings of the block about workload files on standard error, as one line each."""
+    """Print the block's warnings about workload files on standard error, one line each."""
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always", WorkloadWarning)
         yield

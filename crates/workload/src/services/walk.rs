@@ -14,7 +14,7 @@ pub struct Operation {
     pub trace: String,
     /// The accelerator that is called.
     pub accel: Accel,
-    /// Whether this call is TCP receiving a message, as it does if it is the first call of a trace.
+    /// Whether this call is TCP receiving a message, which TCP does as the first call of a trace.
     /// Any other call of TCP sends a message.
     pub receives: bool,
     /// The index of the parallel execution (arm) that makes the call: 0 for the execution with

@@ -36,7 +36,8 @@ pub(crate) enum Key {
 /// Returns the line and column of a value in a TOML text, counted from 1.
 ///
 /// `keys` is the path to the value: names of fields and indices of elements. If a key does not
-/// exist, the place is that of the value that should contain it; None if this is the whole text.
+/// exist, the place is that of the last value on the path that does; None if the first key does not
+/// exist.
 #[pyfunction]
 pub(crate) fn toml_place(text: &str, keys: Vec<Key>) -> Option<(usize, usize)> {
     let key = |key| match key {

@@ -258,8 +258,8 @@ pub(crate) fn scenario_payloads(
 
 /// Returns each SocialNetwork service's core time without accelerators, as JSON.
 ///
-/// Times are in ns by category of work, from the paper's shares of time; `tcp_cost_ns` is the time
-/// of a TCP operation on a core.
+/// There is a time in ns for each category of work, computed from the paper's shares of time.
+/// `tcp_cost_ns` is the time of a TCP operation on a core.
 #[pyfunction]
 pub(crate) fn service_breakdown(tcp_cost_ns: f64) -> PyResult<String> {
     let rows = accelflow_scenario::app_and_tax_times(Time::from_ns_f64(tcp_cost_ns));

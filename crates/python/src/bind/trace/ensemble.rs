@@ -321,7 +321,7 @@ impl PyEnsemble {
             .collect())
     }
 
-    /// The number of runs with too small payloads, which calling threads did themselves.
+    /// The number of runs that calling threads did themselves because payloads were too small.
     ///
     /// Raises TraceError once closed.
     #[getter]

@@ -132,7 +132,7 @@ impl PyWaitingEntry {
         self.inner.tenant
     }
 
-    /// The index of this entry in the queue, from 0, in the order of becoming ready.
+    /// This entry's index in the queue; index 0 is the entry that became ready first.
     #[getter]
     fn position(&self) -> usize {
         self.position
