@@ -34,9 +34,9 @@ class Measured:
     `operations` is the number of operations, `cost_ns` their total core time, and `cost_sd_ns` the
     standard error of that time. `sizes` has pairs (input bytes, mean number of operations of this
     size in a request). `fixed_ns` and `ns_per_byte` (C_b) are the intercept and the slope of a line
-    through the costs, with size as x; both are None if all sizes are equal, or costs do not grow
-    with the size. Recordings from version 5 on have all sizes of each step, older ones only the
-    step's median size.
+    through the costs as a function of size; both are None if all sizes are equal, or costs do not
+    grow with the size. Recordings from version 5 on have all sizes of each step, older ones only
+    the step's median size.
     """
 
     accelerator: str

@@ -30,7 +30,7 @@ _BY_MEASUREMENT: Final = "by the measured speedup of Table 6"
 
 
 def accelerometer_findings() -> list[Finding]:
-    """Return our values beside the numbers of the Accelerometer paper, in the paper's order."""
+    """Return our values beside Accelerometer's numbers, in the order of ``paper-targets.toml``."""
     found = case_studies.estimates()
     for case in case_studies.MEASURED:
         estimate = found[f"case_studies.{case}"]

@@ -30,7 +30,7 @@ Run = TypeVar("Run")
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """The requested precision of the figures of each experiment, and its most seeds.
+    """The requested precision of the figures of each experiment, and the largest number of seeds.
 
     `share` is the largest allowed half width of a 95 % interval. It is relative to the larger of
     our number and the paper's (:func:`scale_of`). An experiment begins with its default number of
