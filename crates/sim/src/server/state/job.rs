@@ -58,7 +58,8 @@ pub(crate) struct Job {
     pub run: ElementRun,
     /// The deadline of the current operation, and the time allowed for later operations.
     pub deadline: Deadline,
-    /// The breakdown of the time since the request's arrival, along the path of this trace.
+    /// The time since the request's arrival, broken down by kind of work or wait. Work of parallel
+    /// traces does not count.
     pub path: Path,
     /// Core time of the task that executes the trace in software, with a context switch if one is
     /// needed.
