@@ -4,5 +4,5 @@
 /// largest value has 21 bits.
 pub(crate) const REGISTER_MAX: u32 = u32::MAX;
 
-/// The fastest clock, in hertz: one cycle a picosecond.
+/// The highest frequency of a clock, in hertz: one cycle per picosecond.
 pub(crate) const CLOCK_MAX_HZ: u64 = 1_000_000_000_000;

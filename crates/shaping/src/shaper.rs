@@ -99,9 +99,9 @@ impl Shaper {
         it.offer(flow.0, message, arrived)
     }
 
-    /// Writes the registers of a flow's first limit at the time `at`. Returns the time at which the
-    /// registers take effect: the beginning of the first clock cycle after the reconfiguration time
-    /// ([`Timing::reconfiguration`]).
+    /// Writes the registers of a flow's first token bucket at the time `at`. Returns the time at
+    /// which the registers take effect: the beginning of the first clock cycle after the
+    /// reconfiguration time ([`Timing::reconfiguration`]).
     ///
     /// # Errors
     /// [`ShapingError::SegmentNeverPasses`] or [`ShapingError::MessageNeverPasses`] if a segment or
@@ -117,12 +117,13 @@ impl Shaper {
         self.write_limit(at, flow, self.flows[flow.0].unit(), registers)
     }
 
-    /// Writes the registers of a flow's limit whose tokens stand for `unit`, at the time `at`.
-    /// Returns the time at which the registers take effect, as [`Shaper::write`] does.
+    /// Writes the registers of the token bucket of a flow whose tokens stand for `unit` (bytes or
+    /// operations), at the time `at`. Returns the time at which the registers take effect, as
+    /// [`Shaper::write`] does.
     ///
     /// # Errors
     /// The errors of [`Shaper::write`], and [`ShapingError::NoSuchLimit`] if the flow has no such
-    /// limit.
+    /// bucket.
     pub fn write_limit(
         &mut self,
         at: Time,
@@ -175,9 +176,8 @@ impl Shaper {
         Ok(self.flows[flow.0].queued())
     }
 
-    /// Returns the number of tokens in the bucket of a flow's first limit at the time `at`: in the
-    /// last clock cycle that has begun by then. Segments that pass after the latest call are not
-    /// subtracted.
+    /// Returns the number of tokens in a flow's first token bucket in the clock cycle that contains
+    /// the time `at`. Tokens of segments that pass after the latest call are not subtracted.
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`].
@@ -186,12 +186,12 @@ impl Shaper {
         self.tokens_of(at, flow, self.flows[flow.0].unit())
     }
 
-    /// Returns the number of tokens like [`Shaper::tokens`], for the flow's limit whose tokens
-    /// stand for `unit`.
+    /// Returns the number of tokens like [`Shaper::tokens`], for the flow's token bucket whose
+    /// tokens stand for `unit` (bytes or operations).
     ///
     /// # Errors
     /// [`ShapingError::UnknownFlow`], and [`ShapingError::NoSuchLimit`] if the flow has no such
-    /// limit.
+    /// bucket.
     pub fn tokens_of(&self, at: Time, flow: FlowId, unit: Unit) -> Result<u64, ShapingError> {
         self.check_flow(flow)?;
         let found = self.flows[flow.0].bucket(unit);

@@ -7,13 +7,13 @@ use crate::limits::CLOCK_MAX_HZ;
 
 /// A clock that converts between clock cycles and times. Cycle 0 begins at time zero.
 ///
-/// The beginnings of cycles are rounded up to a picosecond. So cycles and times correspond one to
-/// one, unless a cycle is shorter than a picosecond.
+/// The beginning of each cycle is rounded up to a whole picosecond. Different cycles begin at
+/// different times, unless a cycle is shorter than a picosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock(Frequency);
 
 impl Clock {
-    /// The fastest clock, in hertz: one cycle a picosecond.
+    /// The highest frequency of a clock, in hertz: one cycle per picosecond.
     pub const MAX_HZ: u64 = CLOCK_MAX_HZ;
 
     /// The clock of the FPGA in ARCUS's prototype: 250 MHz (section 5.1).

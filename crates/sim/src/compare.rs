@@ -95,16 +95,16 @@ pub struct Comparison<'c> {
     /// The largest number of time intervals for which the utilization of servers is recorded
     /// ([`SystemResult::used`]). Below 2, no utilization is recorded.
     pub use_intervals: usize,
-    /// The SLO (longest acceptable response time) of individual services, by the name of the
-    /// service.
+    /// The SLO (longest acceptable response time) of individual services. The key is the name of
+    /// the service.
     pub slos: &'c BTreeMap<String, Time>,
     /// The SLO of services that are not in `slos`, as a multiple of the service's mean response
     /// time on an idle server with AccelFlow; `None` for no SLO. The paper takes 5 times "the
     /// service execution time on an unloaded system" (section VII.A.3) without naming the system.
     /// All systems get the same SLOs, so that their results are comparable.
     pub slo_factor: Option<f64>,
-    /// Factors that replace `slo_factor` for individual services, by the name of the service.
-    /// Services in `slos` ignore their factors.
+    /// Factors that replace `slo_factor` for individual services. The key is the name of the
+    /// service. Services in `slos` ignore their factors.
     pub slo_factors: &'c BTreeMap<String, f64>,
     /// The ID of the tenant that sends each service's requests, indexed like the services of the
     /// plan; 0 for services without an entry.
@@ -113,8 +113,8 @@ pub struct Comparison<'c> {
     /// services without an entry. Requests with a higher value go first in queues that are ordered
     /// by priority.
     pub priorities: &'c [u8],
-    /// The limits on tenants' traffic, by the ID of the tenant. Tenants without an entry have no
-    /// limit.
+    /// The limits on tenants' traffic. The key is the ID of the tenant. Tenants without an entry
+    /// have no limit.
     pub shaping: &'c BTreeMap<u16, Limits>,
     /// The random seed of the compared simulations. The simulations on idle servers, from which
     /// SLOs are calculated, always have the seed 1.
@@ -155,8 +155,8 @@ impl Comparison<'_> {
 ///
 /// # Errors
 /// [`SimError`] if a simulation cannot run or fails. If the simulations of several orchestrators
-/// fail, the error is that of the first such orchestrator in the order of the results.
-/// Orchestrators with [`Orchestrator::takes_turns`] come before others.
+/// fail, the error is that of the first of them in the order of the results, but orchestrators with
+/// [`Orchestrator::takes_turns`] take precedence over others.
 pub fn compare(
     comparison: &Comparison<'_>,
     progress: &(dyn Fn(u64, u64) -> bool + Sync),

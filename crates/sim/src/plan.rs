@@ -175,8 +175,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the speedup over a core that the workload states for `accel`; `None` if the workload
-    /// states no speedup or `accel` is not a custom accelerator.
+    /// Returns the speedup of the custom accelerator `accel` over a core, as stated in the
+    /// workload; `None` if the workload states no speedup or `accel` is not a custom accelerator.
     pub fn own_speedup(&self, accel: Accel) -> Option<f64> {
         *self.own_speedups.get(accel.custom_number()?)?
     }

@@ -192,9 +192,9 @@ pub struct ServiceStats {
     /// Number of requests from clients that were answered with a response, errors included, over
     /// the whole run.
     pub completed: u64,
-    /// Number of requests from clients that ended without a response, over the whole run. A message
-    /// did not arrive in time, or was refused for lack of memory. These requests have no response
-    /// time.
+    /// Number of requests from clients that ended without a response because a message did not
+    /// arrive in time or was refused for lack of memory, over the whole run. These requests have no
+    /// response time.
     pub timed_out: u64,
     /// Number of requests from clients after the warm-up that had an SLO.
     pub with_slo: u64,
@@ -354,7 +354,7 @@ pub struct TenantStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// The name of the limiting resource: the busiest of the resources whose backlog grew or whose
-    /// queues were full. If no resource is of this kind, the one with the longest queue.
+    /// queues were full. If there is no such resource, the one with the longest queue.
     pub cause: String,
     /// Utilization of the limiting resource in the measured window, 0 to 1.
     pub utilization: f64,

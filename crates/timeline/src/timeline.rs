@@ -180,8 +180,8 @@ impl<W: Write> Timeline<W> {
         self.event(track, at_ns, EventType::SliceBegin, slice)
     }
 
-    /// Ends a slice on row `track` at time `at_ns`: of the slices that [`Timeline::begin`] has
-    /// begun on this row and that have not ended, the latest.
+    /// Ends the innermost open slice on row `track` at time `at_ns`: the one that
+    /// [`Timeline::begin`] has begun last among those that have not ended.
     ///
     /// # Errors
     /// An error of writing to the output.

@@ -156,7 +156,8 @@ pub fn is_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "_+-".contains(c))
 }
 
-/// Returns whether `name` is the name of a further word of a trace: `T5.1`, `T5.2` ... for T5.
+/// Returns whether `name` is the name of a word after the first word of a trace: `T5.1`, `T5.2` ...
+/// for T5.
 pub fn is_part_name(name: &str) -> bool {
     name.split_once('.').is_some_and(|(trace, number)| {
         is_name(trace) && number.parse::<u16>().is_ok_and(|number| number > 0)

@@ -12,7 +12,8 @@ use crate::source::Node;
 #[derive(Clone, Debug)]
 pub(crate) struct Summary {
     /// The largest number of executions (arms of forks and joins) that can run at the same time, on
-    /// any path from here; at least 1. The traces to which tails lead are included.
+    /// any path that starts at the summarized part or sequence; at least 1. The traces to which
+    /// tails lead are included.
     pub executions: u64,
     /// Whether a path runs past the end.
     falls: bool,

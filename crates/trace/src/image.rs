@@ -47,19 +47,19 @@ impl Image {
             .ok_or(Fault::DanglingAddress(address))
     }
 
-    /// Returns the 8-byte words of the trace memory, by address.
+    /// Returns the 8-byte words of the trace memory, in the order of their addresses.
     pub fn words(&self) -> &[Word] {
         &self.words
     }
 
-    /// Returns the name of each word, by address: the trace's name for its first word, `NAME.1`,
-    /// `NAME.2` ... for the others.
+    /// Returns the names of all words, in the order of their addresses. The first word of a trace
+    /// has the trace's name, the others have the names `NAME.1`, `NAME.2` ...
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Returns the declarations of the custom accelerators that the traces call, by index
-    /// ([`Accel::custom_number`]).
+    /// Returns the declarations of the custom accelerators that the traces call, indexed by
+    /// [`Accel::custom_number`].
     pub fn kinds(&self) -> &[Arc<Kind>] {
         &self.kinds
     }
@@ -121,8 +121,8 @@ impl Image {
             .any(|trace| self.receives(trace))
     }
 
-    /// Returns the traces to which tails lead from the trace at `entry`, directly or through others.
-    /// `entry` is among them only if a tail leads back to it.
+    /// Returns the addresses of the traces to which tails lead from the trace at `entry`, directly
+    /// or through others. `entry` is among them only if a tail leads back to it.
     pub fn entered(&self, entry: AtmAddress) -> Vec<AtmAddress> {
         let (mut left, mut seen, mut found) = (vec![entry], vec![entry], Vec::new());
         while let Some(address) = left.pop() {

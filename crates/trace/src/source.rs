@@ -144,7 +144,7 @@ impl Node {
     }
 
     /// Returns whether nothing can run after this node: on every path, the trace ends or continues
-    /// in another part.
+    /// in another of its compiled parts.
     pub fn is_terminal(&self) -> bool {
         match self {
             Node::Tail(_) | Node::Continue(_) | Node::Notify | Node::Fork(_) => true,
@@ -158,8 +158,8 @@ impl Node {
     }
 }
 
-/// Returns whether nothing can run after `nodes`: on every path, the trace ends or continues in another
-/// part.
+/// Returns whether nothing can run after `nodes`: on every path, the trace ends or continues in
+/// another of its compiled parts.
 pub fn ends(nodes: &[Node]) -> bool {
     nodes.last().is_some_and(Node::is_terminal)
 }

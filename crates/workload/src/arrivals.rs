@@ -110,8 +110,8 @@ pub enum ArrivalsError {
         /// The weight of the state, as given.
         value: f64,
     },
-    /// The states' relative rates (rate over mean rate) do not have the weighted mean 1. Holds
-    /// their weighted mean.
+    /// The states' relative rates (rate divided by mean rate) do not have the weighted mean 1.
+    /// Holds their weighted mean.
     #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
     MeanMultiplier(f64),
     /// The mean time for which a rate of a bursty process lasts is shorter than [`MIN_DWELL`].
@@ -153,9 +153,9 @@ struct State {
 }
 
 impl Modulation {
-    /// Creates the states of a bursty process. `states` has a pair (rate over mean rate, weight)
-    /// for each state; weights need not add up to 1. `dwell` is the mean time from one random
-    /// choice of a state to the next.
+    /// Creates the states of a bursty process. `states` has a pair (rate divided by mean rate,
+    /// weight) for each state; weights need not add up to 1. `dwell` is the mean time from one
+    /// random choice of a state to the next.
     ///
     /// # Errors
     /// [`ArrivalsError`] for no states, for a rate, a weight or a dwell time out of its range, and
@@ -251,7 +251,8 @@ impl Modulation {
         }
     }
 
-    /// Returns the states of the bursty process as pairs of (rate over mean rate, probability).
+    /// Returns the states of the bursty process as pairs of (rate divided by mean rate,
+    /// probability).
     pub fn states(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.states
             .iter()
@@ -263,8 +264,8 @@ impl Modulation {
         self.dwell
     }
 
-    /// Returns the weighted mean of the states' relative rates (rate over mean rate): 1, to a
-    /// millionth.
+    /// Returns the weighted mean of the states' relative rates (rate divided by mean rate), which
+    /// is 1 to within a millionth.
     pub fn mean_multiplier(&self) -> f64 {
         self.states()
             .map(|(multiplier, probability)| multiplier * probability)

@@ -35,9 +35,10 @@ impl Sizes {
 /// The preparation that the element given to an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Element {
-    /// Whether the element holds the state of another tenant, which it must wipe first.
+    /// Whether the element must wipe its state before the operation, because the state belongs to
+    /// another tenant.
     pub wipes: bool,
-    /// Whether the element must load the state of the operation's service.
+    /// Whether the element must load the state of the operation's service before the operation.
     pub reloads: bool,
 }
 

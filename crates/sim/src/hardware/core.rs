@@ -64,8 +64,8 @@ pub(crate) enum SliceEnd<T> {
 pub(crate) struct TaskStart {
     /// When the task or its time slice ends, whichever is earlier.
     pub ends: Time,
-    /// Sequence number of the start. [`Core::slice_ends`] and [`Core::finish`] identify the start
-    /// by this number.
+    /// Sequence number of this start of a task. [`Core::slice_ends`] and [`Core::finish`] identify
+    /// the start by this number.
     pub number: u32,
 }
 

@@ -37,9 +37,9 @@ pub(crate) struct Stop {
     pub x: usize,
     /// Row of the router in the chiplet's mesh.
     pub y: usize,
-    /// Whether this is the router's second interface. The first interface is that of the core and
-    /// its cache slice, or of the accelerator. The second is that of other components at the same
-    /// router, such as a memory controller, or LdB among the cores.
+    /// Whether this is the router's second interface. The first interface connects a core and its
+    /// cache slice, or an accelerator. The second connects other components to the same router,
+    /// such as a memory controller, or the accelerator LdB if it is placed among the cores.
     pub beside: bool,
 }
 

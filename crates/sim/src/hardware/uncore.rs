@@ -26,7 +26,8 @@ pub(crate) struct Uncore {
 pub(crate) struct Movement {
     /// The source and the destination of the data.
     pub endpoints: Endpoints,
-    /// The memory address of the data; without effect if neither end of the route is memory.
+    /// The memory address of the data; without effect if neither the source nor the destination is
+    /// memory.
     pub address: u64,
     /// Number of bytes to move.
     pub size: Bytes,

@@ -16,7 +16,7 @@ impl Links {
     ///
     /// `transitions` has pairs of accelerators, and how often the second follows the first. The
     /// most frequent pair is linked, then the most frequent pair of the remaining accelerators, and
-    /// so on. Equally frequent pairs come in ascending order, as in [`Links::pairs`].
+    /// so on. Equally frequent pairs are linked in ascending order of [`Accel`].
     pub fn most_frequent(transitions: &[((Accel, Accel), u64)]) -> Links {
         let mut ranked = transitions.to_vec();
         ranked.sort_by_key(|&(pair, count)| (std::cmp::Reverse(count), pair));
@@ -35,7 +35,7 @@ impl Links {
         self.0.contains(&(from, to))
     }
 
-    /// Returns the linked pairs (from, to), in ascending order.
+    /// Returns the linked pairs (from, to), in ascending order of [`Accel`].
     pub fn pairs(&self) -> impl Iterator<Item = (Accel, Accel)> + '_ {
         self.0.iter().copied()
     }

@@ -42,8 +42,9 @@ impl Plan {
         Ok(self)
     }
 
-    /// Returns the plan in which a chain fails and is retried as `retry` states. `service`, `phase`
-    /// and `chain` are the indices that identify the chain.
+    /// Returns the plan in which a chain may fail and is then retried, with the probability, the
+    /// number of attempts and the pause in `retry`. `service`, `phase` and `chain` are the indices
+    /// that identify the chain.
     ///
     /// # Errors
     /// [`Refusal`] for an unknown index and for values outside the ranges of [`Retry`]. A chain of

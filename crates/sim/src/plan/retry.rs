@@ -10,7 +10,8 @@ pub const MAX_ATTEMPTS: u16 = 64;
 /// already had its response or the chain is detached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retry {
-    /// Probability that an attempt fails, 0 to 1, drawn for each attempt of each request.
+    /// Probability that an attempt fails, 0 to 1. Whether an attempt fails is drawn for each
+    /// attempt of each request.
     pub odds: f64,
     /// Largest number of attempts of the chain, the first included: 1 to [`MAX_ATTEMPTS`].
     pub attempts: u16,

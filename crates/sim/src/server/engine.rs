@@ -32,7 +32,7 @@ pub(crate) struct Engine<'r> {
     pub properties: Properties,
     /// The scheduled events, by simulated time.
     pub calendar: Wheel<Event>,
-    /// The requests that are still to arrive from clients, by load.
+    /// For each load, the requests that are still to arrive from clients.
     pub arrivals: Arrivals,
     /// The requests that have arrived and have not ended.
     pub requests: Requests<'r>,

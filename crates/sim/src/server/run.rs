@@ -105,9 +105,9 @@ impl Load {
 
     /// Returns the load with a traffic shaper for the tenant (ARCUS, section 4.2). Traces of the
     /// tenant wait until the shaper has tokens for them, and start after the shaper's latency. A
-    /// token for operations admits one trace, or one segment of a message that the shaper splits. A
-    /// token for bytes admits one byte of the first operation's input; a trace takes at least one
-    /// such token.
+    /// token that stands for an operation admits one trace, or one segment of a message that the
+    /// shaper splits. A token that stands for a byte admits one byte of the first operation's
+    /// input; a trace takes at least one such token.
     pub fn shaped(mut self, flow: FlowConfig) -> Load {
         self.shaping.flow = Some(flow);
         self

@@ -106,13 +106,14 @@ impl<'a> Operand<'a> {
         (operand.to_string() == name).then_some(operand)
     }
 
-    /// Creates the operand for the bit with the index `bit` of `of`, counted from the least
-    /// significant, 0. `None` if `of` has no such bit.
+    /// Creates the operand for one bit of the source `of`. `bit` is the index of the bit; the least
+    /// significant bit has the index 0. `None` if `of` has no such bit.
     pub fn bit(of: Source<'a>, bit: u8) -> Option<Operand<'a>> {
         (bit < of.bits()).then_some(Operand::Bit { of, bit })
     }
 
-    /// Creates the operand that compares the text in `of` with the text `is`. `None` if `is`
+    /// Creates the operand that compares the text in the source `of` with the text `is`. `None` if
+    /// `is`
     ///
     /// * is longer than [`MAX_TEXT_BYTES`];
     /// * has another length than `of`, if `of` is a range of bytes;

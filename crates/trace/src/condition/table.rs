@@ -13,7 +13,8 @@ pub struct PredicateTable {
 }
 
 impl PredicateTable {
-    /// Creates the table of a trace file from the names of payload values and the predicates.
+    /// Creates a table from the names of payload values and the predicates, as a trace file lists
+    /// them.
     ///
     /// # Errors
     /// [`PredicateError`] for more than [`MAX_FIELDS`] names or [`MAX_PREDICATES`] predicates.
@@ -66,7 +67,8 @@ impl PredicateTable {
         Condition::from_expr(expr).ok()
     }
 
-    /// Returns the names of the payload values (facts) that the predicates read, by index.
+    /// Returns the names of the payload values (facts) that the predicates read. Predicates refer
+    /// to a value by its index in this list.
     pub fn fields(&self) -> &[String] {
         &self.fields
     }

@@ -51,7 +51,7 @@ impl Workload {
         Ok(made)
     }
 
-    /// Whether the workload file states times that remote sides take to answer, for any service or
+    /// Whether the workload file gives times that remote sides take to answer, for any service or
     /// chain or in its `defaults`.
     pub fn has_waits(&self) -> bool {
         let of = |service: &Service| {
@@ -63,7 +63,8 @@ impl Workload {
         !self.defaults.waits.is_empty() || self.services.iter().any(of)
     }
 
-    /// Whether any single service or chain states times that remote sides take to answer.
+    /// Whether the workload file gives times that remote sides take to answer for any single
+    /// service or chain, not only in its `defaults`.
     pub fn has_own_waits(&self) -> bool {
         let defaults = Workload {
             defaults: super::tree::Defaults::default(),
@@ -84,9 +85,9 @@ impl Workload {
     }
 
     /// Returns the distribution of the time that a remote side takes to answer to the trace
-    /// `trace`. The distribution that the chain at `place` states takes precedence over the one
-    /// that the service called `service` states; `None` if neither states one. `place` is (index of
-    /// the phase, index of the chain in the phase).
+    /// `trace`. The distribution of the chain at `place` takes precedence over that of the service
+    /// called `service`; `None` if the workload file gives neither. `place` is (index of the phase,
+    /// index of the chain in the phase).
     pub fn own_wait(
         &self,
         service: &str,
@@ -149,7 +150,7 @@ impl Workload {
         }))
     }
 
-    /// Whether the workload file states costs of operations: a service has `costs`, or the
+    /// Whether the workload file gives costs of operations: a service has `costs`, or the
     /// `defaults` have a recording or the cost of each operation.
     pub fn has_own_costs(&self) -> bool {
         let own =
@@ -158,9 +159,9 @@ impl Workload {
         of_services || self.defaults.costs.as_ref().is_some_and(own)
     }
 
-    /// Returns the times of application logic that the workload file states for the service called
-    /// `name`. First, the (mean) time of each CPU phase in order; `None` for a phase without a
-    /// time. Second, the total time of the phases without a time; `None` if not stated.
+    /// Returns the times of application logic of the service called `name`, as the workload file
+    /// gives them. First, the (mean) time of each CPU phase in order; `None` for a phase without a
+    /// time. Second, the total time of the phases without a time; `None` if not given.
     pub fn cpu_times(&self, name: &str) -> (Vec<Option<Time>>, Option<Time>) {
         let time = |us: f64| Time::from_ns_f64(us * 1e3);
         let Some(service) = self.service(name) else {
@@ -185,9 +186,9 @@ impl Workload {
 
     /// Returns a cost profile of the services `paths` of this workload, derived from the paper's
     /// shares of time. Of the costs in the workload file, only those of custom accelerators are
-    /// used. `reference` are the services to which the paper's mean shares belong; the costs
-    /// derived for them apply to `paths`. `tcp_cost_ns` is the cost of a TCP operation on a core,
-    /// in ns. `waits` are the times that remote sides take to answer.
+    /// used. The costs of operations are chosen such that the services `reference` have the paper's
+    /// mean shares; the same costs apply to `paths`. `tcp_cost_ns` is the cost of a TCP operation
+    /// on a core, in ns. `waits` are the times that remote sides take to answer.
     ///
     /// # Errors
     /// [`Refusal`] for a custom accelerator whose cost is not stated, and for costs that do not fit
@@ -216,8 +217,9 @@ impl Workload {
         Ok(Profile::together(parts, waits.clone()))
     }
 
-    /// Returns a copy of the workload without the costs of TCP that single services state, so that
-    /// [`Workload::profile`] uses its argument `tcp_cost_ns` for all services.
+    /// Returns a copy of the workload in which no service with the paper's shares
+    /// ([`Costs::Paper`]) has its own cost of TCP, so that [`Workload::profile`] uses its argument
+    /// `tcp_cost_ns` for all these services.
     pub fn with_one_tcp_cost(&self) -> Workload {
         let mut workload = self.clone();
         for service in &mut workload.services {
@@ -232,10 +234,11 @@ impl Workload {
     /// are its own in the workload file, else the file's `defaults.costs`, else the paper's shares
     /// of time. `waits` are the times that remote sides take to answer.
     ///
-    /// Two arguments matter only for services with the paper's shares. `reference` are the services
-    /// to which the paper's mean shares belong; the costs derived for them apply to `paths`.
-    /// `tcp_cost_ns` is the cost of a TCP operation on a core, in ns. A service's own `costs` may
-    /// state another, but not `defaults.costs`, whose value the caller passes.
+    /// Two arguments matter only for services with the paper's shares. The costs of operations are
+    /// chosen such that the services `reference` have the paper's mean shares; the same costs apply
+    /// to `paths`. `tcp_cost_ns` is the cost of a TCP operation on a core, in ns; a cost of TCP in
+    /// a service's own `costs` overrides it. A cost of TCP in `defaults.costs` is ignored here: the
+    /// caller passes it as `tcp_cost_ns`.
     ///
     /// # Errors
     /// [`Refusal`] for costs that do not fit a service, for measured costs, and for the cost of an

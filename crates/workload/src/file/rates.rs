@@ -84,9 +84,9 @@ impl Workload {
     /// order of the workload file. The rates are those of the set called `name`; `None` for an
     /// unknown name. `scaled` is true if the scenario gives the mean rate.
     ///
-    /// For the set [`OWN`], the result for a service is its `rate_share` or follows from its
-    /// `rate_rps`; `rate_share` takes precedence only if `scaled` is true. A service with neither
-    /// has 1.
+    /// For the set [`OWN`], the result for a service is its `rate_share`, or its rate
+    /// ([`Workload::rate_of`]) divided by the mean rate. If a service has both, `rate_share` takes
+    /// precedence only if `scaled` is true. A service with neither has 1.
     pub fn rate_shares(&self, name: &str, scaled: bool) -> Option<Vec<f64>> {
         if name == EQUAL {
             return Some(vec![1.0; self.services.len()]);

@@ -34,8 +34,8 @@ pub struct Workload {
     /// Traces in addition to the paper's T1 to T12.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<Traces>,
-    /// The cost on a core, and the speedup, of each custom accelerator that the traces declare, by
-    /// the name of the accelerator.
+    /// The cost on a core, and the speedup, of each custom accelerator that the traces declare. The
+    /// key is the name of the accelerator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<String, KindCost>,
     /// Values for every service that does not state its own.
@@ -77,7 +77,8 @@ pub struct Printed {
 }
 
 /// The origin of an imported workload: the files that were read, and what the importer understood,
-/// guessed and dropped. The last three fields map a remark to the number of times it applies.
+/// guessed and dropped. The fields `understood`, `guessed` and `dropped` map each remark to the
+/// number of times it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -150,8 +151,8 @@ pub struct Defaults {
     /// The costs of operations on a core without accelerators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
-    /// The times that remote sides take to answer, by the trace that receives the answer; `other`
-    /// for all other traces.
+    /// The times that remote sides take to answer. The key is the name of the trace that receives
+    /// the answer, or `other` for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
     /// The time that a message of a call between services takes from one server to another, each
@@ -219,8 +220,8 @@ pub struct Service {
     /// The costs of the service's operations on a core without accelerators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<Costs>,
-    /// The times that remote sides take to answer, by the trace that receives the answer; `other`
-    /// for all other traces.
+    /// The times that remote sides take to answer. The key is the name of the trace that receives
+    /// the answer, or `other` for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
     /// The phases of the service, one after another: the first receives the request, the last sends
@@ -324,19 +325,19 @@ pub struct Chain {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 64))]
     pub times: Option<u8>,
-    /// The value, on the most common path, of each payload field that a branch tests: by trace,
-    /// then by field.
+    /// The value, on the most common path, of each payload field that a branch tests. The keys are
+    /// the name of the trace, then the name of the field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, BTreeMap<String, i64>>,
-    /// The probability that a payload field is 1, for fields drawn at random for each request: by
-    /// trace, then by field.
+    /// The probability that a payload field is 1, for fields drawn at random for each request. The
+    /// keys are the name of the trace, then the name of the field.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub odds: BTreeMap<String, BTreeMap<String, Probability>>,
     /// The sizes of the chain's messages before compression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<MessageSizes>,
-    /// The times that remote sides take to answer, by the trace that receives the answer; `other`
-    /// for all other traces.
+    /// The times that remote sides take to answer. The key is the name of the trace that receives
+    /// the answer, or `other` for all other traces.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, Wait>,
     /// The name of the service in this file that the chain calls. The response time of this service

@@ -60,9 +60,9 @@ pub struct Payload {
     pub output: Bytes,
 }
 
-/// The default shares of the operations' mean costs that are proportional to the payload's size, by
-/// [`Accel::index`]: one half for operations that process every byte, and zero for RPC and LdB,
-/// which read headers.
+/// The default shares of the operations' mean costs that are proportional to the payload's size,
+/// indexed by [`Accel::index`]: one half for operations that process every byte, and zero for RPC
+/// and LdB, which read headers.
 ///
 /// Provenance: assumed. The paper prints no cost by size. One half lies between a cost per message
 /// and a cost per byte; the mean cost is the same for any value.

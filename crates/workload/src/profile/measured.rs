@@ -38,7 +38,7 @@ pub enum RecordedTimes {
 /// times are used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingOptions {
-    /// The share of each operation's cost that is proportional to the payload's size, by
+    /// The share of each operation's cost that is proportional to the payload's size, indexed by
     /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
     ///
     /// It is used only for accelerators whose share cannot be measured from the recording. To

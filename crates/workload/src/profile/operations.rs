@@ -24,8 +24,8 @@ pub struct StatedCost {
     pub relative_error: Option<f64>,
 }
 
-/// The cost of each accelerator's operation on a core, by [`Accel::index`]; `None` for operations
-/// whose cost is not stated.
+/// The cost of each accelerator's operation on a core, indexed by [`Accel::index`]; `None` for
+/// operations whose cost is not stated.
 pub type StatedCosts = [Option<StatedCost>; Accel::MOST];
 
 /// The error of stated costs that do not suffice for a service.

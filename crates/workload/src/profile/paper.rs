@@ -98,10 +98,10 @@ pub struct PaperOptions {
     pub tcp_cost: Time,
     /// The interpretation of the printed mean shares; by default, means over the services.
     pub averaging: Averaging,
-    /// The share of each operation's cost that is proportional to the payload's size, by
+    /// The share of each operation's cost that is proportional to the payload's size, indexed by
     /// [`Accel::index`]; by default [`ASSUMED_SIZE_SHARES`].
     pub size_shares: [f64; Accel::COUNT],
-    /// The costs of custom accelerators, for which the paper has no share, by
+    /// The costs of custom accelerators, for which the paper has no share, indexed by
     /// [`Accel::custom_number`]; `None` for an unknown cost. Costs beyond the end of the list are
     /// unknown, too; by default the list is empty.
     pub kinds: Vec<Option<Cost>>,

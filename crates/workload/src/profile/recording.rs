@@ -159,7 +159,8 @@ pub struct RecordedStep {
     pub input_bytes: u64,
     /// The median size of the accelerator's output, in bytes.
     pub output_bytes: u64,
-    /// The values of the output's payload fields that branches can test, by name of the field.
+    /// The values of the output's payload fields that branches can test. The key is the name of the
+    /// field.
     #[serde(default)]
     pub facts: BTreeMap<String, i64>,
     /// The median core time of the operation, in ns.

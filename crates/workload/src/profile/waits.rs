@@ -17,8 +17,9 @@ pub struct WaitDistribution {
     quantiles: Option<Arc<[(f64, Time)]>>,
 }
 
-/// The distributions of the times that remote sides take to answer: from the departure of a request
-/// to the arrival of the response, by the trace that receives the response.
+/// The distributions of the times that remote sides take to answer, from the departure of a request
+/// to the arrival of the response. Each trace that receives a response may have its own
+/// distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemoteWaits {
     by_trace: Vec<(String, Wait)>,
@@ -220,9 +221,10 @@ impl RemoteWaits {
     ///
     /// Provenance: derived. Each kind of span was captured 20 times, so the printed 99th percentile
     /// is the longest span. The largest of 20 normal values lies 1.867 standard deviations above
-    /// the median on average, so sigma is ln(longest / median) / 1.867. T5 (184 over 72 us) 0.503,
-    /// T6 (737 over 276) 0.526, T7 (328 over 242) 0.163. T10 and others 0.210: the median of the
-    /// seven servers' ratios, 1.48. That the distribution is log-normal is assumed.
+    /// the median on average, so sigma is ln(longest / median) / 1.867. T5 (longest 184 us, median
+    /// 72 us): 0.503. T6 (737 us, 276 us): 0.526. T7 (328 us, 242 us): 0.163. T10 and others:
+    /// 0.210, from 1.48, the median of the seven servers' ratios of longest span to median. That
+    /// the distribution is log-normal is assumed.
     #[must_use]
     pub fn spread(mut self) -> RemoteWaits {
         const CAPTURED: [(&str, f64); 3] = [("T5", 0.503), ("T6", 0.526), ("T7", 0.163)];
@@ -266,9 +268,10 @@ impl RemoteWaits {
         self
     }
 
-    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`; to
-    /// all traces without a distribution of their own if `trace` is `other`. Its origin in
-    /// [`Profile::parameters`](super::Profile::parameters) is "as the workload's file states it".
+    /// Sets the distribution of the times that remote sides take to answer to the trace `trace`. If
+    /// `trace` is `other`, sets it for all traces without a distribution of their own. Its origin
+    /// in [`Profile::parameters`](super::Profile::parameters) is "as the workload's file states
+    /// it".
     #[must_use]
     pub fn stated(mut self, trace: &str, distribution: WaitDistribution) -> RemoteWaits {
         let wait = Wait::of(distribution, STATED);

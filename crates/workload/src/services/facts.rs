@@ -21,9 +21,9 @@ pub struct ChainFacts {
 }
 
 impl ChainFacts {
-    /// Creates the table of the payload values that `chain` states. Names of traces are replaced by
-    /// their addresses in `image`, and names of fields by their indices. `place` is the chain's
-    /// place, for error messages.
+    /// Creates the table of the payload values that are given in `chain`. Names of traces are
+    /// replaced by their addresses in `image`, and names of fields by their indices. `place` is the
+    /// chain's place, for error messages.
     ///
     /// # Errors
     /// [`ServiceError::UnknownTrace`] for a trace that `image` does not have, and

@@ -7,7 +7,7 @@ use accelflow_trace::{Fault, Image};
 use super::outcomes::{MAX_WAYS, execute};
 use super::service::Chain;
 
-/// A payload value (a fact) that a branch tests but that a chain of traces does not state.
+/// A payload value (a fact) that a branch tests but that a chain of traces does not give.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingFact {
     /// The name of the trace whose branch tests the value.
@@ -20,7 +20,7 @@ pub struct MissingFact {
 }
 
 impl Chain {
-    /// Returns the payload values that branches test but this chain does not state, in the order in
+    /// Returns the payload values that branches test but this chain does not give, in the order in
     /// which the chain's traces reach the branches. `is_open(trace, field)` is true for random
     /// values, which may be 0 or 1 and are never missing.
     ///

@@ -13,7 +13,7 @@ use crate::server::state::{Cursor, Job, LegId};
 
 /// An execution that a fork has started, at the beginning of its arm.
 pub(crate) struct Forked {
-    /// The execution of an arm that the fork starts.
+    /// The execution of an arm that a fork starts.
     pub job: Job,
     /// Whether a join waits for both the arm and the trace that forked it.
     pub scatters: bool,

@@ -17,8 +17,8 @@ pub(crate) struct Retries {
 pub(crate) struct Attempt {
     /// Index of the attempt, from 0.
     pub number: u16,
-    /// The breakdown of the request's time up to the attempt. For a repeated attempt, the pause
-    /// before it is left out.
+    /// The request's time up to the attempt, broken down by kind of work or wait. For a repeated
+    /// attempt, the pause before it is left out.
     pub path: Path,
     /// The number of executions that have not ended.
     executions: u16,

@@ -22,27 +22,30 @@ type Position = (AtmAddress, AtmAddress, PositionMark);
 /// wait, or the end. A leg has no fork and no join.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
-    /// The address of the first word of the trace in which the leg ends.
+    /// The address of the first word of the trace in which the dispatcher stops reading.
     pub trace: AtmAddress,
-    /// The address of the word in which the leg ends.
+    /// The address of the word in which the dispatcher stops reading.
     pub word: AtmAddress,
-    /// The position within `word` at which the leg ends.
+    /// The position within `word` at which the dispatcher stops reading.
     pub mark: PositionMark,
-    /// The leg that begins where this one ends; [`LegId::NONE`] if that leg is not compiled.
+    /// The leg (what a dispatcher reads up to the next operation) that begins where this leg ends;
+    /// [`LegId::NONE`] if that leg is not compiled.
     pub then: LegId,
-    /// What the trace does where the leg ends: an operation, a wait for a message, or its end.
+    /// What the trace does when the dispatcher stops reading: an operation, a wait for a message,
+    /// or its end.
     pub next: Next,
-    /// Numbers of branches, words and transformations that the dispatcher reads in the leg.
+    /// Numbers of branches, words and transformations that the dispatcher reads before it stops.
     pub reading: Reading,
-    /// Properties of the next trace of the chain, if that trace begins in the leg; else `None`.
+    /// Properties of the next trace of the chain, if the dispatcher enters that trace before it
+    /// stops reading; else `None`.
     pub begins: Option<Begins>,
-    /// Whether the operation after the leg receives a message.
+    /// Whether the next operation receives a message.
     pub receives: bool,
-    /// The core time of the operation after the leg as a function of the message's size. `None` if
-    /// no operation follows, or if its core time depends on more.
+    /// The core time of the next operation as a function of the message's size. `None` if there is
+    /// no next operation, or if its core time depends on more.
     pub law: Option<Law>,
-    /// The accelerator of the operation before the leg. `None` at the start of a trace, in an arm
-    /// of a fork, after a join, and if several accelerators may come before.
+    /// The accelerator of the previous operation. `None` at the start of a trace, in an arm of a
+    /// fork, after a join, and if several accelerators may come before.
     pub from: Option<Accel>,
 }
 

@@ -14,16 +14,17 @@ pub(crate) struct Watching<'r> {
     pub server: usize,
     /// The observer, which all servers of the run share.
     pub observer: &'r Shared<'r>,
-    /// Whether the observer follows the hardware, beside the events of requests.
+    /// Whether the observer gets the activities of the hardware in addition to the events of
+    /// requests.
     pub follows: bool,
-    /// The length of each queue that the observer was shown last, in the order of
-    /// `Engine::for_each_queue`; empty before the first call.
+    /// For each queue, in the order of `Engine::for_each_queue`, the length that was last reported
+    /// to the observer; empty before the first report.
     pub lengths: Vec<usize>,
-    /// For each core, the task that the observer was shown last, identified by how many tasks the
-    /// core had started or resumed by then; `None` for an idle core.
+    /// For each core, the task that was last reported to the observer, identified by how many tasks
+    /// the core had started or resumed by then; `None` for an idle core.
     pub tasks: Vec<Option<u32>>,
     /// For each unit, in the order of `units`, the trace that its output dispatcher handled
-    /// according to what the observer was shown last; `None` for an idle dispatcher.
+    /// according to the last report to the observer; `None` for an idle dispatcher.
     pub dispatched: Vec<Option<JobId>>,
     /// The accelerator instances or, if tenants reserve shares of the instances, these shares.
     pub units: Vec<Unit>,

@@ -36,7 +36,7 @@ pub(crate) struct Busy {
     /// Busy time of all output dispatchers of each accelerator type together, since the start of
     /// the run; indexed by [`Accel::index`].
     pub dispatchers: [Time; Accel::MOST],
-    /// The backlogs of all resources at the time of the reading.
+    /// The backlogs of all resources at the time up to which the busy times count.
     pub queues: Queues,
 }
 

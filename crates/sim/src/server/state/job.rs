@@ -58,7 +58,8 @@ pub(crate) struct Job {
     pub run: ElementRun,
     /// The deadline of the current operation, and the time allowed for later operations.
     pub deadline: Deadline,
-    /// The breakdown of the time since the request's arrival, along the path of this trace.
+    /// The time since the request's arrival, broken down by kind of work or wait. Work of parallel
+    /// traces does not count.
     pub path: Path,
     /// Core time of the task that executes the trace in software, with a context switch if one is
     /// needed.
@@ -117,7 +118,7 @@ pub(crate) struct NextStep {
 pub(crate) struct QueueEntry {
     /// The place where the trace waits for a message.
     pub held: Held,
-    /// Number of transfers of data that must end before the entry is complete.
+    /// Number of transfers of data that must end before the queue entry is complete.
     pub missing: u8,
     /// Number of attempts of the core to enqueue the trace that have failed because the queue was
     /// full.
@@ -132,11 +133,12 @@ pub(crate) struct QueueEntry {
 /// The operation on a processing element.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ElementRun {
-    /// The time since which the result has waited for an entry of the output queue, or since which
-    /// an exception has stopped the element.
+    /// The time since which the operation's result has waited for an entry of the output queue, or
+    /// since which an exception has stopped the processing element.
     pub waits_since: Time,
     /// The time when the operation is expected to end. While an exception stops the operation, this
-    /// field holds a duration instead: that of the element's preparation for the operation.
+    /// field holds a duration instead: the time to prepare the processing element when the
+    /// operation is resumed.
     pub ends: Time,
     /// Number of operations of the execution that have begun on processing elements.
     pub steps: u16,
@@ -177,8 +179,8 @@ pub(crate) struct Exception {
     /// Time that the operating system takes to handle the exception, without the time to take the
     /// interrupt.
     pub handling: Time,
-    /// Whether the element resumes the operation afterwards. If not, the core executes the rest of
-    /// the trace in software.
+    /// Whether the processing element resumes the operation after the exception has been handled.
+    /// If not, the core executes the rest of the trace in software.
     pub resumes: bool,
 }
 

@@ -7,9 +7,9 @@ use crate::stats::{Breakdown, Part};
 /// The time since a request's arrival, with its breakdown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    /// The breakdown of the time from the request's arrival until `since`.
+    /// The time from the request's arrival until `since`, broken down by kind of work or wait.
     pub spent: Breakdown,
-    /// The simulated time up to which `spent` accounts for the request's time.
+    /// The simulated time up to which `spent` covers the request's time.
     pub since: Time,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Request {
     pub due: Time,
     /// Index of the TCP accelerator's instance that handles the request's connection.
     pub tcp: u8,
-    /// The breakdown of the request's time so far.
+    /// The time since the request's arrival, broken down by kind of work or wait.
     pub path: Path,
     /// Core time of the current task of application logic, including the context switch.
     pub cpu: Time,
