@@ -266,8 +266,7 @@ pub struct FlowTable {
     #[serde(default = "defaults::percentile")]
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_latency_percentile: f64,
-    /// Number of messages that may pass at once after a pause; it sets the size of the token
-    /// bucket.
+    /// Number of messages that may pass at once after a pause; sets the token bucket's size.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 65_536))]
     pub slo_burst_messages: u32,
