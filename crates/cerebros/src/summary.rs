@@ -11,7 +11,7 @@ use crate::registration::Registration;
 use crate::services::Service;
 use accelflow_parameters::Refusal;
 
-/// The number of concurrent messages of each function for which reports state the size of schemata.
+/// The number of concurrent messages per function for which reports calculate the size of schemata.
 pub const SIZED_MESSAGES: u64 = 16;
 
 /// The mean results per request of a group of requests: all requests, or those to one function.

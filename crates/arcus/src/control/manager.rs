@@ -60,7 +60,7 @@ impl Manager {
     }
 
     /// Turns off the second shaper ([`FlowStatus::results`]) of all flows whose routes lead from
-    /// accelerators to the storage. A run without it shows the second shaper's effect.
+    /// accelerators to the storage. For comparisons that show the effect of the second shaper.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {

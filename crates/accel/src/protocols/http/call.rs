@@ -30,7 +30,8 @@ pub struct HttpCall {
     /// the value from the message that it has read.
     ///
     /// Before Dser reads a response, the caller sets whether the peer has already closed the
-    /// connection. A response that does not state its length is complete only then.
+    /// connection. A response that does not state its length is complete only after the peer has
+    /// closed the connection.
     pub close: bool,
 }
 
