@@ -18,8 +18,8 @@ use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 pub struct Alternative {
     /// The route that the flow could take.
     pub route: RouteEntry,
-    /// [`Tag::SloFriendly`] if the platform can keep the promises to all flows with this flow on
-    /// the route.
+    /// [`Tag::SloFriendly`] if the platform can give all flows their promised rates when the flow
+    /// takes this route.
     pub tag: Tag,
     /// The largest rate that could be promised to the flow on this route, in gigabits per second.
     pub left_gbit_per_s: f64,

@@ -205,11 +205,12 @@ pub struct PeriodsResult {
 pub struct LatencyResult {
     /// The promised percentile of latencies, from 50 to below 100.
     pub percentile: f64,
-    /// The promised latency at this percentile, in microseconds.
+    /// The promised latency at the percentile `percentile`, in microseconds.
     pub latency_us: f64,
     /// The verdict on the promise: `kept`, `below` (broken) or `too short` (undecided).
     pub verdict: ByRun<&'static str>,
-    /// The measured latency at this percentile, in microseconds; null without completed messages.
+    /// The measured latency at the percentile `percentile`, in microseconds; null without completed
+    /// messages.
     pub got_us: ByRun<Option<f64>>,
 }
 
