@@ -12,12 +12,13 @@ impl Job {
     /// Returns the value of `operand`, which a branch condition tests; `None` if the job has no such
     /// value.
     ///
-    /// - Field: the number that is the fact of this name.
-    /// - Bytes: the integer at this place in the payload. The payload of a record is its JSON text.
+    /// - Field: the number that is the value of the named fact.
+    /// - Bytes: the integer in the given bytes of the payload. The payload of a record is its JSON
+    ///   text.
     /// - Bit: 0 or 1, one bit of such a number or integer.
-    /// - Text: 1 if the text in the job equals the given text, otherwise 0. The text in the job is a
-    ///   range of the payload, or the fact of this name. Without such a fact it is the string with
-    ///   this name at the top level of a JSON payload that is not an envelope.
+    /// - Text: 1 if the text in the job equals the given text, otherwise 0. The text in the job is
+    ///   a range of the payload, or the value of the named fact. Without such a fact it is the
+    ///   string with the same name at the top level of a JSON payload that is not an envelope.
     pub fn read(&self, operand: Operand<'_>) -> Option<i64> {
         match operand {
             Operand::Field(name) => self.facts.get(name),

@@ -38,9 +38,9 @@ impl Record {
     /// from `bytes`.
     ///
     /// # Errors
-    /// `bad_value` if `T` does not fit the message type. With gRPC also if `T` borrows text that has a
-    /// different form on the wire, such as 64-bit integers: read such types from the JSON instead.
-    /// For bytes that Dser has not checked, also other errors of [`AccelError`].
+    /// `bad_value` if `T` does not fit the message type. With gRPC also if `T` borrows text that
+    /// only the JSON form contains, such as that of a 64-bit integer: read such types from the JSON
+    /// instead. For bytes that Dser has not checked, also other errors of [`AccelError`].
     pub fn read<'a, T: Deserialize<'a>>(&self, bytes: &'a [u8]) -> Result<T, AccelError> {
         self.read_seed(bytes, PhantomData)
     }

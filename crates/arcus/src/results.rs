@@ -67,9 +67,9 @@ impl FlowResult {
             .collect()
     }
 
-    /// Divides the completed messages in order into groups of `count`, and returns each group's rate
-    /// in messages per second. The rate is `count` over the time from the group's first completion
-    /// to that of the next group. A last group without a next group is left out.
+    /// Divides the completed messages in order into groups of `count`, and returns each group's
+    /// rate in messages per second. The rate is `count` divided by the time from the group's first
+    /// completion to that of the next group. A last group without a next group is left out.
     pub fn rates_of(&self, count: usize) -> Vec<f64> {
         let ends = self
             .completions

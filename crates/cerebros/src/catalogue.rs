@@ -8,8 +8,8 @@ use crate::schema::{Message, TypeSchema, header_wire};
 use crate::services::{Call, Function, KB, Service};
 use crate::summary::{SIZED_MESSAGES, SchemaBytes};
 
-/// The cycles that a core needs for the RPC layer of one request if it does the layer in software,
-/// by module of the layer.
+/// The cycles that each module of the RPC layer takes for one request if a core does the layer in
+/// software.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Modules {
     /// The cycles for reading and writing the headers of messages.
@@ -37,7 +37,7 @@ pub struct FunctionDescription {
     pub execute_cycles: f64,
     /// The size of the function's instructions in kilobytes.
     pub code_kb: f64,
-    /// The cycles of the RPC layer per request if a core does the layer in software, by module.
+    /// The cycles of each module of the RPC layer per request if a core does the layer in software.
     pub software_cycles: Modules,
     /// The size of a request on the wire in bytes, header included.
     pub request_wire_bytes: u64,

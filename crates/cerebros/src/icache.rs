@@ -34,7 +34,8 @@ impl InstructionCache {
         self.sweep(block..block + 1) > 0
     }
 
-    /// Fetches the instruction blocks with these indices in order. Returns the number of misses.
+    /// Fetches the instruction blocks with the indices `blocks` in order. Returns the number of
+    /// misses.
     pub fn sweep(&mut self, blocks: Range<u32>) -> u64 {
         let mut misses = 0;
         let mut next = blocks.start;

@@ -3,25 +3,25 @@
 use accelflow_kernel::Samples;
 use accelflow_units::{Bytes, Time};
 
-/// The time of one request, or the sum over several requests, divided by what the time was spent on.
+/// The time that one request, or several requests together, spent on each activity and wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// The time of the RPC layer in software on a core.
+    /// The time that cores spend on the RPC layer in software.
     pub software: Time,
-    /// The time of traversals of the chip's network that hand tasks to the accelerator.
+    /// The time to move tasks to the accelerator, and results back, over the chip's network.
     pub offload: Time,
     /// The time in which the accelerator or Cerebros works for the requests.
     pub accelerator: Time,
-    /// The time of waits for a free pipeline of the accelerator or of Cerebros.
+    /// The time that requests wait for a free pipeline of the accelerator or of Cerebros.
     pub queued: Time,
-    /// The time of waits for responses of nested calls that the NIC refused for lack of memory,
-    /// until the responses were resent.
+    /// The time that requests wait until refused responses of nested calls are sent again. The NIC
+    /// refuses a response if it lacks memory.
     pub refused: Time,
-    /// The time of waits for the responses of nested calls to other services.
+    /// The time that requests wait for the responses of nested calls to other services.
     pub away: Time,
     /// The time in which cores switch back to requests whose nested call was answered.
     pub switched: Time,
-    /// The part of the fields above, from `software` to `switched`, in which a request occupies a core.
+    /// The part of the times `software` to `switched` for which a request occupies a core.
     pub on_core: Time,
     /// The time of the functions' business logic, without stalls.
     pub execute: Time,
@@ -55,12 +55,12 @@ impl Spent {
     }
 }
 
-/// The results of a group of requests: of those to one function, or of all.
+/// The results of a group of requests: all requests, or those to one function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     /// The number of answered requests in the group, without the warm-up.
     pub requests: u64,
-    /// The time that the group's requests spent, divided by cause and summed over requests.
+    /// The time that the group's requests together spent on each activity and wait.
     pub spent: Spent,
     /// The latency of each request: the time from its first arrival at the NIC to the end of its
     /// response.

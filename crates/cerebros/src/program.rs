@@ -132,8 +132,8 @@ pub fn analytic(platform: &Platform, function: &Function) -> RpcLayer {
     }
 }
 
-/// The cycles of the RPC layer for one request in software, by module of the layer (Fig. 2b), and
-/// the part that nested calls cause (Fig. 2a).
+/// The cycles that each module of the RPC layer takes for one request if a core does the layer in
+/// software (Fig. 2b), and the part of these cycles that nested calls cause (Fig. 2a).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Breakdown {
     /// The cycles for reading and writing the headers of messages.

@@ -338,8 +338,8 @@ impl TypeSchema {
     /// Checks that the fields of `message` have the types of this schema.
     ///
     /// # Errors
-    /// [`Refusal`] for another number of fields than the schema has, and for the first field of
-    /// `message` whose type differs from the schema.
+    /// [`Refusal`] if `message` has more or fewer fields than the schema, and for its first field
+    /// whose type differs from the schema.
     pub fn check(&self, message: &Message) -> Result<(), Refusal> {
         check_fields(&message.fields, &self.types, "message")
     }

@@ -11,30 +11,30 @@ use crate::registration::Registration;
 use crate::services::Service;
 use accelflow_parameters::Refusal;
 
-/// The number of concurrent messages of each function for which reports state the size of schemata.
+/// The number of concurrent messages per function for which reports calculate the size of schemata.
 pub const SIZED_MESSAGES: u64 = 16;
 
-/// The mean results per request of a group of requests: of those to one function, or of all. Times
-/// are in cycles of the cores. Means without requests are 0.
+/// The mean results per request of a group of requests: all requests, or those to one function.
+/// Times are in cycles of the cores. Means without requests are 0.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Means {
     /// The number of answered requests in the group, without the warm-up.
     pub requests: u64,
-    /// The mean cycles per request of the RPC layer in software on a core.
+    /// The mean cycles per request that cores spend on the RPC layer in software.
     pub software_cycles: f64,
-    /// The mean cycles per request of traversals of the chip's network that hand tasks to the
-    /// accelerator.
+    /// The mean cycles per request to move tasks to the accelerator, and results back, over the
+    /// chip's network.
     pub offload_cycles: f64,
     /// The mean cycles per request in which the accelerator or Cerebros works.
     pub accelerator_cycles: f64,
     /// The mean cycles per request of the RPC layer without waits: software, offloads and accelerator.
     pub rpc_cycles: f64,
-    /// The mean cycles per request of waits for a free pipeline of the accelerator or of Cerebros.
+    /// The mean cycles that a request waits for a free pipeline of the accelerator or of Cerebros.
     pub queued_cycles: f64,
-    /// The mean cycles per request of waits for responses of nested calls that the NIC refused for
-    /// lack of memory.
+    /// The mean cycles that a request waits until refused responses of nested calls are sent again.
+    /// The NIC refuses a response if it lacks memory.
     pub refused_cycles: f64,
-    /// The mean cycles per request of waits for the responses of nested calls to other services.
+    /// The mean cycles that a request waits for the responses of nested calls to other services.
     pub away_cycles: f64,
     /// The mean cycles per request in which a core switches back to a request whose nested call was
     /// answered.
@@ -179,8 +179,8 @@ pub struct Summary {
     pub all: Means,
     /// The mean results of the requests to each function, in the order of the service's functions.
     pub functions: Vec<FunctionMeans>,
-    /// The cycles of the RPC layer per request that the analytic model predicts, as the mean over
-    /// the measured requests.
+    /// The mean cycles of the RPC layer per request that the analytic model predicts for the
+    /// measured requests.
     pub analytic_rpc_cycles: f64,
     /// The number of answered requests, including the warm-up.
     pub answered: u64,

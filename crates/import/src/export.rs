@@ -28,7 +28,7 @@ pub struct SpanWriter<W> {
 pub struct Wait<'t> {
     /// The index, counted from 0, of the phase of the service's path in which the request waits.
     pub phase: usize,
-    /// The index, counted from 0, of the chain of this phase that waits.
+    /// The index, counted from 0, of the waiting chain within the phase `phase`.
     pub chain: usize,
     /// The name of the trace that receives the answer.
     pub trace: &'t str,

@@ -4,9 +4,10 @@
 /// Returns 64 random bits that depend only on `seed`, `request` and `index`.
 ///
 /// So the attribute `index` of a request (its kind, a branch taken, a size) is the same in every
-/// simulated system, whatever is drawn before. Each of the three numbers goes through the finaliser
-/// of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of Stafford's variant 13), so a
-/// changed bit in any of these numbers changes each bit of the result with probability one half.
+/// simulated system, whatever random numbers the system draws before. Each of the three numbers
+/// goes through the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014; constants of
+/// Stafford's variant 13), so a changed bit in any of these numbers changes each bit of the result
+/// with probability one half.
 #[inline]
 pub fn attribute(seed: u64, request: u64, index: u64) -> u64 {
     Attributes::of(seed, request).at(index)

@@ -13,8 +13,8 @@ use crate::{Calendar, EventQueue, Priority};
 /// a calendar, and move to their buckets as time advances.
 ///
 /// The wheel is for models with very short steps, such as the simulated server, whose events come
-/// some 70 ns apart. Any other distribution of times gives the same order, more slowly: a bucket
-/// with n events takes up to n steps to add one.
+/// some 70 ns apart. With any other distribution of times the order is the same, but the wheel is
+/// slower: adding an event to a bucket of n events takes up to n steps.
 ///
 /// Scheduling before [`Wheel::now`] is a bug of the model. Debug builds panic; release builds
 /// deliver the event at `now`.
@@ -127,7 +127,7 @@ impl<E: Copy> Wheel<E> {
     }
 
     /// Returns true only if no event is pending at `at` or before, so that [`Wheel::advance`] may
-    /// move [`Wheel::now`] to `at`. The result may also be false without such an event.
+    /// move [`Wheel::now`] to `at`. It may also return false although no such event is pending.
     #[inline(always)]
     pub fn is_clear_until(&self, at: Time) -> bool {
         at < self.next && at < self.far_due

@@ -25,9 +25,9 @@ const GZIP_LEVEL: flate2::Compression = flate2::Compression::fast();
 /// Stores the codec and the format of the uncompressed data in `job.packed`. Uses the codec of the
 /// job's gRPC call if there is one, otherwise the codec given to [`Cmp::new`].
 ///
-/// Its output is within [`Limits::max_decompression_ratio`] of its input, so that a reader with the
-/// same limits accepts it. If Zstandard or Snappy compresses data by more, the output contains the
-/// first bytes of the data as they are.
+/// If Zstandard or Snappy would compress more than 64 KiB of data by a factor above
+/// [`Limits::max_decompression_ratio`], the output contains the first bytes of the data
+/// uncompressed, since readers with the same limits refuse a higher ratio.
 pub struct Cmp {
     codec: Codec,
     level: i32,

@@ -34,9 +34,9 @@ use crate::role::Role;
 /// - gRPC: converts one message to JSON. The request of a method that takes records becomes a
 ///   [`Record`] instead, if neither request nor response has a type with a special JSON form. The
 ///   facts are the message's integers, enums and bools, `compressed` and `exception`.
-/// - Storage: converts a response to JSON, or in a program that is the cache or the database, a
-///   request. The facts are the message's integers, and `hit`, `found`, `compressed`,
-///   `c_compressed` and `exception`, which are 0 if absent.
+/// - Storage: converts a response or, in a program that is the cache or the database, a request to
+///   JSON. The facts are the message's integers, and `hit`, `found`, `compressed`, `c_compressed`
+///   and `exception`, which are 0 if absent.
 /// - HTTP: extracts the body. The facts are `compressed`, and `status` of a response or the text
 ///   `method` of a request.
 #[derive(Debug)]

@@ -20,8 +20,8 @@ use random::Draw;
 
 pub use sizes::{MESSAGE_SIZES, MessageSize};
 
-/// One of the eight services of SocialNetwork (AccelFlow, section VI), with the methods and the
-/// collection that its messages use.
+/// One of the eight services of SocialNetwork (AccelFlow, section VI), with the methods that its
+/// messages call, and the collection of stored documents that they use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceMessages {
     /// The service's name in the paper, such as `CPost`.

@@ -10,8 +10,8 @@ use crate::{Platform, PlatformError};
 pub struct AccEntry {
     /// The name by which admission requests ask for the accelerator.
     pub name: String,
-    /// The platform's accelerators of this name, as indices of [`Platform::accelerators`]; empty
-    /// for the storage.
+    /// The platform's accelerators of this name, as indices of [`Platform::accelerators`]; empty in
+    /// the row for the storage.
     pub instances: Vec<usize>,
 }
 

@@ -11,10 +11,11 @@ pub struct Candidate {
     /// The flow's identifier, chosen by the caller. A combination has at most one candidate of each
     /// flow.
     pub flow: usize,
-    /// The traffic that the flow sends at its SLO: one element for each size of message or segment.
+    /// The traffic of the flow if it sends at its promised rate (its SLO): one element for each
+    /// size of message or segment.
     pub traffic: Vec<Traffic>,
-    /// The part of the platform's capacity that promises may use in combinations with this flow. 1
-    /// is the full capacity, and over-subscription allows more.
+    /// The largest load, as a share of the platform's capacity, of a combination with this flow
+    /// that is tagged [`Tag::SloFriendly`]. 1 is the full capacity; over-subscription allows more.
     pub share: f64,
 }
 
@@ -23,14 +24,16 @@ pub struct Candidate {
 pub struct Combination {
     /// The candidates in this combination, as indices into the list given to [`combinations`].
     pub members: Vec<usize>,
-    /// The traffic that all flows of the combination send together at their SLOs.
+    /// The traffic of all flows of the combination together if each sends at its promised rate (its
+    /// SLO).
     pub traffic: Vec<Traffic>,
-    /// The sum of the SLOs of the combination's flows, in gigabits per second.
+    /// The sum of the promised rates (SLOs) of the combination's flows, in gigabits per second.
     pub asked_gbit_per_s: f64,
     /// The total rate that the platform delivers if the combination's flows send in the proportions
     /// of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The combination's tag: [`Tag::SloFriendly`] if all its flows get their SLOs.
+    /// The combination's tag: [`Tag::SloFriendly`] if the platform can give all its flows their
+    /// promised rates at the same time.
     pub tag: Tag,
 }
 

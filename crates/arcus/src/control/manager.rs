@@ -13,13 +13,13 @@ use super::status::{FlowStatus, parts, promised};
 use crate::{Arrivals, Flow, Mechanism, Platform, PlatformError};
 
 /// A route that a registered flow could take instead of its present route, with a tag that says
-/// whether all promises could then be kept.
+/// whether all flows would then still get their promised rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
     /// The route that the flow could take.
     pub route: RouteEntry,
-    /// [`Tag::SloFriendly`] if the platform can keep the promises to all flows with this flow on
-    /// the route.
+    /// [`Tag::SloFriendly`] if the platform can give all flows their promised rates when the flow
+    /// takes this route.
     pub tag: Tag,
     /// The largest rate that could be promised to the flow on this route, in gigabits per second.
     pub left_gbit_per_s: f64,
@@ -60,7 +60,7 @@ impl Manager {
     }
 
     /// Turns off the second shaper ([`FlowStatus::results`]) of all flows whose routes lead from
-    /// accelerators to the storage. A run without it shows the second shaper's effect.
+    /// accelerators to the storage. For comparisons that show the effect of the second shaper.
     #[must_use]
     pub fn shaping_once(self) -> Manager {
         Manager {
@@ -69,7 +69,7 @@ impl Manager {
         }
     }
 
-    /// Replaces the profile table by an existing one, which must be of an equal platform.
+    /// Replaces the profile table by an existing one. Its platform must be equal to the manager's.
     #[must_use]
     pub fn with_profiles(self, profiles: ProfileTable) -> Manager {
         Manager { profiles, ..self }
@@ -122,7 +122,7 @@ impl Manager {
     /// capacity is chosen. On each route, messages are cut to the smallest segments that cost no
     /// accelerator more than 3 % of its rate. If no route is [`Tag::SloFriendly`] with cut
     /// messages, the routes are tried with whole messages, which cost the accelerators nothing.
-    /// After an admission, [`Manager::alternatives`] tags the other routes of all flows anew.
+    /// After an admission, [`Manager::alternatives`] computes the tags of the other routes again.
     ///
     /// An opportunistic flow is not rejected for lack of capacity.
     ///
@@ -307,8 +307,8 @@ impl Manager {
 
     /// Returns the other routes that the request of a registered flow allows. Each route has a tag:
     /// whether the platform can keep all present promises if the flow moves there. `number` is the
-    /// flow's index in [`Manager::flows`]. The tags are stored, and found anew only after some flow
-    /// was admitted, left or moved.
+    /// flow's index in [`Manager::flows`]. The tags are stored, and are computed again only after a
+    /// flow was admitted, released or moved.
     ///
     /// # Errors
     /// The errors of [`Platform::check`].
@@ -372,8 +372,8 @@ impl Manager {
     }
 
     /// Returns each possible route of the requested flow, with the traffic that the flow would send
-    /// on this route at its SLO. If messages are cut on the route, the traffic is in segments. Empty
-    /// for a request without a rate.
+    /// on this route at the rate that it asks for. If messages are cut on the route, the traffic is
+    /// in segments. Empty for a request without a rate.
     ///
     /// # Errors
     /// [`PlatformError::UnknownAccelerator`], [`PlatformError::NeedsAccelerator`], and the errors

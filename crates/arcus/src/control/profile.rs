@@ -58,9 +58,9 @@ pub struct Sweep {
 /// Traffic in a form that can be compared: route, size, and rate in kilobits per second.
 type TagKey = Vec<(RouteEntry, Bytes, u64)>;
 
-/// The capacities of one platform, by context. A capacity is found by simulation, in advance or
-/// when it is first needed. The table also has tags of mixes of traffic that were classified in
-/// advance.
+/// The capacity of one platform for each context (mix of flows). A capacity is found by simulation,
+/// in advance or when it is first needed. The table also has tags of mixes of traffic that were
+/// classified in advance.
 #[derive(Clone, Debug)]
 pub struct ProfileTable {
     platform: Platform,
@@ -111,7 +111,8 @@ impl ProfileTable {
         self.simulated
     }
 
-    /// Adds the capacity of a context, which was measured before on an equal platform.
+    /// Adds the capacity of a context, as measured before on a platform that is equal to the
+    /// table's.
     pub fn insert(&mut self, context: Context, capacity: Capacity) {
         self.entries.insert(context, capacity);
     }
@@ -208,10 +209,10 @@ impl ProfileTable {
     /// Returns the total rate that the platform delivers if flows send in the proportions of
     /// `flows`, in gigabits per second.
     ///
-    /// Contexts are profiled for some shares of the flows in the traffic. Between these shares, the
-    /// capacity is interpolated (linearly in the time per bit). Where the bottleneck changes
-    /// between two contexts, the true capacity is higher. Traffic of more than four pairs of route
-    /// and size is simulated, not interpolated.
+    /// The capacity is simulated only for certain shares of the flows in the traffic. Between these
+    /// shares, it is interpolated (linearly in the time per bit). Where the bottleneck changes
+    /// between two simulated shares, the true capacity is higher. Traffic of more than four pairs
+    /// of route and size is simulated, not interpolated.
     ///
     /// # Errors
     /// [`PlatformError::OutOfRange`] unless at least one of the flows has a rate above 0, and the
@@ -251,7 +252,7 @@ impl ProfileTable {
         Ok(1.0 / time)
     }
 
-    /// Returns the load of the platform under this traffic: the rate of the traffic over the
+    /// Returns the load of the platform under this traffic: the rate of the traffic divided by the
     /// platform's capacity for it. The load is 0 without traffic; above 1, the platform cannot
     /// deliver the traffic.
     ///

@@ -51,8 +51,8 @@ pub struct Traffic {
     pub route: RouteEntry,
     /// The size of each message or, if messages are cut, of each segment.
     pub size: Bytes,
-    /// The rate of the traffic in gigabits per second. Where only proportions between flows count,
-    /// all rates may be multiplied by the same factor.
+    /// The rate of the traffic in gigabits per second. Where only the proportions between flows
+    /// matter, all rates may be multiplied by the same factor.
     pub gbit_per_s: f64,
 }
 

@@ -135,12 +135,13 @@ impl Runtime {
 
     /// The number of periods in which a flow violated its SLO, summed over all flows.
     ///
-    /// If a mean rate is promised, control periods are counted. Such a period counts if more than one
-    /// message waited in the flow's queue at the period's beginning and at its end, and if the
-    /// flow's rate in the period and the flow's smoothed rate were both below the SLO by more than
-    /// 1 %. If a rate is promised in a percentage of periods, the periods of this promise are
-    /// counted. Such a period counts if a message waited at the end of some control period within
-    /// it, and if the flow fell short of its SLO by more than 1 % plus its largest message.
+    /// If a mean rate is promised, the periods are control periods. A flow violates its SLO in a
+    /// control period if more than one message waited in the flow's queue at the period's beginning
+    /// and at its end, and if the flow's rate in the period and the flow's smoothed rate were both
+    /// below the SLO by more than 1 %. If a rate is promised in a percentage of periods, the
+    /// periods are those of this promise. A flow violates its SLO in such a period if a message
+    /// waited at the end of some control period within it, and if the flow fell short of its SLO by
+    /// more than 1 % plus its largest message.
     pub fn violations(&self) -> u64 {
         self.violations
     }

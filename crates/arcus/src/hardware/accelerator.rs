@@ -161,8 +161,8 @@ fn poisson(mean: f64, stream: &mut Stream) -> u64 {
     }
 }
 
-/// The size of an accelerator's output for a given input (section 2: R is the ratio of output to
-/// input bandwidth).
+/// The size of an accelerator's output: a multiple of the size of its input (R in section 2, the
+/// ratio of output to input bandwidth), or a fixed size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Egress {
     /// The output is this multiple (R) of the input, rounded up to whole bytes: 1 for a cipher,

@@ -25,8 +25,8 @@ pub struct SoftwareConfig {
     /// The time between two rounds of the thread over all flows, while it is not interrupted; above 0.
     pub period: Time,
     /// The size of each flow's token bucket, given as the time in which the bucket fills; at least
-    /// `period`. While the thread is interrupted, a flow gains at most this much; the tokens of a
-    /// longer interruption are lost.
+    /// `period`. While the thread is interrupted, a flow gains at most one full bucket; the tokens
+    /// of a longer interruption are lost.
     pub bucket: Time,
     /// The processor time that the thread takes for each message that it releases.
     pub per_message: Time,

@@ -16,8 +16,7 @@ use crate::rate::bandwidth;
 /// longer than a read takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StorageConfig {
-    /// The number of SSDs in the array. Operations are spread over the SSDs at random, like random
-    /// addresses.
+    /// The number of SSDs in the array. Each operation goes to an SSD that is chosen at random.
     pub devices: u32,
     /// The number of parallel units (flash dies) of each SSD.
     pub units: u32,

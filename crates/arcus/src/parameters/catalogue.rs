@@ -92,8 +92,8 @@ pub fn compression() -> Accelerator {
     }
 }
 
-/// Creates a decompression accelerator, whose output is twice as large as its input: R above 1
-/// (section 2).
+/// Creates a decompression accelerator, whose output is twice as large as its input. In section 2,
+/// such an accelerator has a ratio R of output to input above 1.
 pub fn decompression() -> Accelerator {
     Accelerator {
         name: "decompression".to_owned(),

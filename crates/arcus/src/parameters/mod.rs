@@ -19,8 +19,8 @@ pub use loads::{
     SSD_CLIENTS, STREAM_GBIT_PER_S, TINY_BURST, TINY_EVERY_NS, rocksdb_core_s_per_mb,
 };
 
-/// The table of ARCUS's parameters, each with its value and source: those of the platform, of the
-/// control plane, and of the experiments' inputs that the paper does not print. Values of the
-/// platform are those of the prototype's host; a simulation of another platform changes
+/// The table of ARCUS's parameters, each with its value and source: parameters of the platform,
+/// parameters of the control plane, and inputs of experiments that the paper does not print. The
+/// platform's values are those of the paper's prototype; a simulation of another platform changes
 /// [`Platform`], not this table.
 pub const PARAMETERS: Table<Platform> = Table::new(&[table::ROWS, control::ROWS, loads::ROWS]);

@@ -266,7 +266,7 @@ pub struct FlowTable {
     #[serde(default = "defaults::percentile")]
     #[schemars(range(min = 50.0, max = 99.999))]
     pub slo_latency_percentile: f64,
-    /// Number of messages that may pass at once after a pause: the token bucket has space for so many.
+    /// Number of messages that may pass at once after a pause; sets the token bucket's size.
     #[serde(default = "defaults::one_u32")]
     #[schemars(range(min = 1, max = 65_536))]
     pub slo_burst_messages: u32,

@@ -96,8 +96,8 @@ pub struct TaggedCombination {
     /// The total rate that the platform delivers if the flows of this combination send in the
     /// proportions of their SLOs, in gigabits per second.
     pub gbit_per_s: f64,
-    /// The tag: `SLO-Friendly` if all flows of this combination get their SLOs, and otherwise
-    /// `SLO-Violating`.
+    /// The tag: `SLO-Friendly` if the platform can give all flows of this combination their SLOs,
+    /// and otherwise `SLO-Violating`.
     pub tag: String,
 }
 

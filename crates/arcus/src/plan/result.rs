@@ -128,11 +128,11 @@ pub struct AdmittedFlow {
     /// The accelerators on the flow's route at admission, in order, each as its name, `#` and its
     /// index on the platform, such as `ipsec#0`.
     pub route: Vec<String>,
-    /// The index of the DMA engine that moves the flow's data on this route.
+    /// The index of the DMA engine that moves the flow's data on its route at admission.
     pub engine: usize,
-    /// The path of the flow's messages on this route, which was chosen at admission.
+    /// The path of the flow's messages on its route at admission.
     pub path: Path,
-    /// The path that the flow asked for first.
+    /// The path that the flow's request prefers; the path at admission may be another.
     pub asked_path: Path,
     /// The service class, such as `on-demand`, which says how firmly the SLO is promised.
     pub policy: &'static str,
@@ -205,11 +205,12 @@ pub struct PeriodsResult {
 pub struct LatencyResult {
     /// The promised percentile of latencies, from 50 to below 100.
     pub percentile: f64,
-    /// The promised latency at this percentile, in microseconds.
+    /// The promised latency at the percentile `percentile`, in microseconds.
     pub latency_us: f64,
     /// The verdict on the promise: `kept`, `below` (broken) or `too short` (undecided).
     pub verdict: ByRun<&'static str>,
-    /// The measured latency at this percentile, in microseconds; null without completed messages.
+    /// The measured latency at the percentile `percentile`, in microseconds; null without completed
+    /// messages.
     pub got_us: ByRun<Option<f64>>,
 }
 

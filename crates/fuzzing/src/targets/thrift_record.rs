@@ -16,9 +16,9 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(thrift_schema);
 /// succeeds and the other fails, or if values or bytes differ.
 ///
 /// The first byte of `input` selects the check. With bit 0 clear, the other bytes are the arguments
-/// of a call, which are read in both ways. With bit 0 set, they are a JSON value. The value (of
-/// arguments, their field `value`) is then written as the call's result in both ways. Bit 1 selects
-/// the compact protocol.
+/// of a call: they are read in both ways, and the argument `value` is written as the call's result
+/// in both ways. With bit 0 set, the other bytes are a JSON value, which is written as the result
+/// in both ways. Bit 1 selects the compact protocol.
 pub fn check(input: &[u8]) {
     let Some((first, rest)) = input.split_first() else {
         return;

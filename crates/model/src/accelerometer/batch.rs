@@ -126,16 +126,16 @@ pub struct Sweep {
     pub kernel_share: Column,
     /// n: the offloads per second; `offloads_per_s` in files.
     pub offloads: Column,
-    /// The costs of one offload: o0, L, Q, o1 and A.
+    /// The costs of one offload: its setup (o0), transfer (L), wait in the queue (Q) and thread
+    /// switches (o1), and the acceleration (A).
     pub costs: Costs,
 }
 
 impl Sweep {
-    /// Calculates two ratios for each point: the host's cycles per second (C) divided by those that
-    /// the same work takes with offloading. `speedup` is filled with C / C_S, where C_S are the
-    /// cycles of the host; `latency_reduction` with C / C_L, where C_L are those in the latency of
-    /// requests. Error messages number the points from `first`, for callers that pass a long sweep
-    /// in pieces.
+    /// Fills `speedup` with C / C_S, and `latency_reduction` with C / C_L, for each point. C are
+    /// the host's cycles per second without offloading. With offloading, the same work takes C_S
+    /// cycles of the host, and C_L cycles in the latency of requests. Error messages number the
+    /// points from `first`, for callers that pass a long sweep in pieces.
     ///
     /// # Errors
     /// [`Refusal`] for a value out of range, which states the column and the point's index. Also for
@@ -215,13 +215,14 @@ impl Sweep {
 pub struct BreakEven {
     /// C_b: the host needs C_b g^beta cycles for an offload of g bytes; `cycles_per_byte` in files.
     pub cycles_per_byte: Column,
-    /// beta: the exponent of the size in the host's cycles, 1 for linear work;
-    /// `complexity_exponent` in files.
+    /// beta: the exponent in C_b g^beta, the host's cycles for an offload of g bytes; 1 for linear
+    /// work. `complexity_exponent` in files.
     pub complexity: Column,
     /// The cycles that each byte adds to L, the transfer of one offload; `transfer_cycles_per_byte`
     /// in files.
     pub transfer_per_byte: Column,
-    /// The costs of one offload: o0, the part of L that is independent of the size, Q, o1 and A.
+    /// The costs of one offload: its setup (o0), the part of its transfer (L) that is independent
+    /// of the size, wait in the queue (Q) and thread switches (o1), and the acceleration (A).
     pub costs: Costs,
 }
 

@@ -83,9 +83,9 @@ impl Placement {
 /// or those of a request (C_L).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
-    /// The factor of the accelerator's own cycles, alpha C / A: 0 or 1.
+    /// How often the accelerator's own cycles, alpha C / A, count: 0 or 1.
     pub accelerator: f64,
-    /// The factor of L + Q, an offload's transfer and its wait in the queue: 0 or 1.
+    /// How often L + Q, an offload's transfer and its wait in the queue, counts: 0 or 1.
     pub interface: f64,
     /// The number of thread switches per offload; each costs o1 cycles.
     pub switches: f64,
@@ -142,8 +142,8 @@ impl Design {
     }
 
     /// Sets the number of thread switches in the latency of a [`Threading::SyncOs`] request.
-    /// Equation (5) has one, which is the default. The 1.4 % by which the paper's Fig. 20 reduces
-    /// the latency with Sync-OS follows from two.
+    /// Equation (5) has one, which is the default. The paper's latency reduction of 1.4 % with
+    /// Sync-OS (Fig. 20) follows from two.
     ///
     /// # Errors
     /// [`Refusal`] for numbers other than 1 and 2.

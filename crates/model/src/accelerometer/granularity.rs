@@ -17,8 +17,8 @@ const LARGEST: f64 = (1_u64 << 63) as f64;
 pub struct Offload {
     /// C_b: the host needs C_b g^`complexity` cycles for g bytes; above 0.
     pub cycles_per_byte: f64,
-    /// beta: the exponent of the size in the host's cycles, above 0; 1 for work that is linear in
-    /// the size.
+    /// beta: the exponent in C_b g^beta, the host's cycles for g bytes; above 0, and 1 for work
+    /// that is linear in the size.
     pub complexity: f64,
     /// o0: the cycles to prepare one offload.
     pub setup: MeanCycles,

@@ -7,8 +7,10 @@ const MOST_CYCLES: f64 = 1e18;
 /// The most requests, hosts, threads of a host and kernels of a request.
 const MOST: f64 = 1e6;
 
-/// All inputs of the Accelerometer model and its simulation that have a default. Files state the
-/// others: C, alpha, n and the threading design, and A and C_b where they are known.
+/// All inputs of the Accelerometer model and its simulation that have a default. Input files state
+/// the inputs without a default: the host's cycles (C), the kernel's share of them (alpha), the
+/// offloads (n) and the threading design and, if known, the acceleration (A) and the cycles per
+/// byte (C_b).
 pub const PARAMETERS: &[&Parameter] = &[
     &PLACEMENT,
     &LATENCY_THREAD_SWITCHES,
@@ -87,7 +89,7 @@ pub const THREAD_SWITCH_CYCLES: Parameter = cost(
     "o1 in the paper's Table 5. Only designs that switch threads pay it.",
 );
 
-/// beta: the exponent of an offload's size in the host's cycles for the work.
+/// beta: the exponent in C_b g^beta, the host's cycles for the work of an offload of g bytes.
 pub const COMPLEXITY_EXPONENT: Parameter = Parameter {
     key: "complexity_exponent",
     unit: "",

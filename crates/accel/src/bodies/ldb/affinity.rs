@@ -4,7 +4,8 @@ use super::bound::Bound;
 use super::policy::BalancingPolicy;
 
 /// A balancing policy that sends messages with the same key to the same core. If that core's load
-/// has reached a bound, the policy picks the next core in index order whose load has not.
+/// has reached a bound, the policy picks the next core, in index order, with a load below the
+/// bound.
 ///
 /// The bound is that of consistent hashing with bounded loads (Mirrokni, Thorup and
 /// Zadimoghaddam, 2018): a core takes a message while the core's load stays at or below `bound` times

@@ -11,11 +11,11 @@ use super::policy::BalancingPolicy;
 /// Among such cores with a load below a bound, it picks the least loaded one. Without such a core,
 /// it picks the least loaded of all cores. Ties are broken round robin.
 ///
-/// The key of a message stands for its function. A table lists the functions last assigned to each
-/// core: one function by default, as in Cerebros. Clones share the table. In Cerebros a core takes
-/// a message only when it is free. Here every core has a queue, so a core takes a message while its
-/// load stays at or below 1.25 times the mean load, rounded up, as for
-/// [`Affinity`](super::Affinity).
+/// The key of a message ([`Job::affinity`](crate::Job::affinity)) identifies its function. A table
+/// lists the functions last assigned to each core: one function by default, as in Cerebros. Clones
+/// share the table. In Cerebros a core takes a message only when it is free. Here every core has a
+/// queue, so a core takes a message while its load stays at or below 1.25 times the mean load,
+/// rounded up, as for [`Affinity`](super::Affinity).
 #[derive(Clone, Debug)]
 pub struct FunctionMap {
     table: Arc<Mutex<Table>>,

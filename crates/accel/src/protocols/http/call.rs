@@ -11,14 +11,15 @@ pub struct HttpCall {
     /// Whether the message is a request or a response. The caller sets the role: Ser writes, and
     /// Dser expects, a message of this role.
     pub role: Role,
-    /// The HTTP method of the request, such as `POST`; for a response, of the request that it
-    /// answers.
-    pub method: Arc<str>,
-    /// The target of the request, such as `/wrk2-api/post/compose`; for a response, of the request
+    /// The HTTP method of the request, such as `POST`; for a response, the method of the request
     /// that it answers.
+    pub method: Arc<str>,
+    /// The target of the request, such as `/wrk2-api/post/compose`; for a response, the target of
+    /// the request that it answers.
     pub target: Arc<str>,
-    /// The host that the request is for, which Ser writes as the `host` header; for a response, of
-    /// the request that it answers. Dser does not read the header, so the caller sets the host.
+    /// The host that the request is for, which Ser writes as the `host` header; for a response, the
+    /// host of the request that it answers. Dser does not read the header, so the caller sets the
+    /// host.
     pub host: Arc<str>,
     /// The HTTP status of a response, 100 to 999. A request has no status, but the value must be in
     /// this range too.
@@ -30,7 +31,8 @@ pub struct HttpCall {
     /// the value from the message that it has read.
     ///
     /// Before Dser reads a response, the caller sets whether the peer has already closed the
-    /// connection. A response that does not state its length is complete only then.
+    /// connection. A response that does not state its length is complete only after the peer has
+    /// closed the connection.
     pub close: bool,
 }
 

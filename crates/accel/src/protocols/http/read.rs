@@ -63,7 +63,7 @@ pub(crate) fn read(call: &HttpCall, bytes: &[u8], limits: &Limits) -> Result<Rec
 /// which are the bytes received so far.
 ///
 /// `to_head` states whether the request's method was HEAD, and `ended` whether the connection has
-/// been closed in order.
+/// been closed without an error.
 ///
 /// # Errors
 /// `bad_http`, `too_large`, `unknown_codec`.

@@ -27,7 +27,7 @@ impl Operation {
         Operation::DbInsert,
     ];
 
-    /// The operation in plain words, for messages.
+    /// The operation in plain words, for error messages.
     pub const fn words(self) -> &'static str {
         match self {
             Operation::CacheGet => "read from the cache",

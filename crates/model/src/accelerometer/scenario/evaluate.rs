@@ -14,9 +14,9 @@ impl Scenario {
     /// Evaluates the Accelerometer model: speedup, latency reduction and losses of the service and
     /// of each kernel.
     ///
-    /// The wait in a queue decides which offloads pay, and these offloads decide the wait. Where
-    /// both depend on each other, the result is their unique common solution. If offloads of one
-    /// size then save exactly 0 cycles, a part of them goes to the accelerator.
+    /// The wait in a queue determines which offloads save cycles, and these offloads determine the
+    /// wait. The result is the only wait and selection that fit each other. If offloads of one size
+    /// then save exactly 0 cycles, a part of them goes to the accelerator.
     ///
     /// # Errors
     /// [`Refusal`] for

@@ -7,8 +7,8 @@ use crate::accelerometer::quantity::{MeanCycles, OffloadsPerSecond};
 /// offloads add. Each is a share of the host's time before offloading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
-    /// The kernel's work that stays on the host since its offloads are not selected, as a share of
-    /// the host's time.
+    /// The kernel's work that stays on the host because its offloads are not selected, as a share
+    /// of the host's time.
     pub not_offloaded: f64,
     /// The host's wait for the accelerator's own work, as a share of the host's time.
     pub accelerator: f64,
@@ -28,7 +28,7 @@ pub enum Limit {
     /// The work of the service outside this kernel (Amdahl's law). Offloading the kernel alone
     /// reaches at least nine tenths of the ideal gain.
     RestOfService,
-    /// The part of the kernel that stays on the host since its offloads are not selected.
+    /// The part of the kernel that stays on the host because its offloads are not selected.
     NotOffloaded,
     /// The host's wait for the accelerator's own work.
     Accelerator,
@@ -48,8 +48,8 @@ pub struct KernelResult {
     /// The share of the host's cycles that goes to the accelerator: alpha, scaled down if only some
     /// of the offloads are selected.
     pub offloaded_share: f64,
-    /// Like `offloaded_share`, but alpha is always scaled by the cycles of the selected offloads, not
-    /// by their number. `None` unless the sizes of offloads are known.
+    /// Like `offloaded_share`, but the kernel's share (alpha) is always scaled by the cycles of the
+    /// selected offloads, not by their number. `None` unless the sizes of offloads are known.
     pub offloaded_share_by_cycles: Option<f64>,
     /// n: the offloads per second that go to the accelerator.
     pub offloads: OffloadsPerSecond,
@@ -75,10 +75,11 @@ pub struct KernelResult {
     /// unknown acceleration A.
     pub latency_reduction: Option<f64>,
     /// The time that this kernel's offloads spend outside the service, in transfer, queue and
-    /// accelerator, as a share of C. `None` unless the accelerator is remote, the host needs no
-    /// response, and the acceleration A is known.
+    /// accelerator, as a share of the host's time before offloading (C). `None` unless the
+    /// accelerator is remote, the host needs no response, and the acceleration A is known.
     pub outside_service: Option<f64>,
-    /// The speedup 1 / (1 - alpha) with an infinitely fast accelerator whose offloads cost nothing.
+    /// The speedup with an infinitely fast accelerator whose offloads cost nothing: 1 / (1 -
+    /// alpha), where alpha is the kernel's share of the host's cycles.
     pub ideal_speedup: f64,
     /// The causes that keep the kernel from its `ideal_speedup`, each as a share of the host's time.
     pub losses: Losses,
@@ -94,8 +95,8 @@ pub struct ScenarioResult {
     /// The latency reduction C / C_L: the factor by which a request becomes faster; `None` if it
     /// depends on an unknown acceleration A.
     pub latency_reduction: Option<f64>,
-    /// The speedup with infinitely fast accelerators whose offloads cost nothing: 1 / (1 - the sum
-    /// of all alphas).
+    /// The speedup with infinitely fast accelerators whose offloads cost nothing: 1 / (1 - alpha),
+    /// where alpha is the sum of the kernels' shares of the host's cycles.
     pub ideal_speedup: f64,
     /// The results of each kernel, in the order of [`Scenario::kernels`](super::Scenario::kernels).
     pub kernels: Vec<KernelResult>,

@@ -12,7 +12,7 @@ pub struct IdlError {
     pub line: usize,
     /// The column of the first offending character, from 1.
     pub column: usize,
-    /// What is wrong at this position, and what was expected.
+    /// What is wrong at the position `line`, `column`, and what was expected there.
     pub why: String,
 }
 
