@@ -58,8 +58,8 @@ pub struct ApplicationRow {
     /// The computing time of that kind of accelerator (`bottleneck`) in one run of the application,
     /// in microseconds.
     pub bottleneck_us: f64,
-    /// The upper bound of the throughput, in runs per second: the busiest kind of accelerator
-    /// always computes.
+    /// The upper bound of the throughput, in runs per second: the rate at which the busiest kind of
+    /// accelerator computes without pause.
     pub bound_per_s: f64,
     /// The results under each orchestrator, by the orchestrator's name.
     pub systems: BTreeMap<&'static str, SystemRow>,

@@ -22,7 +22,7 @@ pub(super) enum Doing {
 pub(super) struct Host {
     /// What the core does.
     pub doing: Doing,
-    /// The time since when the core does this.
+    /// The time at which the core began its present activity (`doing`).
     pub since: Time,
     /// Requests that can continue, each with the time that the core takes to switch to its thread.
     pub ready: VecDeque<(usize, Time)>,
@@ -59,8 +59,8 @@ pub(super) struct Request {
     pub kernels_left: u32,
     /// The kernel to offload when the core's present work ends.
     pub next: Option<Piece>,
-    /// The number of offloads for whose end the request waits before it ends itself. Only offloads
-    /// that need no response count, on an accelerator of the same machine.
+    /// The number of running offloads that must end before the request can end. Only offloads that
+    /// need no response count, and only those to an accelerator of the same machine.
     pub outstanding: u32,
     /// Whether the host has finished its own work for the request.
     pub host_done: bool,
