@@ -191,9 +191,9 @@ impl Power {
     }
 
     /// The lowest and the highest value of the server's maximum power, in watts, that are possible
-    /// if the inputs are rounded: two powers to 0.1 W and two shares to 0.1 %. For the paper's
-    /// numbers, this is the overlap of 12.45 to 12.55 W divided by 3.05 to 3.15 %, and 4.95 to 5.05
-    /// W divided by 1.15 to 1.25 %. The highest is infinite if both shares round to 0.
+    /// if the inputs are rounded: two powers to 0.1 W, and two shares to 0.1 %. For the paper's
+    /// inputs, it is the overlap of two ranges: 12.45 to 12.55 W divided by 3.05 to 3.15 %, and
+    /// 4.95 to 5.05 W divided by 1.15 to 1.25 %. The highest is infinite if both shares round to 0.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (

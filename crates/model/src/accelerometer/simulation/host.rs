@@ -24,10 +24,11 @@ pub(super) struct Host {
     pub doing: Doing,
     /// The time at which the core began its present activity (`doing`).
     pub since: Time,
-    /// Requests that can continue, each with the time that the core takes to switch to its thread.
+    /// The requests that can continue on the core: the index of each, and the time that the core
+    /// takes to switch to the request's thread.
     pub ready: VecDeque<(usize, Time)>,
-    /// Requests that can continue and run before those in `ready`, each with the time that the core
-    /// takes to switch to its thread.
+    /// The requests that can continue on the core before those in `ready`: the index of each, and
+    /// the time that the core takes to switch to the request's thread.
     pub first: VecDeque<(usize, Time)>,
     /// The times of arrival of the requests that wait for a free thread.
     pub backlog: VecDeque<Time>,
