@@ -16,8 +16,8 @@ use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
 
-/// The input of queueing models: the work of one request to each service, and the numbers of cores
-/// and processing elements of one server.
+/// The input of queueing models: the work that one request to each service causes, and the numbers
+/// of cores and processing elements of one server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demands {
     /// The work of one request to each service, in the order in which results list the services.

@@ -49,11 +49,11 @@ pub struct Resolved {
     /// The source of the facts that branches of traces test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// The number of simulated requests to each service, warm-up included; with `by_rate`, to a
-    /// service with the mean rate.
+    /// The number of simulated requests to each service, warm-up included; with `by_rate`, this
+    /// number for a service with the mean rate.
     pub requests: u64,
     /// The length of the warm-up: the number of first requests to each service that results do not
-    /// count; with `by_rate`, to a service with the mean rate.
+    /// count; with `by_rate`, this number for a service with the mean rate.
     pub warmup_requests: u64,
     /// Whether the number of requests to each service is in proportion to the service's rate. All
     /// services then run for the same simulated time.
