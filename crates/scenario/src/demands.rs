@@ -66,9 +66,9 @@ pub struct ServiceDemand {
 pub struct OperationDemand {
     /// The number of operations of the accelerator for one request.
     pub count: u32,
-    /// The total time of these operations if a core executes them, in ns.
+    /// The total time of a request's operations of the accelerator if a core executes them, in ns.
     pub core_ns: f64,
-    /// The total time of these operations on the accelerator, in ns.
+    /// The total time of a request's operations on the accelerator, in ns.
     pub accelerator_ns: f64,
 }
 

@@ -42,7 +42,8 @@ impl FlowConfig {
         }
     }
 
-    /// Adds a second limit to these settings, whose tokens stand for the other unit.
+    /// Adds a second limit to these settings. Its tokens stand for the other unit (bytes or
+    /// operations).
     #[must_use]
     pub fn and(self, registers: Registers) -> FlowConfig {
         FlowConfig {
