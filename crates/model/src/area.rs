@@ -29,7 +29,8 @@ const PRINTED_ENGINES: f64 = 10.0;
 /// Bytes of a queue entry in section VI: 2.1 KB.
 const PRINTED_ENTRY_BYTES: f64 = 2_100.0;
 
-/// A group of the processor's parts, as the AccelFlow paper states areas.
+/// A group of parts of the processor: the baseline, the accelerators or the orchestration. The
+/// AccelFlow paper reports areas in these groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// The processor without accelerators: cores, caches and their network.
@@ -125,8 +126,9 @@ impl Area {
         self.accelerators_mm2() / self.total_mm2()
     }
 
-    /// The share of the processor's area that AccelFlow's orchestration takes, from 0 to 1. The
-    /// paper's 2.9 % is the difference of its rounded 29.0 and 26.1 %; the exact share is 2.96 %.
+    /// The share of the processor's area that AccelFlow's orchestration takes, from 0 to 1: 2.96 %
+    /// at the paper's sizes. The paper prints 2.9 %, since it subtracts rounded shares: 29.0 % for
+    /// accelerators with orchestration, minus 26.1 % for accelerators alone.
     pub fn orchestration_share(&self) -> f64 {
         self.group_mm2(Group::Orchestration) / self.total_mm2()
     }

@@ -38,7 +38,7 @@ pub enum Design {
 
 impl Design {
     /// All designs, from the most work on the core to the least. [`Design::Coalesced`] is from the
-    /// text of section 6.1, the others are the bars of Fig. 6.
+    /// text of the Cerebros paper's section 6.1, the others are the bars of its Fig. 6.
     pub const ALL: [Design; 6] = [
         Design::None,
         Design::PayloadOnly,
@@ -92,14 +92,14 @@ impl RpcLayer {
         1.0 - self.payload_share - self.dispatch_share
     }
 
-    /// The cycles of a core to hand one task to the shared accelerator: all traversals of the chip's
-    /// network together. Default 200.
+    /// The cycles that a core takes to hand one task to the shared accelerator: the sum over all
+    /// traversals of the chip's network. Default 200.
     pub fn cycles_per_offload(&self) -> f64 {
         f64::from(self.traversals) * self.traversal_cycles
     }
 
-    /// The cycles of a core to hand one task to the accelerator with [`Design::Coalesced`]: the
-    /// request contains the data, and the network has a low diameter. Default about 60.
+    /// The cycles that a core takes to hand one task to the accelerator with [`Design::Coalesced`]:
+    /// the request contains the data, and the network has a low diameter. Default about 60.
     pub fn coalesced_cycles_per_offload(&self) -> f64 {
         f64::from(self.coalesced_traversals) * self.low_diameter_cycles
     }
@@ -127,9 +127,9 @@ impl RpcLayer {
         }
     }
 
-    /// The cycles per request for which the accelerator works under `design`. If it processes only
-    /// payloads, it is assumed to need the share of its cycles for payloads and headers that
-    /// payloads have in software.
+    /// The cycles per request for which the accelerator works under `design`. Under
+    /// [`Design::PayloadOnly`], payloads are assumed to take the same fraction of the accelerator's
+    /// cycles for payloads and headers as they take in software.
     pub fn accelerator_cycles(&self, design: Design) -> f64 {
         match design {
             Design::None => 0.0,

@@ -85,7 +85,8 @@ pub struct AreaInputs {
     /// The total area of `private_rpc_cores` RPC accelerators, one per core, divided by the area of
     /// one that all cores share (Cerebros, section 6.1).
     pub private_rpc_area_ratio: f64,
-    /// The number of cores for which the Cerebros paper states its ratios of area and power.
+    /// The number of cores for which `private_rpc_area_ratio` and
+    /// [`PowerInputs::private_rpc_power_ratio`] hold: 16 in the Cerebros paper.
     pub private_rpc_cores: f64,
     /// The total area of 64 RPC accelerators, one per core, as a share of the area of one core.
     pub private_rpc_core_share: f64,

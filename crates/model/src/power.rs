@@ -75,7 +75,7 @@ pub struct Activity {
     pub moved_bytes: f64,
 }
 
-/// The energy that a server consumed in a window of time, in joules by consumer.
+/// The energy that a server consumed in a window of time, in joules; each field is a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     /// The energy of the idle server without accelerators, for the whole window.
@@ -177,22 +177,23 @@ impl Power {
         })
     }
 
-    /// The server's maximum power in watts: the accelerators' maximum power divided by their share
-    /// of the server's (in the paper 12.5 W and 3.1 %).
+    /// The server's maximum power in watts: the accelerators' maximum power divided by
+    /// [`PowerInputs::accelerators_server_share`] (in the paper 12.5 W and 3.1 %).
     pub fn server_max_w(&self) -> f64 {
         self.server_max_w
     }
 
-    /// The server's maximum power in watts: the orchestration's maximum power divided by its share
-    /// of the server's (in the paper 5.0 W and 1.2 %). Infinite if the share is 0.
+    /// The server's maximum power in watts: the orchestration's maximum power divided by
+    /// [`PowerInputs::orchestration_server_share`] (in the paper 5.0 W and 1.2 %). Infinite if the
+    /// share is 0.
     pub fn server_max_by_orchestration_w(&self) -> f64 {
         self.inputs.orchestration_max_w / self.inputs.orchestration_server_share
     }
 
-    /// The lowest and the highest maximum power of the server, in watts, that agree with the four
-    /// powers and shares in the inputs, each rounded to 0.1 W or 0.1 %. For the paper's numbers,
-    /// this is the overlap of 12.45 to 12.55 W divided by 3.05 to 3.15 %, and 4.95 to 5.05 W divided
-    /// by 1.15 to 1.25 %. The highest is infinite if both shares round to 0.
+    /// The lowest and the highest value of the server's maximum power, in watts, that are possible
+    /// if the inputs are rounded: two powers to 0.1 W, and two shares to 0.1 %. For the paper's
+    /// inputs, it is the overlap of two ranges: 12.45 to 12.55 W divided by 3.05 to 3.15 %, and
+    /// 4.95 to 5.05 W divided by 1.15 to 1.25 %. The highest is infinite if both shares round to 0.
     pub fn server_max_range_w(&self) -> (f64, f64) {
         let range = |watt: f64, share: f64| {
             (

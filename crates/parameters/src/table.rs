@@ -109,7 +109,8 @@ impl<C> Table<C> {
     /// Returns the row of the parameter `key`, in either spelling ([`Table::with_members`]).
     ///
     /// # Errors
-    /// A [`Refusal`] of a key that is not in the table. It proposes keys that are spelt alike.
+    /// A [`Refusal`] of a key that is not in the table. The error's text proposes keys that are
+    /// spelt like `key`.
     pub fn row(&self, key: &str) -> Result<&'static Row<C>, Refusal> {
         let is_asked = |row: &&Row<C>| {
             let known = row.parameter.key;

@@ -55,11 +55,11 @@ pub struct ApplicationRow {
     pub deadline_us: f64,
     /// The name of the kind of accelerator that computes longest for the application.
     pub bottleneck: &'static str,
-    /// The computing time of that kind of accelerator (`bottleneck`) in one run of the application,
-    /// in microseconds.
+    /// The total time that accelerators of the kind `bottleneck` compute in one run of the
+    /// application, in microseconds.
     pub bottleneck_us: f64,
-    /// The upper bound of the throughput, in runs per second: the busiest kind of accelerator
-    /// always computes.
+    /// The upper bound of the throughput, in runs per second: the rate at which the busiest kind of
+    /// accelerator computes without pause.
     pub bound_per_s: f64,
     /// The results under each orchestrator, by the orchestrator's name.
     pub systems: BTreeMap<&'static str, SystemRow>,

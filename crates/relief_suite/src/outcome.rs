@@ -16,7 +16,7 @@ pub struct SimulationResult {
     /// The completed graphs per second of the whole run, including the warm-up. Never above the
     /// bound of the busiest kind of accelerator ([`bound_per_s`](crate::throughput::bound_per_s)).
     pub throughput_per_s: f64,
-    /// The total time that accelerators of each kind compute, by [`Kind::index`].
+    /// The total time that accelerators of each kind compute, indexed by [`Kind::index`].
     pub compute: [Time; Kind::COUNT],
     /// The total time for which the manager is busy; 0 under AccelFlow.
     pub manager: Time,

@@ -75,8 +75,9 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Both places. The index of a place, 0 or 1, stands for it in
-    /// [`PARAMETERS`](crate::parameters::PARAMETERS).
+    /// Both places where AccelFlow can keep large results. In
+    /// [`PARAMETERS`](crate::parameters::PARAMETERS), a place's index in this list, 0 or 1, stands
+    /// for the place.
     pub const ALL: [Payload; 2] = [Payload::InQueue, Payload::ByPointer];
 }
 
@@ -91,15 +92,16 @@ pub enum Order {
 }
 
 impl Order {
-    /// Both orders. The index of an order, 0 or 1, stands for it in
-    /// [`PARAMETERS`](crate::parameters::PARAMETERS).
+    /// Both orders in which input dispatchers can take entries. In
+    /// [`PARAMETERS`](crate::parameters::PARAMETERS), an order's index in this list, 0 or 1, stands
+    /// for the order.
     pub const ALL: [Order; 2] = [Order::Fifo, Order::Deadline];
 }
 
 /// The parameters of the simulated system-on-chip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Platform {
-    /// The number of accelerators of each kind, by [`Kind::index`].
+    /// The number of accelerators of each kind, indexed by [`Kind::index`].
     pub units: [usize; Kind::COUNT],
     /// The time to move 64 KiB from memory to a scratchpad.
     pub load: Time,

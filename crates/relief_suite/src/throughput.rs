@@ -33,8 +33,8 @@ impl Default for Length {
     }
 }
 
-/// The upper bound of the throughput under any orchestrator, in graphs per second: the busiest kind
-/// of accelerator always computes.
+/// The upper bound of the throughput under any orchestrator, in graphs per second: the rate at
+/// which the busiest kind of accelerator computes without pause.
 pub fn bound_per_s(dag: &Dag, platform: &Platform) -> f64 {
     let kind = dag.bottleneck();
     platform.units[kind.index()] as f64 / dag.compute_of(kind).as_s_f64()

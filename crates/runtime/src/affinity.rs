@@ -5,8 +5,7 @@ use std::thread;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Returns the cores on which this thread may run, by the numbers that the operating system gives
-/// them.
+/// Returns the operating system's numbers of the cores on which this thread may run.
 ///
 /// # Errors
 /// The errors of the operating system.

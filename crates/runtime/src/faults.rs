@@ -44,7 +44,7 @@ pub struct Fault {
     pub accel: Accel,
     /// The calls that the fault affects.
     pub when: FaultWhen,
-    /// What the fault does to these calls.
+    /// What the fault does to the calls that it affects.
     pub kind: FaultKind,
 }
 
@@ -85,7 +85,8 @@ impl Faults {
     }
 
     /// Creates the list of `faults`, which are applied in this order. Several faults can affect one
-    /// call. A fault that makes a call fail or panic ends the call, so later faults do not count it.
+    /// call. A fault that makes a call fail or panic ends the call, so faults after it in the list
+    /// do not count this call.
     ///
     /// # Errors
     /// [`FaultError`] for a share outside 0 to 1, and for the call number 0.

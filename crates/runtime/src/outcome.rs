@@ -172,8 +172,8 @@ pub struct Arrival {
     /// The name of the trace that ended.
     pub trace: String,
     /// The index of the execution that ended: 0 for the one with which the run began, 1 and up for
-    /// the further arms of forks and joins. After a join, the execution has the index of the arm
-    /// that came to the join last in the order of inline execution.
+    /// the further arms of forks and joins. An execution that continues after a join has the index
+    /// of one of the joined arms: the last to reach the join if one thread executes all arms.
     pub arm: usize,
     /// The message with its payload, its facts and the core that LdB chose. The message no longer
     /// has a connection (`session`).

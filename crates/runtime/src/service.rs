@@ -143,8 +143,8 @@ impl ServiceRunner {
 
     /// Runs one invocation of `service`. The contents of all messages follow from `seed` and `index`.
     ///
-    /// The chains of the service's path state facts, such as a cache hit. The peers' responses have
-    /// these facts.
+    /// The peers' responses have the facts that the chains of the service's path give, such as a
+    /// cache hit.
     ///
     /// # Errors
     /// [`ServiceRunError`] for a service without built-in messages, for a chain of traces that

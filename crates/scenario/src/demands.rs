@@ -16,8 +16,8 @@ use crate::checked::Checked;
 use crate::error::ScenarioError;
 use crate::setup::Setup;
 
-/// The input of queueing models: the work of one request to each service, and the numbers of cores
-/// and processing elements of one server.
+/// The input of queueing models: the work that one request to each service causes, and the numbers
+/// of cores and processing elements of one server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Demands {
     /// The work of one request to each service, in the order in which results list the services.
@@ -66,9 +66,9 @@ pub struct ServiceDemand {
 pub struct OperationDemand {
     /// The number of operations of the accelerator for one request.
     pub count: u32,
-    /// The total time of these operations if a core executes them, in ns.
+    /// The total time of a request's operations of the accelerator if a core executes them, in ns.
     pub core_ns: f64,
-    /// The total time of these operations on the accelerator, in ns.
+    /// The total time of a request's operations on the accelerator, in ns.
     pub accelerator_ns: f64,
 }
 

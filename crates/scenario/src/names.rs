@@ -99,7 +99,7 @@ choices! {
     }
 }
 
-/// The source of the operations' core times, after defaults are filled in.
+/// The source of the times that operations take on a core, after defaults are filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Costs {
     /// The shares of time that the paper prints.
@@ -145,7 +145,7 @@ impl Arrivals {
 }
 
 impl Remote {
-    /// Returns the times that remote sides take to answer, by the trace that receives the answer.
+    /// Returns the times that remote sides take to answer, for each trace that receives an answer.
     pub fn waits(self) -> RemoteWaits {
         match self {
             Remote::Short => RemoteWaits::short(),

@@ -49,11 +49,11 @@ pub struct Resolved {
     /// The source of the facts that branches of traces test.
     #[serde(with = "choice")]
     pub facts: FactSource,
-    /// The number of simulated requests to each service, warm-up included; with `by_rate`, to a
-    /// service with the mean rate.
+    /// The number of simulated requests to each service, warm-up included; with `by_rate`, this
+    /// number for a service with the mean rate.
     pub requests: u64,
-    /// The number of first requests to each service that results do not count (the warm-up); with
-    /// `by_rate`, of a service with the mean rate.
+    /// The length of the warm-up: the number of first requests to each service that results do not
+    /// count; with `by_rate`, this number for a service with the mean rate.
     pub warmup_requests: u64,
     /// Whether the number of requests to each service is in proportion to the service's rate. All
     /// services then run for the same simulated time.
@@ -68,7 +68,7 @@ pub struct Resolved {
         serialize_with = "choice::serialize"
     )]
     pub recorded_times: Times,
-    /// The source of the operations' core times.
+    /// The source of the times that operations take on a core.
     #[serde(with = "choice")]
     pub costs: Costs,
     /// The time of a TCP operation on a core with the paper's costs, in ns.

@@ -67,12 +67,13 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<FactSource>>")]
     pub facts: Option<FactSource>,
-    /// The number of simulated requests to each service; with by_rate, to a service with the mean
-    /// rate. Results do not count the first requests, the warm-up.
+    /// The number of simulated requests to each service; with by_rate, this number for a service
+    /// with the mean rate. Results do not count the first requests, the warm-up.
     #[schemars(range(min = MIN_REQUESTS, max = MAX_REQUESTS))]
     pub requests: u64,
-    /// The number of first requests to each service that results do not count, the warm-up; with
-    /// by_rate, of a service with the mean rate. Null: a tenth of the requests.
+    /// The length of the warm-up: the number of first requests to each service that results do not
+    /// count; with by_rate, this number for a service with the mean rate. Null: a tenth of the
+    /// requests.
     #[schemars(range(max = MAX_REQUESTS))]
     pub warmup: Option<u64>,
     /// Whether the number of requests to each service is in proportion to the service's rate. All
@@ -90,9 +91,9 @@ pub struct Scenario {
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<Times>>")]
     pub recorded_times: Option<Times>,
-    /// The source of the operations' core times: measurements on this machine (measured), or the
-    /// paper's shares of time (paper). Null: the recording if one is given, else the workload's
-    /// default (socialnetwork: measured, other suites: paper).
+    /// The source of the times that operations take on a core: measurements on this machine
+    /// (measured), or the paper's shares of time (paper). Null: the recording if one is given, else
+    /// the workload's default (socialnetwork: measured, other suites: paper).
     #[serde(with = "choice::open")]
     #[schemars(with = "Option<ByName<CostSource>>")]
     pub profile: Option<CostSource>,

@@ -202,9 +202,9 @@ pub fn paper_parameters(tcp_cost: Time) -> Result<Vec<Value>, ScenarioError> {
 /// The name of a service, and its core time in each of the paper's categories of work, in ns.
 pub type TimesByCategory = (String, BTreeMap<&'static str, f64>);
 
-/// Returns the core time of one request to each service of SocialNetwork without accelerators, by
-/// the paper's categories: application logic and each kind of datacenter tax. `tcp_cost` is the
-/// time of a TCP operation on a core.
+/// Returns the core time of one request to each service of SocialNetwork without accelerators,
+/// divided into the paper's categories: application logic and each kind of datacenter tax.
+/// `tcp_cost` is the time of a TCP operation on a core.
 ///
 /// # Errors
 /// [`ScenarioError`] for a time out of range.

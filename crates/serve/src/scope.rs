@@ -47,7 +47,8 @@ pub fn current_deadline() -> Option<Instant> {
 pub struct Carried {
     /// The tenant and priority of the request, and the deadline of its handler.
     pub terms: Terms,
-    /// The limit on concurrent chains of traces by handlers of the tenant; `None` for no limit.
+    /// The limit on the chains of traces that the tenant's handlers run at a time; `None` for no
+    /// limit.
     pub limit: Option<TraceLimit>,
     /// The client, if the ensemble may answer it directly.
     pub(crate) caller: Option<Arc<Mutex<dyn Answering>>>,

@@ -45,9 +45,9 @@ impl Algorithm {
 /// The size of a counter or a time in hardware, in bytes.
 const WORD: usize = 8;
 
-/// A rate limiter for one flow of messages, by an [`Algorithm`]. Token bucket, fixed window and
-/// sliding log allow bursts. Fixed window and sliding log use a window as long as the burst takes
-/// at the allowed rate.
+/// A rate limiter for one flow of messages, which uses an [`Algorithm`]. Token bucket, fixed window
+/// and sliding log allow bursts. The window of fixed window and sliding log is the time that a
+/// burst takes at the allowed rate.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     algorithm: Algorithm,
@@ -82,7 +82,7 @@ impl Limiter {
     }
 
     /// Adds a message of `size` bytes that arrives at the time `at`, and returns the time at which
-    /// the message passes, which is not before earlier messages. A message larger than the burst
+    /// the message passes. Messages pass in the order of the calls. A message larger than the burst
     /// passes when the bucket is full or the window is empty.
     pub fn release(&mut self, at: Time, size: Bytes) -> Time {
         let at = at.max(self.last);

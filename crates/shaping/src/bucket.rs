@@ -6,7 +6,7 @@ use accelflow_units::Cycles;
 
 use crate::{Registers, ShapingError};
 
-/// A token bucket that a timer refills, simulated by the clock cycle (ARCUS, section 4.2).
+/// A token bucket that a timer refills, simulated in clock cycles (ARCUS, section 4.2).
 ///
 /// Every cycle has three steps, in this order. First, new registers take effect if their time has
 /// come, and tokens beyond the new bucket size are lost. Second, the timer counts; when the timer
@@ -16,9 +16,9 @@ use crate::{Registers, ShapingError};
 /// Writing registers does not restart the timer, so frequent writes do not prevent refills. A
 /// bucket starts full (assumed, as usual for token buckets).
 ///
-/// Any number of cycles is simulated in constant time, except for changes of registers. Calls of
-/// [`TokenBucket::take`], [`TokenBucket::charge`] and [`TokenBucket::give_back`] settle all cycles up
-/// to theirs: no later call can change the tokens in these cycles.
+/// Any number of cycles is simulated in constant time, except for changes of registers. A call of
+/// [`TokenBucket::take`], [`TokenBucket::charge`] or [`TokenBucket::give_back`] for a cycle makes
+/// all earlier cycles final: no later call can change the tokens in them.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     level: Level,

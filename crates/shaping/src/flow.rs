@@ -29,9 +29,9 @@ pub struct FlowConfig {
 }
 
 impl FlowConfig {
-    /// Creates settings of a flow with one limit, without splitting and with an unlimited queue. In
-    /// the paper the queue is a buffer in the sender's own memory, from which the shaper fetches
-    /// messages.
+    /// Creates settings of a flow with one limit, without splitting and with an unlimited queue.
+    /// The queue has no limit because in ARCUS it is a buffer in the sender's own memory, from
+    /// which the shaper fetches messages.
     pub fn new(unit: Unit, registers: Registers) -> FlowConfig {
         FlowConfig {
             unit,
@@ -42,7 +42,8 @@ impl FlowConfig {
         }
     }
 
-    /// Adds a second limit to these settings, whose tokens stand for the other unit.
+    /// Adds a second limit to these settings. Its tokens stand for the other unit (bytes or
+    /// operations).
     #[must_use]
     pub fn and(self, registers: Registers) -> FlowConfig {
         FlowConfig {

@@ -69,9 +69,8 @@ impl Registers {
         })
     }
 
-    /// The smallest rate of accelerator time, in seconds per second: one token each second. Also
-    /// the smallest burst of accelerator time, in seconds: one token. A token is 1 ns of
-    /// accelerator time.
+    /// The smallest rate of accelerator time, in seconds per second: 1 ns, which is one token, each
+    /// second. Also the smallest burst of accelerator time, in seconds: one token.
     pub const MIN_ACCELERATOR_S: f64 = 1e-9;
 
     /// The largest rate of accelerator time, in seconds per second. At this rate, the default burst

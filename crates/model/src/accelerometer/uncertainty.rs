@@ -262,8 +262,9 @@ pub struct Samples {
 /// Evaluates `scenario` for `draws` independent random draws of the uncertain inputs. Equal
 /// arguments give bit-identical results; each input has its own stream of random numbers.
 ///
-/// If alpha, C, n, C_b and sizes are all given, alpha C = n C_b E(g^beta) must hold for every draw.
-/// So alpha is adjusted to the drawn inputs; if alpha itself is drawn, C_b is adjusted.
+/// In Accelerometer's symbols: if alpha, C, n, C_b and sizes are all given, alpha C = n C_b
+/// E(g^beta) must hold for every draw, with g the size of an offload. So alpha is adjusted to the
+/// drawn inputs; if alpha itself is drawn, C_b is adjusted.
 ///
 /// # Errors
 /// [`Refusal`] for an invalid distribution, for two uncertain inputs of which one follows from the
@@ -425,9 +426,10 @@ impl Swing {
 /// of its distribution. Any other input varies by the share `around` in both directions.
 ///
 /// Inputs that are infinite or derived from others are left out, and so are inputs of 0 that are
-/// not in `uncertain`. If alpha, C, n, C_b and sizes are all given, alpha is derived from the
-/// others; if alpha is in `uncertain`, C_b is derived instead. C and beta vary only if they are in
-/// `uncertain`: C has an effect only as n / C, and beta determines the unit of C_b.
+/// not in `uncertain`. In Accelerometer's symbols: if alpha, C, n, C_b and sizes are all given,
+/// alpha is derived from the others; if alpha is in `uncertain`, C_b is derived instead. C and beta
+/// vary only if they are in `uncertain`: C has an effect only as n / C, and beta determines the
+/// unit of C_b.
 pub fn tornado(scenario: &Scenario, uncertain: &[Uncertain], around: f64) -> Vec<Swing> {
     let mut swings = Vec::new();
     for (number, kernel) in scenario.kernels.iter().enumerate() {

@@ -36,8 +36,8 @@ pub struct TraceRequest {
     /// The connections that the run may use. They return when the run ends
     /// ([`Finished::conversation`]).
     pub conversation: Conversation,
-    /// The other ends of the run's connections. The peer lends the run a connection for each message
-    /// that it sends, and supplies the responses.
+    /// The other ends of the run's connections. The peer lends the run a connection for each
+    /// message that the run sends, and supplies the responses.
     pub peer: Box<dyn Peer + Send>,
     /// How much the run's [`Outcome`](crate::Outcome) records.
     pub detail: Detail,

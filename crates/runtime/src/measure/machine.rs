@@ -31,7 +31,8 @@ impl Default for MeasureOptions {
 pub struct SizeTimes {
     /// The size of the accelerator's input, in bytes.
     pub input_bytes: usize,
-    /// The median time of a call on the host's core, in nanoseconds, for each round.
+    /// The median time of a call on the core that makes offloads (the host), in nanoseconds, for
+    /// each round.
     pub host_ns: Vec<f64>,
     /// The median time of a call on the core of the ensemble's workers, in nanoseconds, for each
     /// round.

@@ -31,7 +31,7 @@ pub struct Answers {
 /// The cache's answer to a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheAnswer {
-    /// Whether the cache has data for the key (a cache hit).
+    /// Whether the cache has data for the requested key (a cache hit).
     pub hit: bool,
     /// Whether the cached data are compressed.
     pub compressed: bool,
@@ -54,8 +54,8 @@ pub struct DatabaseAnswer {
     pub found: bool,
     /// Whether the document is compressed.
     pub compressed: bool,
-    /// Whether the cache keeps documents of this document's collection in compressed form (the fact
-    /// `c_compressed`).
+    /// Whether the cache keeps documents of the read document's collection in compressed form (the
+    /// fact `c_compressed`).
     pub cache_compressed: bool,
 }
 
@@ -99,8 +99,8 @@ impl Default for HttpAnswer {
 }
 
 impl Answers {
-    /// Creates answers with the facts that `chain`, a chain of the paper's templates, states. Other
-    /// facts have the defaults of [`Answers`].
+    /// Creates answers with the facts ([`Chain::fact`]) of `chain`, a chain of the paper's
+    /// templates. Facts that `chain` does not give have the defaults of [`Answers`].
     pub fn for_chain(chain: &Chain) -> Answers {
         let fact = |trace: &str, field: &str| chain.fact(trace, field).map(|value| value != 0);
         let (cache, database) = (CacheAnswer::default(), DatabaseAnswer::default());

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use accelflow_accel::Call;
 use accelflow_accel::storage::Operation;
 
-/// A party at the other end of a connection, by name. A service has one connection to each party.
+/// The other end of a service's connection: the cache, the database, another service or an HTTP
+/// server. A service has one connection to each party.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
     /// The cache in front of the database.

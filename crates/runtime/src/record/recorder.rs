@@ -102,7 +102,7 @@ pub enum RecordError {
 ///
 /// # Errors
 /// [`RecordError`] for an option of 0, if `progress` ends the recording, if a service fails or its
-/// steps vary, and if sockets or software accelerators cannot be created.
+/// steps differ between runs, and if sockets or software accelerators cannot be created.
 pub fn record(
     image: &Image,
     services: &[Service],

@@ -35,9 +35,9 @@ pub struct BandTime {
     /// Whether this is time in which requests wait for the resource; otherwise the resource works
     /// on them.
     pub waits: bool,
-    /// The mean time at the resource of a request around the median.
+    /// The mean time that a request around the median spends at the resource.
     pub median: Time,
-    /// The mean time at the resource of a slow request.
+    /// The mean time that a slow request spends at the resource.
     pub slow: Time,
 }
 

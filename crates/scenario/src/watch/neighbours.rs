@@ -17,8 +17,9 @@ use super::waterfall::Waterfall;
 /// Two groups of waiting requests are compared: slow ones, and those around the median.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blame {
-    /// The resource for which the compared requests waited. For a queue, the busy time is that of
-    /// what serves the queue: the processing elements or the output dispatcher.
+    /// The resource for which the compared requests waited. If it is a queue, its busy time is that
+    /// of the hardware that takes entries from it: the processing elements or the output
+    /// dispatcher.
     pub at: Resource,
     /// The index of the service that occupied the resource, counted from 0 in the order in which
     /// results list services; `None` for work that belongs to no service.

@@ -25,13 +25,13 @@ pub struct ClientTraces {
     /// gRPC: `T9_grpc`, which only encodes the message and has no tail.
     pub call: Option<String>,
     /// The name of the trace that sends a compressed request. Default: `call` if that is given,
-    /// else the default trace of `call` with Cmp.
+    /// else the default of `call` with Cmp added.
     pub call_compressed: Option<String>,
     /// The name of the trace that sends a oneway request (Thrift only). Default: T9 without its
     /// tail, and without Encr if there is no TLS.
     pub oneway: Option<String>,
     /// The name of the trace that sends a compressed oneway request (Thrift only). Default:
-    /// `oneway` if that is given, else the default trace of `oneway` with Cmp.
+    /// `oneway` if that is given, else the default of `oneway` with Cmp added.
     pub oneway_compressed: Option<String>,
     /// The name of the trace that receives the response. Default: the paper's T10 without its error
     /// subtrace (for HTTP T12), without Decr if there is no TLS. For gRPC: `T10_grpc`, which only

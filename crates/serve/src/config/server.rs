@@ -115,8 +115,8 @@ pub struct Config {
     /// time that the request waits for memory does not count. Default 10 seconds.
     pub message_timeout: Duration,
     /// The longest time from the start of a connection to the end of the TLS handshake. For gRPC,
-    /// also the longest time from there to the end of the HTTP/2 connection preface. Default 10
-    /// seconds.
+    /// also the longest time of the HTTP/2 connection preface, which comes after the TLS handshake.
+    /// Default 10 seconds.
     pub handshake_timeout: Duration,
     /// The longest time from the first byte of a reply to its last. On a gRPC connection, also the
     /// longest time for which the client accepts no bytes. Default 10 seconds.

@@ -196,9 +196,9 @@ impl Running {
     }
 
     /// Stops the server: stops listening, waits up to `grace` for requests that have begun to
-    /// arrive, and closes the connections that are then still open. With telemetry, sends the last
-    /// spans in what remains of `grace`, or in a quarter of a second if that is longer. Returns the
-    /// number of these connections.
+    /// arrive, and closes the connections that are then still open. Returns the number of these
+    /// connections. With telemetry, also sends the last spans in what remains of `grace`, or in a
+    /// quarter of a second if that is longer.
     pub fn stop(mut self, grace: Duration) -> usize {
         self.halt(grace)
     }

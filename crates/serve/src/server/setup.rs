@@ -295,8 +295,9 @@ impl Server {
         self.start_on(listener.map_err(|error| ServeError::Listen { address, error })?)
     }
 
-    /// Like [`Server::start`], on a socket that is already listening. As many new connections as
-    /// the server may have can then wait until it accepts them, if the system allows it.
+    /// Like [`Server::start`], on a socket that is already listening. The socket's backlog becomes
+    /// [`Config::max_connections`], but at least 128: as many new connections can wait for the
+    /// server, if the system allows it.
     ///
     /// # Errors
     /// [`ServeError`] if a setting is out of range, custom traces or tenants do not fit the other

@@ -15,7 +15,7 @@ use super::source::{Split, TraceSource, trace_of};
 pub struct Root<'a> {
     /// The setting that names the trace, such as `receive`; for error messages.
     pub place: &'a str,
-    /// The name of the trace in the setting.
+    /// The name of the trace, as the setting gives it.
     pub name: &'a str,
     /// What the trace must do with messages.
     pub task: Task<'a>,

@@ -88,7 +88,8 @@ pub enum FileFault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("trace '{trace}': {fault}")]
 pub struct Misfit {
-    /// The name of the trace with the error: the named trace, or one that it leads to.
+    /// The name of the trace with the error: the trace that the setting names, or one that this
+    /// trace leads to.
     pub trace: String,
     /// What is wrong in this trace.
     pub fault: FitFault,

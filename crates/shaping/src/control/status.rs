@@ -62,9 +62,9 @@ pub struct TenantStatus {
     pub measured: f64,
     /// Number of periods since the promise was made.
     pub periods: u64,
-    /// Number of periods since the promise was made in which the promised rate was missed. In such
-    /// a period, requests wait and the tenant gets less than promised. Also, since requests began
-    /// to wait, the tenant has got more than one request less than promised.
+    /// Number of periods since the promise was made in which the promised rate was missed. A period
+    /// counts as missed if, at its end, requests of the tenant wait, the tenant got less than
+    /// promised in the period, and it lacks more than one request since its requests began to wait.
     pub missed: u64,
     /// Number of requests that ended since the promise was made.
     pub requests: u64,

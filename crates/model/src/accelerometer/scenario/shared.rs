@@ -11,7 +11,8 @@ use crate::accelerometer::queueing::{Approximation, Station};
 /// The wait in a queue that several kernels share, and the accelerator's utilisation.
 #[derive(Clone, Copy)]
 pub(super) struct SharedQueue {
-    /// The wait, and the offloads that go to the accelerator with it.
+    /// The mean wait in the queue, and the choice of offloads that go to the accelerator at this
+    /// wait.
     pub crossing: Crossing,
     /// The share of time in which each processing element of the accelerator works, from 0 to 1.
     pub utilisation: f64,

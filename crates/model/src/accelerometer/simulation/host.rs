@@ -22,12 +22,13 @@ pub(super) enum Doing {
 pub(super) struct Host {
     /// What the core does.
     pub doing: Doing,
-    /// The time since when the core does this.
+    /// The time at which the core began its present activity (`doing`).
     pub since: Time,
-    /// Requests that can continue, each with the time that the core takes to switch to its thread.
+    /// The requests that can continue on the core: the index of each, and the time that the core
+    /// takes to switch to the request's thread.
     pub ready: VecDeque<(usize, Time)>,
-    /// Requests that can continue and run before those in `ready`, each with the time that the core
-    /// takes to switch to its thread.
+    /// The requests that can continue on the core before those in `ready`: the index of each, and
+    /// the time that the core takes to switch to the request's thread.
     pub first: VecDeque<(usize, Time)>,
     /// The times of arrival of the requests that wait for a free thread.
     pub backlog: VecDeque<Time>,
@@ -59,8 +60,8 @@ pub(super) struct Request {
     pub kernels_left: u32,
     /// The kernel to offload when the core's present work ends.
     pub next: Option<Piece>,
-    /// The number of offloads for whose end the request waits before it ends itself. Only offloads
-    /// that need no response count, on an accelerator of the same machine.
+    /// The number of running offloads that must end before the request can end. Only offloads that
+    /// need no response count, and only those to an accelerator of the same machine.
     pub outstanding: u32,
     /// Whether the host has finished its own work for the request.
     pub host_done: bool,

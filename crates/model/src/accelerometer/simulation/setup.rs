@@ -27,7 +27,7 @@ pub(super) struct Setup {
     pub accelerators: Vec<u32>,
     /// The kernels, in the order of the scenario.
     pub kernels: Vec<Offloading>,
-    /// The time between arrivals at a host; `None` if it is saturated.
+    /// The mean time between arrivals at a host; `None` for saturated hosts.
     pub between_arrivals: Option<Time>,
     own_cycles: f64,
     own: Spread,
@@ -39,9 +39,9 @@ pub(super) struct Setup {
 pub(super) struct Offloading {
     /// The threading design of the offloads, and the placement of the accelerator.
     pub design: Design,
-    /// o0: the time to prepare one offload.
+    /// The time to prepare one offload (Accelerometer's o0).
     pub setup: Time,
-    /// o1: the time of one thread switch.
+    /// The time of one thread switch (Accelerometer's o1).
     pub thread_switch: Time,
     /// The accelerator's queue, or the given time that each offload waits.
     pub accelerator: Accelerator,
