@@ -27,7 +27,7 @@ class Stop:
         self._issued.set()
 
     def look(self, _done: int, _all: int) -> None:
-        """Raise KeyboardInterrupt if the request is issued; called while a simulation runs."""
+        """Raise KeyboardInterrupt after :meth:`issue`; called while a simulation runs."""
         if self._issued.is_set():
             raise KeyboardInterrupt
 

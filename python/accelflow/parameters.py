@@ -181,9 +181,10 @@ def check_numbers(
 
 
 def check_count(of: str, name: str, value: int | None) -> None:
-    """Check `value` by the parameter `name` of the engine `of`: a count from 1, or None.
+    """Raise InputError unless `value` is None or a count from 1 that a parameter allows.
 
-    None stands for the parameter's named choice. Raises InputError for another value.
+    The parameter is `name` of the engine `of`. None stands for the parameter's named choice, such
+    as ``unlimited``.
     """
     if value is not None:
         whole_number(name, value, 1, int(_parameter_of(of, name).max))

@@ -32,12 +32,13 @@ LISTED: Final = 10
 def breakdown(
     profile: Profile, rules: Rules | None = None, *, acceleration_ratio: float = 10.0
 ) -> dict[str, Any]:
-    """Return the profile in the categories of Tables 2 and 3, as ``accelflow.profile/1``.
+    """Divide a profile into the categories of Accelerometer's Tables 2 and 3.
 
-    Each category has its share and two speedups of the service in percent: with the category
-    removed (Amdahl), and with an accelerator of `acceleration_ratio` that the host waits for. Both
-    ignore the cost of an offload, so they are upper bounds;
-    :func:`accelflow.accelerometer.evaluate` includes that cost.
+    Returns an object of schema ``accelflow.profile/1``. Each category has its share of the profile
+    and two speedups of the service in percent: with the category removed (Amdahl), and with an
+    accelerator `acceleration_ratio` times as fast as the host, which waits for it. Both ignore the
+    cost of an offload, so they are upper bounds; :func:`accelflow.accelerometer.evaluate` includes
+    that cost.
 
     Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
     in `functionality` the functions that the innermost dispatcher, such as a server's loop, called.

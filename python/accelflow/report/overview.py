@@ -36,7 +36,7 @@ _MOST_LABEL: Final = 28
 
 
 def print_overview(comparison: Comparison, console: Console) -> None:
-    """Print the answer, a row for each system, and a bar of the parts of each system's latency."""
+    """Print the comparison's verdict, a row for each system, and bars of the parts of latency."""
     _line(console, Text(verdict(comparison), style="bold"))
     console.print()
     _line(console, Text(_scenario(comparison), style="dim"))

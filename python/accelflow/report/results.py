@@ -260,7 +260,7 @@ class Calibration:
 
     `date` is the date of the measurement, and `rounds` the number of rounds. `spread_ratio` has the
     spread of each service over the rounds: the interquartile range of the summed cost of its
-    operations over the median. `doubts` are reasons to measure again.
+    operations, divided by the median. `doubts` are reasons to measure again.
     """
 
     date: str

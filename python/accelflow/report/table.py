@@ -27,11 +27,11 @@ _WHY_DIFFERENT: Final = (
 
 
 def print_comparison(comparison: Comparison, console: Console, *, by_service: bool = False) -> None:
-    """Print a comparison: the answer, a row for each system, where the time goes, and notes.
+    """Print a comparison: its verdict, a row for each system, where the time goes, and notes.
 
-    With `by_service`, a table with rows for each service and AccelFlow's reductions follow. Without
-    it, reductions are printed only if the paper's figures apply. The tables may be wider than the
-    console, so that no number is cut off.
+    With `by_service`, also prints a row for each service, and AccelFlow's reductions of latency.
+    Without it, reductions are printed only if the comparison is the paper's Fig. 11 experiment. The
+    tables may be wider than the console, so that no number is cut off.
     """
     print_overview(comparison, console)
     console.print()
