@@ -71,11 +71,11 @@ def settled(  # noqa: PLR0913 (options, by name)
     others: Sequence[System] = (),
     check: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> int:
-    """Return the warm-up of `scenario`, in requests of a service with the mean rate.
+    """Return the warm-up that `scenario` needs, in requests of a service with the mean rate.
 
-    A pilot is simulated with each of `seeds` and without warm-up, under the scenario's systems and
-    the systems in Python in `others`. `check` is called with the results for each seed. Raises
-    InputError if the pilot is too short.
+    It is found by pilot runs: one with each of `seeds` and without warm-up, under the scenario's
+    systems and the systems in Python in `others`. `check` is called with the results for each seed.
+    Raises InputError if the pilot runs are too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

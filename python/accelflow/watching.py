@@ -241,10 +241,10 @@ def verdict(found: dict[str, Any]) -> dict[str, Any]:
 
     ``at`` is the resource, such as an accelerator or the cores, where slow requests spend the most
     time beyond that of median requests. ``waits`` is true if they wait there, and ``share`` is that
-    additional time over the gap between slow and median requests. ``occupant`` is the service that
-    occupied the resource for the largest share of these waits, ``occupied``; ``occupied_overall``
-    is its share over the whole run. ``bursts`` are the services whose requests arrived in a burst
-    before the slow requests, the strongest first.
+    additional time as a share of the gap between slow and median requests. ``occupant`` is the
+    service that occupied the resource for the largest share of these waits, ``occupied``;
+    ``occupied_overall`` is its share over the whole run. ``bursts`` are the services whose requests
+    arrived in a burst before the slow requests, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

@@ -51,7 +51,7 @@ class _Bar:
 class Drawing:
     """A picture that stands alone or is a part of another, with its height in inches.
 
-    `draw` draws into axes, and puts the legend into the figure, or part of a figure, around them.
+    `draw` draws into axes, and puts the legend into the figure or subfigure that contains them.
     """
 
     height_in: float

@@ -125,7 +125,7 @@ class ServiceResult:
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results with the latencies to show: these, or `called` if no client sent requests."""
+        """The results with latencies to show: this object, or `called` without client requests."""
         return self.called if self.called is not None and self.only_called else self
 
     @property

@@ -162,7 +162,7 @@ class Scenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The scenario of tables without a simulation: SocialNetwork's most common paths."""
+        """The inputs of tables that need no simulation: SocialNetwork's most common paths."""
         return simulation.Scenario(
             profile="paper",
             rates="equal",

@@ -97,7 +97,7 @@ class Chip:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the PUE (the datacentre's power over its servers')."""
+    """The price of a kilowatt-hour, and the PUE: the datacentre's power divided by its servers'."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0

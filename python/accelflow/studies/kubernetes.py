@@ -104,7 +104,7 @@ class Pods:
             raise
 
     async def acted(self, cluster: Any, limit_s: float) -> None:
-        """Wait until the operator has created something for `cluster`.
+        """Wait until Dask's Kubernetes operator has created the first deployment of `cluster`.
 
         Raises TimeoutError after `limit_s` seconds.
         """
