@@ -97,12 +97,12 @@ class Readout:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A plot in the grammar of Vega-Lite, with a `title`.
+    """A plot on a page, with a `title`.
 
     `text` describes the plot in words, for readers who cannot see it. `spec` is the plot's
-    specification without data, description and width, which the page adds. `data` has the values by
-    column. Readers change the plot's parameters by `controls`; `readout` lists the values that they
-    select. `notes` are paragraphs below the title.
+    Vega-Lite specification without data, description and width, which the page adds. `data` has the
+    values by column. Readers change the plot's parameters with `controls`; `readout` lists the
+    values that they select. `notes` are paragraphs below the title.
     """
 
     title: str

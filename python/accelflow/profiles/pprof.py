@@ -92,7 +92,7 @@ def parse(
 
 
 def labels(data: bytes, place: str) -> set[tuple[str, str]]:
-    """Return the labels with a text that samples of `data` have: keys and texts.
+    """Return the labels of the samples in `data` that have a text, as pairs (key, text).
 
     Raises InputError as :func:`parse` does.
     """
