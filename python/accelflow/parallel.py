@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 class Stop:
     """A request to running simulations to stop.
 
-    Simulations take :meth:`look` as their ``progress``.
+    Pass :meth:`look` to each simulation as its ``progress``.
     """
 
     def __init__(self) -> None:

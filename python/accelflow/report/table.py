@@ -147,8 +147,8 @@ def reductions_table(comparison: Comparison) -> Table | None:
 
     The paper's figures are added if the comparison is the paper's experiment
     (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction where one of the two
-    systems is saturated. The result is None if AccelFlow did not take part, or if none of the
-    orchestrators did with which the paper compares it.
+    systems is saturated. The result is None if the comparison lacks AccelFlow, or all orchestrators
+    with which the paper compares it.
     """
     pairs = compared(comparison)
     if not pairs:

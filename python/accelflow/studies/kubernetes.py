@@ -88,7 +88,7 @@ class Pods:
         self.cluster.sync(self.look, self.cluster)
 
     async def started(self, cluster: Any, starting: asyncio.Future[None]) -> None:
-        """Look at the pods of `cluster` until `starting` is done; delete them if it fails."""
+        """Watch the pods of `cluster` until `starting` is done; if it fails, delete `cluster`."""
         try:
             while not (await asyncio.wait([starting], timeout=_LOOK_S))[0]:
                 if self._given_up:
