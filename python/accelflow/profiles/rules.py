@@ -101,10 +101,10 @@ class Rules:
     def functionality_of(self, frames: Sequence[str]) -> Functional:
         """Return the category of functionality of the call stack `frames`, outermost first.
 
-        This is the category of the innermost frame that has one; a memory copy has that of the
-        function that copies. The search ends at a dispatcher, such as a server's loop, since a
-        dispatcher calls handlers of every category. The dispatcher's own category counts only if
-        all frames that it called are known as leaves or as `runtime`.
+        This is the category of the innermost frame that has one; a memory copy, which has none,
+        belongs to the function that called it. The search ends at a dispatcher, such as a server's
+        loop, since a dispatcher calls handlers of every category. The dispatcher's own category
+        counts only if all frames that it called are known as leaves or as `runtime`.
         """
         own, called = True, frames[-1]
         for frame in reversed(frames):

@@ -95,7 +95,7 @@ class ExperimentResult:
 
     @property
     def own(self) -> bool:
-        """Whether the results have figures that the paper does not report: a user's workload."""
+        """Whether the paper does not report some of the figures, as with a user's workload."""
         return any(finding.paper is None for finding in self.findings)
 
     @property
