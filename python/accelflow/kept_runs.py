@@ -40,7 +40,7 @@ def code_version() -> str:
 
 
 class KeptRuns:
-    """A folder with the saved results of simulations, named by a hash of their inputs.
+    """A folder with the saved results of simulations; a hash of the inputs names each file.
 
     The hash covers everything that determines the results. Files appear atomically, so any number
     of processes and threads may share the folder.

@@ -45,7 +45,7 @@ class ConstantTime(TypedDict):
 
 
 class LogNormalTimes(TypedDict):
-    """A log-normal distribution of times, as `log_normal` in the file."""
+    """A log-normal distribution of times, with the parameters in `log_normal`."""
 
     log_normal: LogNormalTime
 

@@ -42,7 +42,7 @@ _IN_A_BIN: Final = 20
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
     """Return how many of `values`, in order of time, MSER-5 cuts from the start.
 
-    The number is a multiple of five: the mean of the remaining batches of five values has the
+    MSER-5 cuts whole batches of five values, so many that the mean of the remaining batches has the
     smallest standard error. None if the run is too short: the cut is beyond the middle, or there
     are fewer than ten batches.
     """

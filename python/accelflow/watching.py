@@ -92,8 +92,8 @@ def write_timeline(
 
     Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
     Returns the number of systems, and the number of requests shown over all systems. `progress` is
-    called with the requests that have ended and all requests, for two simulations of each system.
-    The file appears when it is complete.
+    called with the number of requests that have ended and the total, for two simulations of each
+    system. The file appears when it is complete.
 
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
     and for a file that cannot be written, and AccelflowError if the simulation fails.

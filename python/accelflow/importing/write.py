@@ -51,8 +51,8 @@ def write_imported(
     their content cannot be made, none appears, and existing files are unchanged. `inputs` are the
     files that the import reads. Raises OSError if a file cannot be written, and InputError for a
     tree that is not a workload, and for a companion file that would replace one of `inputs` or a
-    file of another service. It may replace another existing file only if the contents are equal, or
-    if the workload that was in `out` before names that file for the same service.
+    file of another service. A companion file replaces another existing file only if the contents
+    are equal, or if the workload that was in `out` before names that file for the same service.
     """
     out = file_path("out", out)
     stem = plain_name(out.stem)

@@ -80,7 +80,7 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """A list of values of a plot's data, which screen readers read when a control moves.
+    """The values that a plot's controls select, as a list that screen readers announce.
 
     It lists the rows of the data whose columns `where` equal the plot's parameters of the same
     names. An entry is the text in the column called `by`, and the number in the column called

@@ -201,8 +201,8 @@ def _moves(swing: Swing) -> str:
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
     """Return the indices of the rows of an experiment that a plot can show.
 
-    These rows have a log ratio to the paper's figure under the default scenario. `experiment` is an
-    index.
+    These rows have a log ratio to the paper's figure under the default scenario. `experiment` is
+    the experiment's index in `found`.
     """
     return [
         row for row, figure in enumerate(found.default[experiment]) if figure.log_ratio is not None

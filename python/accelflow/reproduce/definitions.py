@@ -191,7 +191,7 @@ class Definition:
     simulated at each of `points`, with the fields in `setup`. `measures` are reported, `rows` and
     `checks` are compared with the paper, and `plot` describes the picture. `table` names a table
     that needs no simulation. `slo` is the SLO that a search or deadlines use, or None. A `long_run`
-    experiment, about rare events, begins with four times as many requests. `paper_only` is the
+    experiment, about rare events, begins with four times the budget's requests. `paper_only` is the
     reason why the experiment applies only to the paper's services; empty if it applies to any
     workload.
     """

@@ -41,7 +41,7 @@ _MOST_YEARS: Final = 50.0
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The growth of all rates: by the ratio `per_year_ratio` each year, for `years` years."""
+    """The growth of all rates for `years` years: each year by `per_year_ratio` (0.2 is 20 %)."""
 
     per_year_ratio: float = 0.0
     years: float = 0.0

@@ -124,7 +124,7 @@ class Pods:
         return [each.raw async for each in every]
 
     async def look(self, cluster: Any) -> None:
-        """Do what :meth:`check` says, for `cluster`."""
+        """Tell the user why pods of `cluster` wait. Raises as :meth:`check` does."""
         # Kubernetes may be out of reach for a while, and the next look succeeds.
         try:
             pods = await self._found("pods", cluster)
