@@ -46,7 +46,7 @@ _CLEAR = 0.15
 
 @dataclass(frozen=True)
 class Box:
-    """A box on a lane of the picture: an accelerator or another step of the trace.
+    """A box in a lane of a trace's picture: an accelerator or another step of the trace.
 
     `x` and `y` are its centre and `width` its width, in columns; `y` grows downwards.
     """
