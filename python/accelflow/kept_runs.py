@@ -40,7 +40,7 @@ def code_version() -> str:
 
 
 class KeptRuns:
-    """A folder with the saved results of simulations, named by a hash of their inputs.
+    """A folder with the saved results of simulations; a hash of the inputs names each file.
 
     The hash covers everything that determines the results. Files appear atomically, so any number
     of processes and threads may share the folder.
@@ -54,8 +54,8 @@ class KeptRuns:
     def find(self, scenario: Scenario, *settings: object) -> dict[str, Any] | None:
         """Return the saved results of `scenario`, or None if the folder has none.
 
-        `settings` are all inputs that determine results besides the scenario. Response times are
-        arrays. Raises AccelflowError for a damaged file.
+        `settings` are all inputs that determine results besides the scenario. In the results,
+        response times are numpy arrays. Raises AccelflowError for a damaged file.
         """
         import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -107,10 +107,11 @@ class Steering:
 
     ``affinity`` chooses the worker that a hash of the requested function selects. If that worker
     would get over a quarter more requests than the mean, it chooses the next worker below this
-    bound. ``function_map`` considers the workers that have the requested function among their last
-    `function_map_depth` functions. Of these workers it chooses the one with the fewest requests, or
-    if none is below the bound, that of all workers (Cerebros, section 4.3). ``round_robin`` chooses
-    the next worker, and ``least_loaded`` the one with the fewest requests.
+    bound. ``function_map`` considers the workers below the same bound that have the requested
+    function among their last `function_map_depth` functions, and chooses the one with the fewest
+    requests. If there is none, it chooses the one with the fewest requests of all workers
+    (Cerebros, section 4.3). ``round_robin`` chooses the next worker, and ``least_loaded`` the one
+    with the fewest requests.
 
     By default there are as many `workers` as cores that the process may use, and at most 65,536.
     With `pinned`, each worker is bound to one of the cores.

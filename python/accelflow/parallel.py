@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 class Stop:
     """A request to running simulations to stop.
 
-    Simulations take :meth:`look` as their ``progress``.
+    Pass :meth:`look` to each simulation as its ``progress``.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Stop:
         self._issued.set()
 
     def look(self, _done: int, _all: int) -> None:
-        """Raise KeyboardInterrupt if the request is issued; called while a simulation runs."""
+        """Raise KeyboardInterrupt after :meth:`issue`; called while a simulation runs."""
         if self._issued.is_set():
             raise KeyboardInterrupt
 

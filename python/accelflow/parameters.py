@@ -163,11 +163,10 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
 def check_numbers(
     of: str, settings: object, fields: Iterable[str], *, group: str = "", place: str = ""
 ) -> None:
-    """Check the fields `fields` of the object `settings` by the parameters of the engine `of`.
+    """Raise InputError unless the numbers in the fields `fields` of `settings` are allowed.
 
-    The fields are numbers. The engine has a parameter for each, whose key ends with `group` and the
-    field's name. Raises InputError for a value that is not allowed. The message begins with `place`
-    and the field's name.
+    The engine `of` has a parameter for each field, which says what is allowed. The parameter's key
+    ends with `group` and the field's name. The message begins with `place` and the field's name.
     """
     for name in fields:
         parameter, value = _parameter_of(of, f"{group}{name}"), getattr(settings, name)
@@ -181,9 +180,9 @@ def check_numbers(
 
 
 def check_count(of: str, name: str, value: int | None) -> None:
-    """Check `value` by the parameter `name` of the engine `of`: a count from 1, or None.
+    """Raise InputError unless `value` is None or a count from 1 that a parameter allows.
 
-    None stands for the parameter's named choice. Raises InputError for another value.
+    The parameter is `name` of the engine `of`. None stands for its default.
     """
     if value is not None:
         whole_number(name, value, 1, int(_parameter_of(of, name).max))

@@ -45,7 +45,7 @@ class ConstantTime(TypedDict):
 
 
 class LogNormalTimes(TypedDict):
-    """A log-normal distribution of times, as `log_normal` in the file."""
+    """A log-normal distribution of times, with the parameters in `log_normal`."""
 
     log_normal: LogNormalTime
 
@@ -182,7 +182,7 @@ Arrivals: TypeAlias = (
 class OperationCost(TypedDict, total=False):
     """The core time of an operation: `ns` per message plus `ns_per_byte` per uncompressed byte.
 
-    `relative_error` is the standard error of a measured mean over the mean.
+    `relative_error` is the standard error of a measured mean as a share of the mean.
     """
 
     ns: float

@@ -83,7 +83,7 @@ def read_json(path: str | PathLike[str]) -> FromFile:
 
 @contextmanager
 def plans_place(source: object) -> Iterator[None]:
-    """Put file, line and column before error messages of the block, if `source` is from a file.
+    """Put file, line and column before errors of the ``with`` block, if `source` is from a file.
 
     `source` is a plan, or a result of :func:`accelflow.arcus.profile`. Only messages about a value
     of a plan have line and column.

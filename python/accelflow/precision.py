@@ -52,10 +52,10 @@ _MARGIN: Final = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class Precision:
-    """A requested precision: `measure` within `ratio` of itself, with 95 % confidence.
+    """A requested precision: the widest 95 % confidence interval that a measure may have.
 
-    `measure` is mean, p99 or p999. `ratio` is half the width of the confidence interval over the
-    value: 0.02 is 2 %.
+    `measure` is mean, p99 or p999. `ratio` is half the width of the interval as a share of the
+    measure's value: 0.02 is 2 %.
     """
 
     measure: str
@@ -83,9 +83,10 @@ class Precision:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """The precision that simulations reached: the widest interval of all services and systems.
+    """The precision that simulations reached: their relatively widest confidence interval.
 
-    `ratio` is half the width of this interval over its mean, and `name` its service and system.
+    Each service has an interval under each system. `ratio` is half the width of the widest interval
+    as a share of its mean, and `name` names its service and system.
     """
 
     ratio: float
@@ -123,9 +124,9 @@ def first_requests(precision: Precision) -> int:
 
 
 def reached(found: Mapping[str, tuple[float, float]]) -> Reached:
-    """Return the interval with the largest half width over its mean.
+    """Return the confidence interval that is widest in relation to its mean.
 
-    `found` maps names of values to intervals, each (mean, half width).
+    `found` maps names of values to their intervals, each (mean, half width).
     """
     ratios = {name: half / mean if mean else 0.0 for name, (mean, half) in found.items()}
     widest = max(ratios, key=lambda name: ratios[name], default="")

@@ -153,8 +153,8 @@ class Scenario:
     that suite ("we run 8 SocialNetwork services", section VI), and fleet for the others. `facts`
     determines the payload facts at branches: those of the most common path (``common``), ``drawn``
     for each request, or ``recorded``, those of a random request in `recording`. Facts are drawn
-    with the workload's odds, or without odds by the server's parameters ``facts.*``. `remote` is
-    the time to wait for other servers: ``short`` (5 us) or ``socialnetwork`` (traced);
+    with the workload's odds, or without such odds by the server's parameters ``facts.*``. `remote`
+    is the time to wait for other servers: ``short`` (5 us) or ``socialnetwork`` (traced);
     ``short_drawn`` and ``socialnetwork_drawn`` draw each wait.
 
     `config` sets parameters of the server by key, choices also by name. `chips` are compared with

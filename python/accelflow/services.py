@@ -34,10 +34,11 @@ SCHEMA: Final = "accelflow.workload/1"
 
 
 def cpu(time_us: float | Times | None = None) -> Timed | Cpu:
-    """Return a phase of application logic that takes `time_us` us of a core, or a random time.
+    """Return a phase of application logic that takes the time `time_us` of a core, in us.
 
-    Without a time, the phase takes an equal part of the service's `app_us`, or else of the
-    application time in the service's costs.
+    `time_us` is a number, or a distribution from which the time is drawn. Without it, the phase
+    takes an equal part of the service's `app_us`, or else of the application time in the service's
+    costs.
     """
     if time_us is None:
         return {"cpu": True}

@@ -227,7 +227,7 @@ class Execution:
         return Steering(policy=self.steering) if isinstance(self.steering, str) else self.steering
 
     def resolved(self) -> Self:
-        """Return a copy with :class:`Pools` instead of a number and :class:`Steering` of a name."""
+        """Return a copy with :class:`Pools` for a number, and :class:`Steering` for a policy."""
         return replace(
             self,
             workers=self._pools(),

@@ -387,8 +387,8 @@ def demands(scenario: Scenario) -> dict[str, Any]:
 
     ``services`` of the result has a row for each service: ``app_ns``, the application logic on a
     core; ``operations``, their number and core time by accelerator; and ``rate_share``, the
-    service's rate over the mean rate. Raises InputError for a scenario that is not allowed, and
-    AccelflowError for a recording that does not fit the scenario.
+    service's rate divided by the mean rate. Raises InputError for a scenario that is not allowed,
+    and AccelflowError for a recording that does not fit the scenario.
     """
     check(scenario)
     found: dict[str, Any] = json.loads(
@@ -405,8 +405,8 @@ def service(
     `workload` is the service's workload; by default all suites are searched. Invocations are
     counted by walking the traces. ``conditionals_by_sequence`` of the result has, for each sequence
     of accelerators that runs without a core, the largest number of branches that one execution can
-    resolve. Raises AccelflowError for an unknown service,
-    and InputError for a workload that is not allowed.
+    resolve. Raises AccelflowError for an unknown service, and InputError for a workload that is not
+    allowed.
     """
     text = None if workload is None else native_workload(workload)
     walked: dict[str, Any] = json.loads(_native.service_walk(name, text))

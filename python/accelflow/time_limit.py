@@ -25,7 +25,7 @@ class TimeUpError(AccelflowError):
 class TimeLimit:
     """A time limit of `seconds` from its creation; None: it never expires.
 
-    The clock does not jump when the time of day is set.
+    The limit does not move when the machine's time of day is set.
     """
 
     def __init__(self, seconds: float | None = None) -> None:

@@ -42,7 +42,7 @@ _IN_A_BIN: Final = 20
 def mser5(values: Sequence[float] | np.ndarray) -> int | None:
     """Return how many of `values`, in order of time, MSER-5 cuts from the start.
 
-    The number is a multiple of five: the mean of the remaining batches of five values has the
+    MSER-5 cuts whole batches of five values, so many that the mean of the remaining batches has the
     smallest standard error. None if the run is too short: the cut is beyond the middle, or there
     are fewer than ten batches.
     """
@@ -71,11 +71,11 @@ def settled(  # noqa: PLR0913 (options, by name)
     others: Sequence[System] = (),
     check: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> int:
-    """Return the warm-up of `scenario`, in requests of a service with the mean rate.
+    """Return the warm-up that `scenario` needs, in requests of a service with the mean rate.
 
-    A pilot is simulated with each of `seeds` and without warm-up, under the scenario's systems and
-    the systems in Python in `others`. `check` is called with the results for each seed. Raises
-    InputError if the pilot is too short.
+    It is found by pilot runs: one with each of `seeds` and without warm-up, under the scenario's
+    systems and the systems in Python in `others`. `check` is called with the results for each seed.
+    Raises InputError if the pilot runs are too short.
     """
     import numpy as np  # noqa: PLC0415 (slow to load)
 

@@ -92,8 +92,8 @@ def write_timeline(
 
     Each system has its own groups of rows, on one axis of simulated time (docs/timeline.md).
     Returns the number of systems, and the number of requests shown over all systems. `progress` is
-    called with the requests that have ended and all requests, for two simulations of each system.
-    The file appears when it is complete.
+    called with the number of requests that have ended and the total, for two simulations of each
+    system. The file appears when it is complete.
 
     Raises InputError for a value that is not allowed, for more than 10,000 requests and for none,
     and for a file that cannot be written, and AccelflowError if the simulation fails.
@@ -241,10 +241,10 @@ def verdict(found: dict[str, Any]) -> dict[str, Any]:
 
     ``at`` is the resource, such as an accelerator or the cores, where slow requests spend the most
     time beyond that of median requests. ``waits`` is true if they wait there, and ``share`` is that
-    additional time over the gap between slow and median requests. ``occupant`` is the service that
-    occupied the resource for the largest share of these waits, ``occupied``; ``occupied_overall``
-    is its share over the whole run. ``bursts`` are the services whose requests arrived in a burst
-    before the slow requests, the strongest first.
+    additional time as a share of the gap between slow and median requests. ``occupant`` is the
+    service that occupied the resource for the largest share of these waits, ``occupied``;
+    ``occupied_overall`` is its share over the whole run. ``bursts`` are the services whose requests
+    arrived in a burst before the slow requests, the strongest first.
     """
     slow, median = (found["bands"][band]["response_us"] for band in ("slow", "median"))
     gap = slow - median

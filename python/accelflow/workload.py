@@ -293,9 +293,10 @@ def _bad_number(tree: object) -> InputError | None:
 
 @contextmanager
 def numbers_named(tree: object) -> Iterator[None]:
-    """Name the number of a workload's `tree` that the native engine cannot read, if there is one.
+    """Turn an AccelflowError of the ``with`` block into InputError.
 
-    Turns an AccelflowError of the block into InputError.
+    If `tree`, a workload's tree, has a number that the native engine cannot read, the message names
+    that number.
     """
     try:
         yield
@@ -318,7 +319,7 @@ def check_suite(name: str) -> None:
 
 @contextmanager
 def located(workload: object) -> Iterator[None]:
-    """Add file, line and column to errors of the block about values of `workload`.
+    """Add file, line and column to errors of the ``with`` block about values of `workload`.
 
     If `workload` is not a file, errors are unchanged.
     """

@@ -19,11 +19,11 @@ __all__ = ["import_spans"]
 def import_spans(
     kind: str, files: Sequence[Path], options: Mapping[str, Any]
 ) -> tuple[Imported, dict[str, Any]]:
-    """Return the workload that the spans in `files` describe, and the report as a JSON object.
+    """Return the workload that the spans in `files` describe, and a report on the import.
 
-    `kind` is ``jaeger`` or ``otlp``. Options that are None have their defaults. Raises InputError
-    for invalid options, and for files that cannot be read, are of another kind, are truncated or
-    have no request.
+    The report is an object for JSON. `kind` is ``jaeger`` or ``otlp``. Options that are None have
+    their defaults. Raises InputError for invalid options, and for files that cannot be read, are of
+    another kind, are truncated or have no request.
     """
     given = {key: value for key, value in options.items() if value is not None}
     for key, value in given.items():

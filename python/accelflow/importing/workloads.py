@@ -129,9 +129,10 @@ def rate_rows(
 ) -> Iterator[tuple[int, float]]:
     """Yield the rows of a workload's table of rates: pairs of a start in ns and requests a second.
 
-    `rates` has such pairs, and `end` is the end of the data in ns and the mean rate, which
-    continues from there. Without `end`, the last rate continues, and zeros at the end are omitted.
-    A rate equal to the previous one is omitted too, and so is a start beyond the longest time.
+    `rates` has such pairs. `end` is a last pair: the time in ns at which the imported data ends,
+    and the mean rate, which holds from then on. Without `end`, the last rate holds, and zeros at
+    the end are omitted. Also omitted are a rate equal to the previous one, and a start after
+    :data:`MOST_TIME_US`, the largest time in a workload.
     """
     before: float | None = None
     pause_ns: int | None = None
@@ -176,10 +177,11 @@ def mean_rate(rates: Iterable[tuple[int, float]], end: tuple[int, float] | None 
 def stated_rate(
     mean_rps: float, rates: Iterable[tuple[int, float]], end: tuple[int, float] | None
 ) -> float:
-    """Return the rate to state beside the table of :func:`rate_rows`, with six digits.
+    """Return the mean rate that a workload's file gives, with six digits.
 
-    It is `mean_rps`, the mean of the data, unless the table has another mean than the data: if data
-    is longer than the longest time, or its times are not at equal distances.
+    It is `mean_rps`, the mean rate of the imported data, unless the file's table of rates
+    (:func:`rate_rows`) has another mean. The means differ if the data goes beyond the largest time
+    in a workload (:data:`MOST_TIME_US`), or if its times are not equally spaced.
     """
     table = mean_rate(rates, end)
     differs = abs(table - mean_rps) > _ROUNDED * mean_rps

@@ -23,7 +23,7 @@ ENDINGS = (".toml", ".json")
 
 
 def check_out(out: Path) -> None:
-    """Raise InputError unless `out` has the ending of a workload file."""
+    """Raise InputError unless `out` ends in ``.toml`` or ``.json``, as a workload file must."""
     if out.suffix not in ENDINGS:
         raise refused("--out", str(out), f"must end in {' or '.join(ENDINGS)}")
 
@@ -50,9 +50,9 @@ def write_imported(
     companion files begin with that of `out`. The files appear when all of them are complete. If
     their content cannot be made, none appears, and existing files are unchanged. `inputs` are the
     files that the import reads. Raises OSError if a file cannot be written, and InputError for a
-    tree that is not a workload, and for a companion file that would replace one of `inputs`, a file
-    of another service, or an existing file: only the workload that `out` had may name it, for the
-    same service, or its contents may be equal.
+    tree that is not a workload, and for a companion file that would replace one of `inputs` or a
+    file of another service. A companion file replaces another existing file only if the contents
+    are equal, or if the workload that was in `out` before names that file for the same service.
     """
     out = file_path("out", out)
     stem = plain_name(out.stem)

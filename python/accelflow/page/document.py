@@ -80,7 +80,7 @@ class Slider:
 
 @dataclass(frozen=True, kw_only=True)
 class Readout:
-    """A list of values of a plot's data, which screen readers read when a control moves.
+    """The values that a plot's controls select, as a list that screen readers announce.
 
     It lists the rows of the data whose columns `where` equal the plot's parameters of the same
     names. An entry is the text in the column called `by`, and the number in the column called
@@ -97,12 +97,12 @@ class Readout:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A plot in the grammar of Vega-Lite, with a `title`.
+    """A plot on a page, with a `title`.
 
     `text` describes the plot in words, for readers who cannot see it. `spec` is the plot's
-    specification without data, description and width, which the page adds. `data` has the values by
-    column. Readers change the plot's parameters by `controls`; `readout` lists the values that they
-    select. `notes` are paragraphs below the title.
+    Vega-Lite specification without data, description and width, which the page adds. `data` has the
+    values by column. Readers change the plot's parameters with `controls`; `readout` lists the
+    values that they select. `notes` are paragraphs below the title.
     """
 
     title: str

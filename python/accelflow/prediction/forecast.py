@@ -55,13 +55,14 @@ class Forecast:
 def forecast(
     workload: Workload, rung: str, rate_rps: float, *, requests: int, seed: int = 1
 ) -> Forecast:
-    """Forecast the response times of `workload` at `rate_rps` by one of :data:`RUNGS`.
+    """Forecast the response times of `workload` at `rate_rps` by the method `rung`.
 
-    ``closed_form`` is the closed form of :mod:`accelflow.sizing`, with the means of the recorded
-    distributions. ``medians`` simulates `requests` requests with the recorded medians, as
-    comparisons do by default. ``simulator`` simulates them with times drawn from the recorded
-    distributions. All but ``medians`` also use the recorded time of a request outside of its
-    traces' steps and application logic, instead of the simulator's own switches and wake-ups.
+    `rung` is a key of :data:`RUNGS`. ``closed_form`` is the closed form of
+    :mod:`accelflow.sizing`, with the means of the recorded distributions. ``medians`` simulates
+    `requests` requests with the recorded medians, as comparisons do by default. ``simulator``
+    simulates them with times drawn from the recorded distributions. All but ``medians`` also use
+    the recorded time of a request outside of its traces' steps and application logic, instead of
+    the simulator's own context switches and wake-ups.
 
     Raises AccelflowError for a recording that does not fit the workload, and InputError for an
     unknown `rung` and other invalid values.

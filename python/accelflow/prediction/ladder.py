@@ -51,8 +51,8 @@ class Options:
     `seconds`, `repeats` times, in turn with the others. The recording is made at `recorded_load`,
     also a share of the capacity. The capacity is measured for a quarter of `seconds`. `requests`
     requests are simulated for each forecast. `workload` is a suite's name, or the content of a
-    workload's file as a dict, and has the service. `config` sets parameters of the simulated server
-    by key.
+    workload's file as a dict; it contains the service to forecast. `config` sets parameters of the
+    simulated server by key.
     """
 
     loads: Sequence[float] = (0.1, 0.3, 0.5, 0.7)

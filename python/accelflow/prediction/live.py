@@ -304,10 +304,10 @@ def recorded(
 ) -> tuple[str, Driven]:
     """Record `subject` under a Poisson load of `rate_rps`; return the recording and the calls.
 
-    Two values do not come from the server's own recording. Recording itself takes time. So the same
-    calls go to a server without recording, and the difference in processor time is subtracted from
-    the time outside steps. The client's time comes from single calls (:func:`alone`), since its
-    time under load includes queueing, which the forecast computes.
+    Two values of the recording are not those that the server recorded. Recording itself takes time.
+    So the same calls also go to a server without recording, and the difference in processor time is
+    subtracted from the time outside steps. The client's time comes from single calls
+    (:func:`alone`), since its time under load includes queueing, which the forecast computes.
     """
     with Live(subject, core=core, record=True) as live:
         client_us = alone(live, subject, seconds=seconds / 2)

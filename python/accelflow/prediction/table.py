@@ -19,7 +19,8 @@ _LATENCIES: Final = ("mean", "p99")
 def text(answer: Mapping[str, Any]) -> str:
     """Return `answer`, a result of :func:`accelflow.prediction.predict`, as a table for a terminal.
 
-    A line below the table counts the forecasts whose errors are within the goal of `answer`.
+    A line below the table counts the forecasts whose mean and P99 are within the largest allowed
+    errors.
     """
     head = ["load", "req/s", "", "live us", "spread"]
     for name in _NAMES.values():

@@ -32,12 +32,13 @@ LISTED: Final = 10
 def breakdown(
     profile: Profile, rules: Rules | None = None, *, acceleration_ratio: float = 10.0
 ) -> dict[str, Any]:
-    """Return the profile in the categories of Tables 2 and 3, as ``accelflow.profile/1``.
+    """Divide a profile into the categories of Accelerometer's Tables 2 and 3.
 
-    Each category has its share and two speedups of the service in percent: with the category
-    removed (Amdahl), and with an accelerator of `acceleration_ratio` that the host waits for. Both
-    ignore the cost of an offload, so they are upper bounds;
-    :func:`accelflow.accelerometer.evaluate` includes that cost.
+    Returns an object of schema ``accelflow.profile/1``. Each category has its share of the profile
+    and two speedups of the service in percent: with the category removed (Amdahl), and with an
+    accelerator `acceleration_ratio` times as fast as the host, which waits for it. Both ignore the
+    cost of an offload, so they are upper bounds; :func:`accelflow.accelerometer.evaluate` includes
+    that cost.
 
     Stacks without a category are in the last row, `other`, with its heaviest functions: leaves, or
     in `functionality` the functions that the innermost dispatcher, such as a server's loop, called.
@@ -83,11 +84,12 @@ def breakdown(
 
 
 def leaves_by_part(profile: Profile, rules: Rules) -> dict[str, Any]:
-    """Divide each category of leaf functions by part and by functionality.
+    """Divide each category of leaf functions into parts, and into functionalities.
 
-    ``parts`` of the result has the parts of Figs. 3 and 5 to 7. ``by_functionality`` also has
-    ``copies``, the memory copies (Fig. 4). Shares are of the category, from 0 to 1. Only
-    categories, parts and functionalities with weight are included, heaviest first.
+    ``parts`` of the result has the parts of Accelerometer's Figs. 3 and 5 to 7.
+    ``by_functionality`` also has ``copies``, the memory copies (Fig. 4). Shares are of the
+    category, from 0 to 1. Only categories, parts and functionalities with weight are included,
+    heaviest first.
     """
     parts: dict[str, Counter[str]] = {}
     purposes: dict[str, Counter[str]] = {}
@@ -116,12 +118,14 @@ def _ratios(counts: Counter[str]) -> dict[str, float]:
 
 
 def orchestration(result: Mapping[str, Any]) -> dict[str, float | None]:
-    """Divide the functionalities of a breakdown into core work and orchestration (Fig. 1).
+    """Divide the functionalities of a breakdown into a service's core work and orchestration.
 
     `result` is the breakdown. The result has shares of the cycles: `core_ratio` for application
-    logic and the work of ML services, `orchestration_ratio` for the other categories, and
+    logic and the predictions of ML services, `orchestration_ratio` for the other categories, and
     `unknown_ratio` for functions without a category. `core_removed_percent` is the speedup if core
     work took no time; None if there is no other work.
+
+    Source: Accelerometer, Fig. 1.
     """
     shares = {row["category"]: row["share_ratio"] for row in result["functionality"]}
     core, unknown = sum(shares[name] for name in CORE), shares[OTHER]

@@ -8,7 +8,7 @@ OTHER: Final = "other"
 
 
 class Leaf(StrEnum):
-    """Categories by the work of a stack's innermost function (Table 2)."""
+    """Categories by the work of a stack's innermost function (Accelerometer, Table 2)."""
 
     MEMORY = "memory"
     KERNEL = "kernel"
@@ -21,7 +21,7 @@ class Leaf(StrEnum):
 
 
 class Functionality(StrEnum):
-    """Categories by the purpose of a whole stack (Table 3)."""
+    """Categories by the purpose of a whole stack (Accelerometer, Table 3)."""
 
     IO = "secure_and_insecure_io"
     IO_PROCESSING = "io_processing"

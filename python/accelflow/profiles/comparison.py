@@ -14,14 +14,15 @@ _VIEWS: Final = ("leaf", "functionality")
 def compare(
     breakdowns: Mapping[str, Mapping[str, Any]], requests: Sequence[float] | None = None
 ) -> dict[str, Any]:
-    """Compare `breakdowns` by name with the first of them, as ``accelflow.profiles/1``.
+    """Compare profiles with the first of them; `breakdowns` has their breakdowns by name.
 
-    Each category has an entry for each profile. `share_of_first_ratio` is its weight per request as
-    a share of the whole first profile, and `change_ratio` its change from the first (-0.73: 73 %
-    less; None if the first has none). `ipc` has instructions per cycle, None if instructions were
-    not counted. `requests` are the numbers of requests served during each profile; without them,
-    all profiles are assumed to have served the same number. `freed_ratio` is the reduction of the
-    whole profile from the first, and `speedup_ratio` the gain in requests for the same cycles.
+    Returns an object of schema ``accelflow.profiles/1``. Each category has an entry for each
+    profile. `share_of_first_ratio` is its weight per request as a share of the whole first profile,
+    and `change_ratio` its change from the first (-0.73: 73 % less; None if the first has none).
+    `ipc` has instructions per cycle, None if instructions were not counted. `requests` are the
+    numbers of requests served during each profile; without them, all profiles are assumed to have
+    served the same number. `freed_ratio` is the share of the first profile's weight per request
+    that a profile saves. `speedup_ratio` is the ratio of requests for the same weight.
 
     Raises InputError for no profile, for a wrong count of `requests` or one that is not a finite
     number above 0, and for different weights (such as cycles and samples), which cannot be

@@ -27,7 +27,7 @@ def marked(symbol: str, binary: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def function_name(frame: str) -> str:
-    """Return the function name of `frame`, which is matched with rules.
+    """Return the function name in `frame`, in which the expressions of rules are searched.
 
     For C++ it is the qualified name without return type, argument types and template arguments.
     So an argument of type ``apache::thrift::protocol::TProtocol*`` does not make

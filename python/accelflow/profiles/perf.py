@@ -92,9 +92,9 @@ def chosen(events: tuple[str, ...], asked: str | None, place: str) -> tuple[str,
     """Return the event by which samples are weighed, and those of `events` of which it is the sum.
 
     For example, ``cycles`` is the sum of ``cycles:u`` and ``cycles:k``. `asked` is the event that
-    the user chose, or None. Raises InputError, whose message begins with `place`, for an event that
-    is neither one of `events` nor the name of some without their modifiers. If `asked` is None, it
-    is also raised for events of several kinds, unless these are cycles and instructions.
+    the user chose, or None. Raises InputError, whose message begins with `place`, if `asked` is
+    neither one of `events` nor such a sum. If `asked` is None, it is also raised for events of
+    several kinds, unless these are cycles and instructions.
     """
     if asked in events:
         return asked, (asked,)

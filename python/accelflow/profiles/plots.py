@@ -51,7 +51,7 @@ class _Bar:
 class Drawing:
     """A picture that stands alone or is a part of another, with its height in inches.
 
-    `draw` draws into axes, and puts the legend into the figure, or part of a figure, around them.
+    `draw` draws into axes, and puts the legend into the figure or subfigure that contains them.
     """
 
     height_in: float
@@ -82,14 +82,14 @@ def write_plots(
 def figures(
     compared: Mapping[str, Any], breakdowns: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Figure]:
-    """Draw `compared`, the comparison of `breakdowns`, like the paper; return the figures by name.
+    """Draw `compared`, the comparison of `breakdowns`; return the figures by name.
 
-    Each figure has a stacked bar for each profile: `leaf` and `functionality` as shares of the
-    first profile (Figs. 2, 9 and 16 to 18), `orchestration` (Fig. 1), `copies` by functionality
-    (Fig. 4), and one for each leaf category that is divided into parts and has weight (Figs. 3 and
-    5 to 7). Bars of the paper are added where its text has the numbers. If instructions were
-    counted, `ipc-leaf` and `ipc-functionality` have the instructions per cycle of each category
-    (Figs. 8 and 10).
+    The figures are like those of the Accelerometer paper. Each has a stacked bar for each profile:
+    `leaf` and `functionality` as shares of the first profile (Figs. 2, 9 and 16 to 18),
+    `orchestration` (Fig. 1), `copies` by functionality (Fig. 4), and one for each leaf category
+    that is divided into parts and has weight (Figs. 3 and 5 to 7). Bars of the paper are added
+    where its text has the numbers. If instructions were counted, `ipc-leaf` and
+    `ipc-functionality` have the instructions per cycle of each category (Figs. 8 and 10).
     """
     found: dict[str, Drawing] = {}
     for view, title in _TITLES.items():
@@ -103,7 +103,7 @@ def figures(
 def characterised(
     breakdowns: Mapping[str, Mapping[str, Any]], *, least_ipc: float = 0.0
 ) -> dict[str, Drawing]:
-    """Draw `breakdowns` as the paper's Figs. 1 to 10 do its services; return pictures by name.
+    """Draw `breakdowns` in the form of Accelerometer's Figs. 1 to 10; return pictures by name.
 
     Unlike in :func:`figures`, all shares of a profile are shares of its own cycles, since the
     profiles may be of different services. The IPC pictures leave out categories whose IPC is below

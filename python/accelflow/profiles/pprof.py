@@ -92,7 +92,7 @@ def parse(
 
 
 def labels(data: bytes, place: str) -> set[tuple[str, str]]:
-    """Return the labels with a text that samples of `data` have: keys and texts.
+    """Return the labels with a text of the samples in `data`, as pairs (key, text).
 
     Raises InputError as :func:`parse` does.
     """

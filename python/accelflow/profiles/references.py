@@ -100,16 +100,16 @@ def references(view: str, category: str) -> tuple[Reference, ...]:
 
 
 def peak_ipc() -> float:
-    """Return the theoretical peak of instructions per cycle of the paper's processors.
+    """Return the theoretical peak of instructions per cycle of the Accelerometer paper's processor.
 
-    The processors are those of generation C (Intel Skylake; section 2.3.5). The leaf functions in
+    The processor is that of generation C (Intel Skylake; section 2.3.5). The leaf functions in
     the paper reach less than half of this peak.
     """
     return targets()[f"{_SECTION}.peak_ipc"].value
 
 
 def compared(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Compare a breakdown with the paper's figures for the same categories and parts.
+    """Compare a breakdown with the Accelerometer paper's figures for the same categories and parts.
 
     `result` is an object of :func:`accelflow.profiles.breakdown`. Each row has `view`, `category`,
     `parts` (empty for all), `share_ratio` (ours, of all cycles) and `reference`. Categories without

@@ -42,7 +42,7 @@ class Functional:
 
 @dataclass(frozen=True)
 class Rules:
-    """Regular expressions that assign functions to categories, in the order of their use."""
+    """Regular expressions that assign functions to categories; the first that matches decides."""
 
     leaf: Patterns
     functionality: Patterns
@@ -101,10 +101,10 @@ class Rules:
     def functionality_of(self, frames: Sequence[str]) -> Functional:
         """Return the category of functionality of the call stack `frames`, outermost first.
 
-        This is the category of the innermost frame that has one; a memory copy has that of the
-        function that copies. The search ends at a dispatcher, such as a server's loop, since a
-        dispatcher calls handlers of every category. The dispatcher's own category counts only if
-        all frames that it called are known as leaves or as `runtime`.
+        This is the category of the innermost frame that has one; a memory copy, which has none,
+        belongs to the function that called it. The search ends at a dispatcher, such as a server's
+        loop, since a dispatcher calls handlers of every category. The dispatcher's own category
+        counts only if all frames that it called are known as leaves or as `runtime`.
         """
         own, called = True, frames[-1]
         for frame in reversed(frames):
@@ -125,9 +125,10 @@ def _category(patterns: Patterns, frame: str) -> str | None:
 
 
 def patterns(table: Any, known: Sequence[str], place: str) -> Patterns:
-    """Return the regular expressions of `table`, which has lists of them by category, in order.
+    """Return the regular expressions of `table`, each with its category, in the table's order.
 
-    Raises InputError for categories that are not `known` and for values of another form.
+    `table` maps categories to lists of regular expressions. Raises InputError for categories that
+    are not `known` and for values of another form.
     """
     if not isinstance(table, Mapping):
         raise refused(place, table, "must be a table of categories")

@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def label(self) -> str:
-        """The values that the reading sets, as text; all but the first follow their keys."""
+        """The values that the reading sets, as text such as ``VALUE, KEY = VALUE``."""
         return _label(self.settings)
 
     @property

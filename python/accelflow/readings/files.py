@@ -28,11 +28,11 @@ PAGE: Final = "readings.md"
 
 
 def write_readings(found: Readings, out: str | PathLike[str]) -> list[Path]:
-    """Write the page, its pictures and ``readings.json`` to the folder `out`; return their paths.
+    """Write ``readings.md``, its pictures and ``readings.json`` to `out`, and return the paths.
 
-    If the folder has results of another scenario or budget, of other seeds or experiments, all
-    names get the next free number. Equal results give equal bytes. Raises InputError if a file
-    cannot be written.
+    `out` is a folder. If it has results of another scenario or budget, of other seeds or
+    experiments, the names of all files get the next free number. Equal results give equal bytes.
+    Raises InputError if a file cannot be written.
     """
     out = file_path("out", out)
     from accelflow.readings.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)
@@ -92,7 +92,7 @@ def to_json(found: Readings) -> str:
 
 
 def write_held(found: Sequence[Readings], path: str | PathLike[str]) -> None:
-    """Write our figures by row, choice and reading to the file `path`, as JSON.
+    """Write our figures under each reading to the file `path`, as JSON by row and choice.
 
     `accelflow reproduce` quotes these figures in its reasons for differences. Raises InputError if
     the file cannot be written.

@@ -35,7 +35,7 @@ def markdown(found: Readings) -> str:
 
 
 def name_of(tried: Tried) -> str:
-    """Return the name of a reading on the page, such as ``placement = isolated``."""
+    """Return a reading's name in ``readings.md``, such as ``placement = isolated``."""
     return f"{tried.choice.name} = {tried.reading.label}"
 
 
@@ -48,11 +48,11 @@ def short(figure: Figure) -> str:
 class Swing:
     """The effect of a choice on one result, as log ratios under the choice's readings.
 
-    A log ratio is the logarithm of our figure over the paper's. `default` is the log ratio under
-    the default scenario, and `others` has those under the other readings. The log ratios of
+    A log ratio is the logarithm of our figure divided by the paper's. `default` is the log ratio
+    under the default scenario, and `others` has those under the other readings. The log ratios of
     readings with a saturated system are in `saturated` instead, since they depend on the length of
-    the run. `sure` is true if a reading's figure differs from the default's by more than both
-    confidence intervals.
+    the run. `sure` is true if a reading's figure differs from the default's by more than the half
+    widths of both confidence intervals together.
     """
 
     choice: Choice
@@ -201,8 +201,8 @@ def _moves(swing: Swing) -> str:
 def drawn_rows(found: Readings, experiment: int) -> list[int]:
     """Return the indices of the rows of an experiment that a plot can show.
 
-    These rows have a log ratio to the paper's figure under the default scenario. `experiment` is an
-    index.
+    These rows have a log ratio to the paper's figure under the default scenario. `experiment` is
+    the experiment's index in `found`.
     """
     return [
         row for row, figure in enumerate(found.default[experiment]) if figure.log_ratio is not None

@@ -33,10 +33,10 @@ _MOST_OFF: Final = 0.5
 class Judged:
     """A reading with the distance of its results from the paper's.
 
-    `distance` is that of the rows of Fig. 11 marked ``fit`` (:mod:`accelflow.reproduce.distance`);
-    infinite if a figure could not be computed. `fitted` is the number of these rows, and `off` the
-    number of them that are off or undecided. `saturated` names the systems that could not keep up
-    in these rows.
+    `distance` is computed from the rows of Fig. 11 marked ``fit``, as
+    :mod:`accelflow.reproduce.distance` does; it is infinite if a row has no figure. `fitted` is the
+    number of these rows, and `off` how many of them do not agree with the paper: they have the
+    verdict off or undecided. `saturated` names the systems that could not keep up in these rows.
     """
 
     reading: Reading

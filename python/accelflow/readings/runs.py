@@ -58,7 +58,7 @@ class Figure:
 
     @property
     def log_ratio(self) -> float | None:
-        """The natural logarithm of our figure over the paper's: 0 is equal, 0.69 twice as much.
+        """The natural logarithm of our figure divided by the paper's: 0 if both are equal.
 
         For a reduction r, the latency ratios 1 - r are compared instead. None if a figure is
         missing or not above 0, or the paper reports no single number.
@@ -77,7 +77,7 @@ class Figure:
         return bool(self.finding.saturated)
 
     def differs(self, other: Figure) -> bool:
-        """Return whether the two figures differ by more than both intervals together."""
+        """Return whether the figures differ by more than both intervals' half widths together."""
         if self.mean is None or other.mean is None:
             return self.mean is not other.mean
         return abs(self.mean - other.mean) > self.half_width + other.half_width

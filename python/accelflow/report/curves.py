@@ -28,7 +28,7 @@ LEVELS: Final = tuple(
 
 
 def level_text(level: float) -> str:
-    """Return the name of the percentile at a position on the axis, such as ``P99.9`` at 3.
+    """Return the name of the percentile at `level`, such as ``P99.9`` at 3.
 
     `level` is -log10 of the share of requests that take longer, as in :data:`LEVELS`.
     """

@@ -56,8 +56,8 @@ def write_parquet(comparison: Comparison, path: str | PathLike[str]) -> None:
 def to_table(comparison: Comparison) -> pa.Table:
     """Make an Arrow table with a row for each system and service; column names include units.
 
-    With several seeds, each measure has two more columns for its interval, ``NAME_low`` and
-    ``NAME_high``.
+    With several seeds, each measure has two more columns for its confidence interval, ``NAME_low``
+    and ``NAME_high``.
 
     The schema's metadata has, under the key ``accelflow``, all settings of the comparison
     (workload, profile, seed, arrivals ...) as JSON. Workload, profile and seed are also columns.

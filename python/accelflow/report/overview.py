@@ -36,7 +36,7 @@ _MOST_LABEL: Final = 28
 
 
 def print_overview(comparison: Comparison, console: Console) -> None:
-    """Print the answer, a row for each system, and a bar of the parts of each system's latency."""
+    """Print the comparison's verdict, a row for each system, and bars of the parts of latency."""
     _line(console, Text(verdict(comparison), style="bold"))
     console.print()
     _line(console, Text(_scenario(comparison), style="dim"))
@@ -143,7 +143,8 @@ def _within(system: SystemResult) -> str:
 def krps_text(rate_rps: float) -> str:
     """Return a rate in thousands of requests per second as text.
 
-    The text has one decimal; below 1,000 requests per second, it has up to three digits.
+    The text has one decimal, or for less than 1,000 requests per second up to three significant
+    digits.
     """
     krps = rate_rps / 1000
     return f"{krps:,.1f}" if krps >= 1 or krps == 0 else f"{krps:.3g}"

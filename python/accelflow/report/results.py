@@ -125,7 +125,7 @@ class ServiceResult:
 
     @property
     def latencies(self) -> ServiceResult | Called:
-        """The results with the latencies to show: these, or `called` if no client sent requests."""
+        """The results with latencies to show: this object, or `called` without client requests."""
         return self.called if self.called is not None and self.only_called else self
 
     @property
@@ -260,7 +260,7 @@ class Calibration:
 
     `date` is the date of the measurement, and `rounds` the number of rounds. `spread_ratio` has the
     spread of each service over the rounds: the interquartile range of the summed cost of its
-    operations over the median. `doubts` are reasons to measure again.
+    operations, divided by the median. `doubts` are reasons to measure again.
     """
 
     date: str

@@ -27,11 +27,11 @@ _WHY_DIFFERENT: Final = (
 
 
 def print_comparison(comparison: Comparison, console: Console, *, by_service: bool = False) -> None:
-    """Print a comparison: the answer, a row for each system, where the time goes, and notes.
+    """Print a comparison: its verdict, a row for each system, where the time goes, and notes.
 
-    With `by_service`, a table with rows for each service and AccelFlow's reductions follow. Without
-    it, reductions are printed only if the paper's figures apply. The tables may be wider than the
-    console, so that no number is cut off.
+    With `by_service`, also prints a row for each service, and AccelFlow's reductions of latency.
+    Without it, reductions are printed only if the comparison is the paper's Fig. 11 experiment. The
+    tables may be wider than the console, so that no number is cut off.
     """
     print_overview(comparison, console)
     console.print()
@@ -147,8 +147,8 @@ def reductions_table(comparison: Comparison) -> Table | None:
 
     The paper's figures are added if the comparison is the paper's experiment
     (:func:`accelflow.report.paper.other_experiment`). A star marks a reduction where one of the two
-    systems is saturated. The result is None if AccelFlow did not take part, or if none of the
-    orchestrators did with which the paper compares it.
+    systems is saturated. The result is None if the comparison lacks AccelFlow, or all orchestrators
+    with which the paper compares it.
     """
     pairs = compared(comparison)
     if not pairs:

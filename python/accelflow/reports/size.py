@@ -26,8 +26,8 @@ Point = tuple[str, str, float, float]
 def size_page(answer: Mapping[str, Any], sweep: Sequence[Point], command: str | None) -> Page:
     """Return the page on the size of a fleet: servers and money under each system.
 
-    `answer` has the schema ``accelflow.size/1``. `sweep` has the points of the plot of latency over
-    load. `command` is the command that repeats the answer, or None.
+    `answer` has the schema ``accelflow.size/1``. `sweep` has the points of the plot of latency
+    against load. `command` is the command that repeats the answer, or None.
     """
     total_rps = sum(answer["needed_rps"].values())
     kinds = [kind for kind in _NAMES if any(row[kind] for row in answer["systems"])]

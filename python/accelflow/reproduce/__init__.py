@@ -110,7 +110,7 @@ def write_outcomes(
     out: str | PathLike[str],
     left_out: Mapping[str, str] | None = None,
 ) -> list[Path]:
-    """Write results, pictures and the page to the folder `out`, and return their paths.
+    """Write results, pictures and a page in Markdown to the folder `out`; return their paths.
 
     If the folder has results of another scenario or budget, the names of all files get the next
     free number. `left_out` has the experiments that an :class:`OwnEvaluation` omits, with the

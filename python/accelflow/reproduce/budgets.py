@@ -55,7 +55,7 @@ class Budget:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the replications: of each, that of its first simulation."""
+        """The seed of each replication, which is that of its first simulation."""
         return tuple(range(1, self.replications + 1))
 
     @property
@@ -75,9 +75,9 @@ class Budget:
         return tuple(found)
 
     def runs(self, seed: int, requests: int) -> list[tuple[int, int]]:
-        """Return the simulations of a replication with `requests`, as pairs (seed, requests).
+        """Return the simulations that make up one replication, as pairs (seed, requests).
 
-        `seed` is the replication's, one of :attr:`seeds`.
+        `seed` is the replication's, one of :attr:`seeds`, and `requests` its number of requests.
         """
         if self.longest_run is None or requests <= self.longest_run:
             return [(seed, requests)]
@@ -89,9 +89,9 @@ class Budget:
         return next((length for length in self.lengths if length >= needed), self.lengths[-1])
 
     def for_experiment(self, *, long_run: bool, tails: bool) -> Budget:
-        """Return this budget for an experiment.
+        """Return this budget, changed as an experiment needs it.
 
-        An experiment with a `long_run` is about rare events; its shortest simulations have four
+        With `long_run`, for an experiment about rare events, the shortest simulations have four
         times as many requests. `tails` is true for an experiment that shows P99s.
         """
         if not tails and self.without_tails is not None:

@@ -80,8 +80,8 @@ class Point:
 class Cell:
     """One simulated combination of an experiment: a `system` at a `point` (the point's label).
 
-    An experiment's file may omit the system or the point if there is only one. An empty `point`
-    means all points, in a trend.
+    An experiment's file may omit the system or the point if there is only one. In a statement about
+    a trend, an empty `point` stands for all points.
     """
 
     system: str
@@ -97,7 +97,7 @@ class Row:
     measure (or with `to_measure`) in the cell `to`. `summary` combines the services: ``mean`` or
     ``max``. `target` is the key of the reported figure. A row of a user's workload has no reported
     figure: its `target` begins with ``own.``, and `unit` is the figure's unit. `also` has other
-    definitions of the figure.
+    ways to compute the figure.
     """
 
     target: str
@@ -113,7 +113,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Also:
-    """A figure by another definition: the `row` that defines it, and a description, `says`."""
+    """Another way to compute a figure: the `row` that defines it, and a description, `says`."""
 
     says: str
     row: Row
@@ -128,8 +128,8 @@ class Check:
     order for the system and point of `row`. ``trend``: the figure of `row` changes in one
     `direction` over `points`, pairs of a point and its point of comparison. ``most``: the figure of
     `row` for each of `services` is above the mean of the other services. `why_not` is the recorded
-    reason why the statement does not hold here; None if it should hold. `also` has the same
-    statement by other definitions.
+    reason why the statement does not hold here; None if it should hold. `also` has checks of the
+    same statement with figures that are computed in other ways.
     """
 
     says: str
@@ -191,7 +191,7 @@ class Definition:
     simulated at each of `points`, with the fields in `setup`. `measures` are reported, `rows` and
     `checks` are compared with the paper, and `plot` describes the picture. `table` names a table
     that needs no simulation. `slo` is the SLO that a search or deadlines use, or None. A `long_run`
-    experiment, about rare events, begins with four times as many requests. `paper_only` is the
+    experiment, about rare events, begins with four times the budget's requests. `paper_only` is the
     reason why the experiment applies only to the paper's services; empty if it applies to any
     workload.
     """

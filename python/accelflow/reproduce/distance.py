@@ -11,11 +11,11 @@ __all__ = ["distance", "fitted", "log_ratio", "standard_error"]
 
 
 def fitted(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that enter the distance.
+    """Return the findings from which :func:`distance` is computed.
 
-    These are the figures whose ``use`` in ``paper-targets.toml`` is ``fit``. Other figures, with
-    ``fits`` in that file, served to choose single parameters. They are no check of the model
-    either, but do not enter the distance.
+    These are the figures that ``paper-targets.toml`` marks with the ``use`` ``fit`` and without
+    ``fits``. Figures with ``fits`` served to choose a single parameter. They are no check of the
+    model either, but are not part of the distance.
     """
     return [
         finding for finding in findings if finding.use == "fit" and not targets()[finding.key].fits
@@ -34,9 +34,10 @@ def distance(rows: Mapping[str, float | None]) -> float:
 
 
 def log_ratio(ours: float | None, paper: float) -> float:
-    """Return the logarithm of our latency ratio over the paper's, both given as reductions.
+    """Return the logarithm of our latency ratio divided by the paper's.
 
-    Infinite if our reduction is None or at least 1, which has no logarithm.
+    Both ratios are given as reductions: 1 minus the ratio. Infinite if our reduction is None or at
+    least 1, which has no logarithm.
     """
     if ours is None or ours >= 1.0:
         return math.inf

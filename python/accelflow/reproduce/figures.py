@@ -36,9 +36,9 @@ Place = tuple[str, str]
 def places_of(row: Row, point: str = "", other: str = "") -> list[Place]:
     """Return the keys (point, system) of the results from which the figure of `row` is computed.
 
-    The first key is that of the figure, and the second that of the comparison, if there is one. In
-    a trend the row has no points: the figure is then at `point`, and the comparison at `other`, or
-    also at `point` if `other` is empty.
+    The first key is that of the measured result. The second, if there is one, is that of the result
+    with which it is compared. In a trend the row has no points: the first result is then at
+    `point`, and the second at `other`, or also at `point` if `other` is empty.
     """
     found = [(row.of.point or point, row.of.system)]
     if row.to is not None:

@@ -50,7 +50,7 @@ def held() -> Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]:
 
 @dataclass(frozen=True)
 class Quoted:
-    """Three texts on one figure, which list readings by the verdict on the figure under them.
+    """Readings of the paper in three texts, by whether one of our figures agrees under them.
 
     With the readings in `holds`, the figure agrees with the paper's; with those in `undecided`, its
     interval is too wide to decide; with those in `off`, it differs. A text is empty if there is no
@@ -63,10 +63,11 @@ class Quoted:
 
 
 def quoted(row: str, choices: Sequence[str]) -> Quoted:
-    """Return texts on the readings that were tried, by the verdict on the figure `row`.
+    """Return which readings of the paper make our figure agree with the paper's, and which not.
 
-    `choices` names the settings whose readings count, as in :func:`held`. The text on agreement has
-    at most the three readings with which the figure is nearest to the paper's.
+    `row` is the figure's key. `choices` names settings that the paper leaves open; the texts list
+    their readings (see :func:`held`). The text on agreement has at most the three readings with
+    which the figure is nearest to the paper's.
     """
     agreeing: list[tuple[float, str]] = []
     undecided: list[str] = []

@@ -67,12 +67,12 @@ class Kept:
 
 
 def rewrite_page(folder: str | PathLike[str]) -> Path:
-    """Rewrite the page, pictures and results in `folder`; return the page's path.
+    """Rewrite ``comparison.md``, the pictures and the results in `folder`; return the page's path.
 
-    Our figures are read from the files; reasons and the paper's figures are those of this version.
-    Raises InputError for a folder without results, for results of different budgets or scenarios or
-    of a user's workload, for files that do not fit this version's experiments, and if a file cannot
-    be written.
+    Our figures are read from the results' files. Reasons and the paper's figures are those of this
+    version of accelflow. Raises InputError for a folder without results, for results of different
+    budgets or scenarios or of a user's workload, for files that do not fit this version's
+    experiments, and if a file cannot be written.
     """
     folder = file_path("folder", folder)
     from accelflow.reproduce.pictures import (  # noqa: PLC0415 (matplotlib is slow to load)

@@ -249,7 +249,7 @@ def figure(
     ours: Mapping[str, float | None],
     theirs: Mapping[str, float | None] | None,
 ) -> float | None:
-    """Combine values by service into one figure; None if a service lacks a value.
+    """Combine the values of all services into one figure; None if a service lacks a value.
 
     For each service, the `form` ``value`` takes `ours`, ``ratio`` takes ours / theirs, and
     ``reduction`` takes 1 - ours / theirs. The `summary` of the services is their ``mean``, with

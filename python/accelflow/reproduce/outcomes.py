@@ -52,11 +52,11 @@ class ExperimentResult:
     """All results of one experiment.
 
     `definition` is the experiment. Its replications have `requests` to `most_requests` requests of
-    a service with the mean rate, as figures needed. `seeds` are the replications' seeds. A
-    replication is one simulation, or several of `longest_run` requests, if that is not None and the
-    replication has more (:meth:`accelflow.reproduce.Budget.runs`). In each simulation, the first
-    tenth of the requests is not counted; in the shortest replication, these are `warmup_requests`.
-    `findings` compare our figures with the paper's, and `statements` has the
+    a service with the mean rate, as many as the figures' precision needs. `seeds` are the
+    replications' seeds. A replication is one simulation, or several of `longest_run` requests, if
+    that is not None and the replication has more (:meth:`accelflow.reproduce.Budget.runs`). In each
+    simulation, the first tenth of the requests is not counted; in the shortest replication, these
+    are `warmup_requests`. `findings` compare our figures with the paper's, and `statements` has the
     paper's statements in words, with whether they hold. `shown` has the values to draw, and
     `by_cell` the same by point, system, service and measure. `table` is the table of an experiment
     without simulations.
@@ -95,7 +95,7 @@ class ExperimentResult:
 
     @property
     def own(self) -> bool:
-        """Whether the results have figures that the paper does not report: a user's workload."""
+        """Whether the paper does not report some of the figures, as with a user's workload."""
         return any(finding.paper is None for finding in self.findings)
 
     @property

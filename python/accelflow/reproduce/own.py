@@ -115,7 +115,7 @@ class OwnScenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The scenario of experiments without simulations: workload, rates and parameters."""
+        """The inputs of experiments that need no simulation: workload, rates and parameters."""
         return simulation.Scenario(
             workload=self.workload,
             recording=self.recording,

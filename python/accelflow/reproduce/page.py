@@ -112,7 +112,7 @@ def _lengths(budget: Budget) -> str:
 
 
 def others_text(budget: Budget) -> str:
-    """Return the sentence on experiments without P99s, if `budget` treats them differently."""
+    """Return a sentence on experiments without P99s if `budget` treats them differently, or ""."""
     other = budget.without_tails
     return (
         ""

@@ -19,10 +19,11 @@ __all__ = ["read_reason", "reasons"]
 
 @cache
 def reasons() -> Mapping[str, Reason]:
-    """Return the reasons why our figures are off, by key, with the readings that were tried.
+    """Return the reasons why our figures differ from the paper's, by the figure's key.
 
-    Raises InputError as :func:`accelflow.findings.reasons` does, and for an unknown measure or
-    proof, or a proof that does not support its reason.
+    Each reason includes the readings of the paper that were tried. Raises InputError as
+    :func:`accelflow.findings.reasons` does, and for an unknown measure or proof, or a proof that
+    does not support its reason.
     """
     found = findings.reasons()
     for key, reason in found.items():

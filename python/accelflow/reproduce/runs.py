@@ -85,7 +85,7 @@ class Runner:
 
     @property
     def found(self) -> int:
-        """The number of simulations whose results were kept by an earlier runner."""
+        """The number of simulations that did not run, since a folder had their saved results."""
         return self._found
 
     def run(self, wanted: Wanted, *, whole: bool = False) -> None:

@@ -60,7 +60,7 @@ class Setting(Protocol):
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The scenario of experiments without a simulation."""
+        """The inputs of experiments that need no simulation, as a scenario."""
 
     def experiment(
         self, system: str, setup: Mapping[str, Any], point: Point, requests: int, seed: int
@@ -162,7 +162,7 @@ class Scenario:
 
     @property
     def inputs(self) -> simulation.Scenario:
-        """The scenario of tables without a simulation: SocialNetwork's most common paths."""
+        """The inputs of tables that need no simulation: SocialNetwork's most common paths."""
         return simulation.Scenario(
             profile="paper",
             rates="equal",

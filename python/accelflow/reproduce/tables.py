@@ -18,11 +18,11 @@ ACCELERATORS: Final = ("TCP", "Encr", "Decr", "RPC", "Ser", "Dser", "Cmp", "Dcmp
 
 @dataclass(frozen=True)
 class Table:
-    """A computed table: `rows` of text under the headings `columns`, and figures.
+    """A computed table: `rows` of text under the headings `columns`, and numbers to compare.
 
-    `figures` has the values to compare with the paper, by the name of the reported figure. `also`
-    has the same figures by other definitions, each with its description. `series` has the values to
-    draw, by group and then by name.
+    `figures` has the numbers to compare with the paper, each under the name of the paper's figure.
+    `also` has the results of other ways to compute these figures, each with a description. `series`
+    has the values to draw, by group and then by name.
     """
 
     columns: tuple[str, ...]

@@ -33,11 +33,11 @@ _Place = tuple[str, str, str]
 class Statement:
     """A statement of the paper in words (`says`), and whether it holds in our results.
 
-    `holds` is None if this cannot be decided, because a figure could not be computed, or the
-    interval of a difference contains zero or is not known (one seed). Figures that are equal for
-    every seed have no order, so the statement does not hold. `found` has our figures as text.
-    `why_not` is the recorded reason why the statement does not hold, or None. `also` has the same
-    statement by other definitions.
+    The statement orders figures: one is greater than another. `holds` is None if this cannot be
+    decided, because a figure could not be computed, or the interval of a difference contains zero
+    or is not known (one seed). It is False if two figures to order are equal for every seed.
+    `found` has our figures as text. `why_not` is the recorded reason why the statement does not
+    hold, or None. `also` has the outcomes for figures that are computed in other ways.
     """
 
     says: str

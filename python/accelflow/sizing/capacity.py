@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 def elements_of(accelerator: str) -> str:
-    """Return the results' name for the processing elements of `accelerator`: ``TCP elements``."""
+    """Return what results call an accelerator's processing elements, such as ``TCP elements``."""
     return f"{accelerator} elements"
 
 

@@ -41,7 +41,7 @@ _MOST_YEARS: Final = 50.0
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """The growth of all rates: by the ratio `per_year_ratio` each year, for `years` years."""
+    """The growth of all rates for `years` years: each year by `per_year_ratio` (0.2 is 20 %)."""
 
     per_year_ratio: float = 0.0
     years: float = 0.0
@@ -97,7 +97,7 @@ class Chip:
 
 @dataclass(frozen=True, kw_only=True)
 class Electricity:
-    """The price of a kilowatt-hour, and the PUE (the datacentre's power over its servers')."""
+    """The price of a kilowatt-hour, and the PUE: the datacentre's power divided by its servers'."""
 
     price_per_kwh: float = 0.0
     pue_ratio: float = 1.0

@@ -32,8 +32,8 @@ class CoreQueues:
 
     These models are for visits of exponential length. For visits with the squared coefficient of
     variation `visit_variation`, waits are scaled. The factor is the sum of the coefficients of
-    arrivals and visits, over the same sum with exponential visits (Allen and Cunneen; exact for
-    M/G/1).
+    arrivals and visits, divided by the same sum with exponential visits (Allen and Cunneen; exact
+    for M/G/1).
     """
 
     cores: int

@@ -49,7 +49,7 @@ class Measured:
 
     @property
     def lateness(self) -> float:
-        """The largest P99 of a service over its SLO; infinite if a service has no response."""
+        """The largest ratio of a service's P99 to its SLO; infinite if a service has no P99."""
         shares = [
             math.inf if (p99_us := self.p99_us[service]) is None else p99_us / slo_us
             for service, slo_us in self.slo_us.items()

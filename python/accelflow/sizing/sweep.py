@@ -22,13 +22,12 @@ _MOST_SLOS: Final = 3.0
 def sweep(
     plan: Plan, slo_us: Mapping[str, float], searches: Iterable[Searched]
 ) -> list[tuple[str, str, float, float]]:
-    """Return points of P99 over SLO by load, in closed form and simulated.
+    """Return the ratio of P99 to SLO at several loads, in closed form and simulated.
 
-    A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the server's
-    rates over those of the whole fleet, and the ratio the largest P99 of a service over its SLO.
-    Points whose P99 is more than three times the SLO are omitted. `slo_us` has the SLO of each
-    service in us, and `searches` the simulated points. Raises AccelflowError if a point cannot be
-    computed.
+    A point is (system, ``closed form`` or ``simulated``, load, ratio). The load is the ratio of the
+    server's rates to those of the whole fleet. The ratio is the largest of a service's P99 to its
+    SLO. Points with a ratio above three are omitted. `slo_us` has the SLO of each service in us,
+    and `searches` the simulated points. Raises AccelflowError if a point cannot be computed.
     """
     needed = demands(plan, recording_of(plan))
     points = []

@@ -12,7 +12,7 @@ _SYSTEM_WIDTH: Final = 13
 
 
 def text(answer: Mapping[str, Any]) -> str:
-    """Return text for a terminal: all systems' fleets, and where the two methods disagree.
+    """Return text for a terminal: all systems' fleets, and where closed form and simulation differ.
 
     `answer` is the result of :func:`accelflow.sizing.answer.size`.
     """

@@ -37,12 +37,12 @@ class Tried(Look):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The result of a search: the best value that meets all limits, and the next, which does not.
+    """The result of a search: the best value that meets all limits, and the next that does not.
 
     `best` is None if no value in the range meets the limits, and `beyond` is None if all values do.
-    `tried` has all simulated values in ascending order. If the time limit expired before the search
-    ended, `ended` is False: the limit is between `best` and `beyond`, and one of them may be None
-    since it was not reached.
+    `tried` has all simulated values in ascending order. `ended` is False if the time limit expired
+    before the search ended: the value sought is then from `best` to `beyond`, and one of them may
+    be None since the search did not reach it.
     """
 
     best: Tried | None
@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def clear(self) -> bool:
-        """Whether the decisions on `best` and `beyond` are both outside the noise."""
+        """Whether the confidence intervals leave no doubt about `best` and `beyond`."""
         return all(side.clear for side in (self.best, self.beyond) if side is not None)
 
 

@@ -88,7 +88,7 @@ class Pods:
         self.cluster.sync(self.look, self.cluster)
 
     async def started(self, cluster: Any, starting: asyncio.Future[None]) -> None:
-        """Look at the pods of `cluster` until `starting` is done; delete them if it fails."""
+        """Watch the pods of `cluster` until `starting` is done; if it fails, delete `cluster`."""
         try:
             while not (await asyncio.wait([starting], timeout=_LOOK_S))[0]:
                 if self._given_up:
@@ -104,7 +104,7 @@ class Pods:
             raise
 
     async def acted(self, cluster: Any, limit_s: float) -> None:
-        """Wait until the operator has created something for `cluster`.
+        """Wait until Dask's Kubernetes operator has created the first deployment of `cluster`.
 
         Raises TimeoutError after `limit_s` seconds.
         """
@@ -124,7 +124,7 @@ class Pods:
         return [each.raw async for each in every]
 
     async def look(self, cluster: Any) -> None:
-        """Do what :meth:`check` says, for `cluster`."""
+        """Tell the user why pods of `cluster` wait. Raises as :meth:`check` does."""
         # Kubernetes may be out of reach for a while, and the next look succeeds.
         try:
             pods = await self._found("pods", cluster)

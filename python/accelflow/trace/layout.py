@@ -46,7 +46,7 @@ _CLEAR = 0.15
 
 @dataclass(frozen=True)
 class Box:
-    """A box on a lane of the picture: an accelerator or another step of the trace.
+    """A box in a lane of a trace's picture: an accelerator or another step of the trace.
 
     `x` and `y` are its centre and `width` its width, in columns; `y` grows downwards.
     """
@@ -120,7 +120,7 @@ def lay_out(pipeline: Sequence[Node]) -> Layout:
 
 
 def short(condition: str) -> str:
-    """Return a condition as the picture shows it: bare field names, at most two lines."""
+    """Return a branch's condition as text for a picture: bare field names, at most two lines."""
     text = re.sub(r"out\['(\w+)'\]", r"\1", condition)
     lines = textwrap.wrap(text, _LABEL_CHARS, max_lines=2, placeholder=" ...")
     return "\n".join(lines)

@@ -152,7 +152,7 @@ def _outcome(proof: Proof, bound: Range) -> str:
 
 
 def value_text(proof: Proof) -> str:
-    """Return the value that a proof derives, after what it is a value of: ``the load is 27.0``."""
+    """Return as text the quantity that a proof bounds, and its value: ``the load is 27.0``."""
     return f"{proof.quantity} is {_number(proof.found().bound.value, proof.percent)}"
 
 
