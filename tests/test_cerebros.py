@@ -249,7 +249,7 @@ def test_services_have_messages_and_schemata() -> None:
         (
             {},
             {"parameters": {"core": 1}},
-            "parameter = 'core': must be a key that `accelflow explain` lists, did you mean cores?",
+            "parameter = 'core': must be a key that can be set here, did you mean cores?",
         ),
         ({}, {"parameters": {"cores": "16"}}, "cores = '16': must be a whole number from 1"),
         ({}, {"designs": ["Half"]}, "design = 'Half': must be None, OP: P-Only"),

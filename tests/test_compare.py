@@ -383,7 +383,7 @@ def test_choices_have_names_in_files_commands_and_python(tmp_path: Path) -> None
         ("accelerator.pes", "--set = 'accelerator.pes': must be of the form KEY=VALUE"),
         (
             "pes=4",
-            "--set parameter = 'pes': must be a key that `accelflow explain` lists, did you mean",
+            "--set parameter = 'pes': must be a key that can be set here, did you mean",
         ),
         ("accelerator.pes=many", "--set accelerator.pes = 'many': must be a whole number from 1"),
         ("core.balancing=fair", "--set core.balancing = 'fair': must be least_loaded, random"),
@@ -416,7 +416,7 @@ def test_explain_says_what_is_allowed_and_what_may_be_meant() -> None:
         assert right in done.stderr
         assert done.stderr.count(" or ") <= 3
     done = run("explain", "nothing.alike")
-    refusal = "parameter = 'nothing.alike': must be a key that `accelflow explain` lists\n"
+    refusal = "parameter = 'nothing.alike': must be a key that can be set here\n"
     assert done.stderr.endswith(refusal)
     assert len(done.stderr) < 200
 

@@ -115,7 +115,7 @@ def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, w
         ({"config": None}, "config = null: must be a mapping"),
         ({"config": ["core.count"]}, 'config = ["core.count"]: must be a mapping'),
         ({"config": {"core.count": None}}, "config.core.count = null: must be a whole number"),
-        ({"config": {3: 1}}, "parameter = '3': must be a key that `accelflow explain` lists"),
+        ({"config": {3: 1}}, "parameter = '3': must be a key that can be set here"),
         ({"config": {"core.cout": 3}}, "did you mean core.count?"),
         ({"services": "CPost"}, "services = 'CPost': must be a list of strings"),
         ({"services": 5}, "services = 5: must be a list of strings"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accelflow_sim::compare::{CalledResult, ServerUse, ServiceResult, SystemResult};
-use accelflow_sim::stats::{BIN_ERROR, Breakdown, DataStats, Fallback, Part, Used};
+use accelflow_sim::stats::{BIN_ERROR, BreakdownSum, DataStats, Fallback, Part, Used};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::profile::ProfileParameter;
@@ -240,7 +240,7 @@ fn fallbacks_json(result: &ServiceResult) -> Value {
 }
 
 /// The mean of each part of the response time of `requests` requests in microseconds.
-fn spent_json(spent: &Breakdown, requests: u64) -> Value {
+fn spent_json(spent: &BreakdownSum, requests: u64) -> Value {
     let mean = |&part: &Part| {
         let mean = spent.mean(part, requests);
         (part.name(), mean.map(Time::as_us_f64))

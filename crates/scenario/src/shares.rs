@@ -68,9 +68,33 @@ pub(crate) fn check_requests(
             );
             return Err(Refusal::new("requests", resolved.requests, allowed).into());
         }
+        if !has_times(workload, name) {
+            check_duration(resolved, name, share)?;
+        }
     }
     Ok(())
 }
+
+/// Refuses more requests than arrive in [`LONGEST_S`].
+fn check_duration(resolved: &Resolved, name: &str, share: f64) -> Result<(), ScenarioError> {
+    let (requests, rate_rps) = match resolved.by_rate {
+        true => (resolved.requests as f64 * share, resolved.rate_rps * share),
+        false => (resolved.requests as f64, resolved.rate_rps * share),
+    };
+    if requests <= rate_rps * LONGEST_S {
+        return Ok(());
+    }
+    let most = (resolved.requests as f64 * (rate_rps * LONGEST_S / requests)).floor();
+    let allowed = format!(
+        "must be at most {}, which arrive in 12 days at the rate of {name}, {} a second",
+        number_text(most),
+        number_text(rate_rps)
+    );
+    Err(Refusal::new("requests", resolved.requests, allowed).into())
+}
+
+/// The longest time in which the requests of a simulation may arrive: 12 days.
+const LONGEST_S: f64 = 12.0 * 86_400.0;
 
 /// Refuses a service without a rate that no simulated service calls.
 fn check_called(

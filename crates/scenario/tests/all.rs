@@ -1,6 +1,7 @@
 //! All tests of this crate in one program, which is built faster than one for each file.
 
 mod chips;
+mod duration;
 mod files;
 mod scenario;
 mod spans;

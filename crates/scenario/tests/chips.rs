@@ -168,7 +168,7 @@ fn bad_chips_are_refused_by_name() {
         (
             json!([{"name": "a", "config": {"accelerator.TCP.pse": 1}}]),
             "chips['a'].config.parameter = 'accelerator.TCP.pse': must be a key that \
-             `accelflow explain` lists, did you mean accelerator.TCP.pes?",
+             can be set here, did you mean accelerator.TCP.pes?",
         ),
         (
             json!([{"name": "a", "config": {"pes.TCP": 1, "accelerator.TCP.pes": 2}}]),
@@ -242,7 +242,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("name = ' '", "1:1: name = ' ': must be a string"),
     (
         "[accelerator.TCP]\n  pse = 3",
-        "2:3: parameter = 'accelerator.TCP.pse': must be a key that `accelflow explain` lists, \
+        "2:3: parameter = 'accelerator.TCP.pse': must be a key that can be set here, \
          did you mean accelerator.TCP.pes",
     ),
     (

@@ -114,18 +114,17 @@ impl Part {
     }
 }
 
-/// A response time, or a sum of response times, broken down by [`Part`]. Of parallel chains, only
-/// the one that ended last counts.
+/// A response time, broken down by [`Part`]. Of parallel chains, only the one that ended last counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Breakdown([Time; Part::ALL.len()]);
 
 impl Breakdown {
-    /// Returns the time that the request or the requests spent on `part`.
+    /// Returns the time that the request spent on `part`.
     pub fn of(&self, part: Part) -> Time {
         self.0[part as usize]
     }
 
-    /// Returns the sum of all parts: the response time, or the sum of the response times.
+    /// Returns the sum of all parts: the response time.
     pub fn total(&self) -> Time {
         self.0.iter().copied().sum()
     }
@@ -136,21 +135,48 @@ impl Breakdown {
         self.of(Part::Dispatcher) + self.of(Part::Manager) + self.of(Part::Cores)
     }
 
-    /// Returns the mean time spent on `part` per request, if this breakdown is the sum over
-    /// `requests` requests; `None` if `requests` is 0.
-    pub fn mean(&self, part: Part, requests: u64) -> Option<Time> {
-        (requests > 0).then(|| self.of(part) / requests)
-    }
-
     pub(crate) fn add(&mut self, part: Part, time: Time) {
         self.0[part as usize] += time;
     }
 }
 
-impl std::ops::AddAssign for Breakdown {
+/// The sum of the breakdowns of many response times. It holds more than the 213 days of a [`Time`]:
+/// on an overloaded server, a million requests may have waited for a minute each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BreakdownSum {
+    /// The picoseconds spent on each part.
+    parts_ps: [u128; Part::ALL.len()],
+}
+
+impl BreakdownSum {
+    /// Returns the time that all requests together spent on `part`; the longest [`Time`] if it is
+    /// longer.
+    pub fn of(&self, part: Part) -> Time {
+        time_of(self.parts_ps[part as usize])
+    }
+
+    /// Returns the sum of all parts, which is the sum of the response times; the longest [`Time`] if
+    /// it is longer.
+    pub fn total(&self) -> Time {
+        time_of(self.parts_ps.iter().sum())
+    }
+
+    /// Returns the mean time spent on `part` per request, if this is the sum over `requests`
+    /// requests; `None` if `requests` is 0.
+    pub fn mean(&self, part: Part, requests: u64) -> Option<Time> {
+        let mean = self.parts_ps[part as usize].checked_div(u128::from(requests));
+        mean.map(time_of)
+    }
+}
+
+fn time_of(ps: u128) -> Time {
+    Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}
+
+impl std::ops::AddAssign<Breakdown> for BreakdownSum {
     fn add_assign(&mut self, other: Breakdown) {
         for part in Part::ALL {
-            self.add(part, other.of(part));
+            self.parts_ps[part as usize] += u128::from(other.of(part).as_ps());
         }
     }
 }
@@ -231,7 +257,7 @@ pub struct ServiceStats {
     pub fallbacks: BTreeMap<Fallback, u64>,
     /// The sum of the response times in [`ServiceStats::latency`], broken down by what the time was
     /// spent on ([`Part`]).
-    pub spent: Breakdown,
+    pub spent: BreakdownSum,
     /// The times of evenly spaced requests from clients after the warm-up, in the order of their
     /// responses. Empty unless the load has sampling ([`crate::Load::sampling`]).
     pub samples: Vec<Sample>,
@@ -282,7 +308,7 @@ pub struct CalledStats {
     pub latency: Samples,
     /// The sum of the response times in [`CalledStats::latency`], broken down by what the time was
     /// spent on ([`Part`]).
-    pub spent: Breakdown,
+    pub spent: BreakdownSum,
 }
 
 /// How many requests a service sent to other services, and how these requests ended, over the whole

@@ -162,7 +162,7 @@ fn values_that_do_not_go_together_are_refused() {
 fn unknown_keys_are_refused_with_a_hint() {
     let mut config = Config::default();
     let mut text = |key: &str| config.set(key, 1.0).unwrap_err().to_string();
-    let unknown = "must be a key that `accelflow explain` lists";
+    let unknown = "must be a key that can be set here";
     assert_eq!(
         text("cores.count"),
         format!("parameter = 'cores.count': {unknown}, did you mean core.count?")

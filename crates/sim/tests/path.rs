@@ -4,7 +4,7 @@
 
 use accelflow_sim::Config;
 use accelflow_sim::plan::Plan;
-use accelflow_sim::stats::{Breakdown, Part, SimulationResult};
+use accelflow_sim::stats::{BreakdownSum, Part, SimulationResult};
 use accelflow_trace::Accel;
 use accelflow_units::Time;
 use accelflow_workload::services::{Chain, Phase, Service};
@@ -22,7 +22,7 @@ fn alone(plan: &Plan, id: &str) -> SimulationResult {
     run(&Config::default(), plan, id, &together(1), 1)
 }
 
-fn parts(spent: &Breakdown) -> [u64; 8] {
+fn parts(spent: &BreakdownSum) -> [u64; 8] {
     Part::ALL.map(|part| spent.of(part).as_ps())
 }
 

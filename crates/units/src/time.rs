@@ -74,6 +74,11 @@ impl Time {
         self.0 as f64 / PS_PER_S as f64
     }
 
+    /// Returns the sum, or the longest time if the sum is longer.
+    pub fn saturating_add(self, other: Time) -> Time {
+        Time(self.0.saturating_add(other.0))
+    }
+
     /// Returns the time from `earlier` to this instant; zero if `earlier` is later.
     pub const fn saturating_sub(self, earlier: Time) -> Time {
         Time(self.0.saturating_sub(earlier.0))

@@ -6,7 +6,9 @@ use accelflow_trace::Accel;
 use accelflow_units::Time;
 
 use crate::server_use::ServerUse;
-use crate::stats::{Breakdown, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats};
+use crate::stats::{
+    BreakdownSum, CallStats, CalledStats, DataStats, Fallback, Sample, TenantStats,
+};
 
 /// The result of one service under one orchestrator. Unless stated otherwise, counts and times are
 /// those of requests from clients after the warm-up. The measured window is the time from the end
@@ -99,7 +101,7 @@ pub struct ServiceResult {
     pub dispatcher_instructions: Option<f64>,
     /// The sum of the response times after the warm-up, broken down by what the time was spent on
     /// ([`Part`](crate::stats::Part)).
-    pub spent: Breakdown,
+    pub spent: BreakdownSum,
     /// The statistics of the server's data movement: networks, caches, memory, address translation.
     pub data: DataStats,
     /// The results of the requests that other services sent to this service. The other fields about
@@ -137,7 +139,7 @@ pub struct CalledResult {
     pub percentiles: [Option<Time>; 3],
     /// The sum of the response times of requests from other services after the warm-up, broken down
     /// by what the time was spent on ([`Part`](crate::stats::Part)).
-    pub spent: Breakdown,
+    pub spent: BreakdownSum,
 }
 
 /// The results of all services under one orchestrator (system).

@@ -24,6 +24,18 @@ use crate::stats::{Fallback, Operated, Part, SimulationResult};
 /// moves a payload of 100 MB.
 pub(super) const EVENTS_BETWEEN_LOOKS: u64 = 1 << 11;
 
+/// The first simulated time that is too long: 26 days. It is an eighth of the times that exist, so
+/// that none overflows between two checks.
+pub(crate) const TOO_LONG: Time = Time::from_ps(1 << 61);
+
+/// Refuses to go on to a simulated time that is too long.
+pub(crate) fn check_time(now: Time) -> Result<(), SimError> {
+    match now >= TOO_LONG {
+        true => Err(SimError::TooLong),
+        false => Ok(()),
+    }
+}
+
 /// A server under simulation.
 pub(crate) struct Engine<'r> {
     /// The inputs of the simulation: server parameters, plan, orchestrator and loads.
@@ -159,6 +171,7 @@ impl<'r> Engine<'r> {
         while !stopped && self.step().map_err(|failure| *failure)?.is_some() {
             if self.measures.events() >= look {
                 look += EVENTS_BETWEEN_LOOKS;
+                check_time(self.calendar.now())?;
                 stopped = self.stopped();
             }
         }

@@ -309,7 +309,8 @@ fn turned_away(stations: &[Station<JobId>]) -> u64 {
 fn share(before: Time, after: Time, window: Time, servers: usize) -> f64 {
     if window > Time::ZERO && servers > 0 {
         // Whole picoseconds, so that a share of all is 1 and not a rounding error more.
-        after.saturating_sub(before).as_ps() as f64 / (window * servers as u64).as_ps() as f64
+        let whole = u128::from(window.as_ps()) * servers as u128;
+        after.saturating_sub(before).as_ps() as f64 / whole as f64
     } else {
         0.0
     }

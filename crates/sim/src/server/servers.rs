@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use accelflow_units::Time;
 
-use super::engine::{EVENTS_BETWEEN_LOOKS, Engine};
+use super::engine::{EVENTS_BETWEEN_LOOKS, Engine, check_time};
 use super::error::SimError;
 use super::run::Watch;
 use crate::stats::SimulationResult;
@@ -75,8 +75,11 @@ impl<'r> Servers<'r> {
                 self.share_progress(now);
             }
             *events += 1;
-            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.stopped(watch) {
-                return Ok(true);
+            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                check_time(now)?;
+                if self.stopped(watch) {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)

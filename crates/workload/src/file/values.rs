@@ -193,7 +193,7 @@ pub struct OperationCost {
     pub ns: f64,
     /// The part of the cost for each byte of the message before compression, in ns.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub ns_per_byte: f64,
     /// The relative standard error of the cost, if the cost was measured: one standard error of the
     /// mean, divided by the mean.
@@ -212,7 +212,7 @@ pub struct KindCost {
     pub ns: f64,
     /// The part of the cost on a core for each byte of the message before compression, in ns.
     #[serde(default)]
-    #[schemars(range(min = 0.0, max = 1e9))]
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub ns_per_byte: f64,
     /// The relative standard error of the cost, if the cost was measured: one standard error of the
     /// mean, divided by the mean.

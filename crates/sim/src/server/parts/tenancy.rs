@@ -112,7 +112,7 @@ impl Tenancy {
             let tenant = &mut self.tenants[self.shaping.tenant_of(flow)].stats;
             if let Some((_, since)) = started {
                 tenant.shaped += 1;
-                tenant.shaping_time += released - since;
+                tenant.shaping_time = tenant.shaping_time.saturating_add(released - since);
             }
             refused(tenant.tenant, self.shaping.offer_next(flow, now))?;
             if let Some((start, _)) = started {
@@ -197,7 +197,8 @@ impl Tenancy {
             return None;
         }
         let (start, since) = tenant.waiting.pop_front()?;
-        tenant.stats.waiting_time += now - since;
+        let stats = &mut tenant.stats;
+        stats.waiting_time = stats.waiting_time.saturating_add(now - since);
         tenant.begin();
         Some(start)
     }

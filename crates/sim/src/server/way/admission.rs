@@ -5,7 +5,7 @@ use accelflow_shaping::Message;
 use accelflow_units::{Bytes, Time};
 
 use crate::server::activity::Wait;
-use crate::server::engine::Engine;
+use crate::server::engine::{Engine, TOO_LONG, check_time};
 use crate::server::error::Failure;
 use crate::server::state::{By, Event, Held, Job, JobId, Start, Unit};
 
@@ -46,12 +46,14 @@ impl Engine<'_> {
     /// Schedules a check of the traffic shaper for its next grant.
     fn look_at_shaper(&mut self) {
         if let Some(at) = self.tenancy.plan_look() {
-            self.schedule(at, Event::Grants);
+            // With a limit close to 0, a trace may wait for longer than any simulation lasts.
+            self.schedule(at.min(TOO_LONG), Event::Grants);
         }
     }
 
     /// Releases the traces that have passed the traffic shaper.
     pub(crate) fn grant_due(&mut self, now: Time) -> Result<(), Failure> {
+        check_time(now)?;
         if !self.tenancy.look_is_due(now) {
             return Ok(());
         }

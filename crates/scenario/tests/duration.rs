@@ -1,0 +1,75 @@
+//! Simulations that cover too long a time are refused or end with an error.
+
+#![allow(clippy::unwrap_used)]
+
+use accelflow_scenario::{RunOptions, Scenario};
+use serde_json::{Value, json};
+
+fn scenario(changes: &Value) -> Scenario {
+    let mut document = json!({
+        "profile": "paper", "services": ["UniqId"], "orchestrators": ["AccelFlow"],
+        "requests": 200, "warmup": 20,
+    });
+    for (field, value) in changes.as_object().unwrap() {
+        document[field] = value.clone();
+    }
+    Scenario::from_json(&document.to_string()).unwrap()
+}
+
+#[test]
+fn more_requests_than_arrive_in_twelve_days_are_refused() {
+    let rare = |requests: u64| {
+        let checked = scenario(&json!({"rate_rps": 0.001, "requests": requests})).check();
+        checked.map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(rare(1036), Ok(()));
+    assert_eq!(
+        rare(1037).unwrap_err(),
+        "requests = 1037: must be at most 1036, which arrive in 12 days at the rate of UniqId, 0.001 \
+         a second"
+    );
+}
+
+#[test]
+fn utilizations_of_long_simulations_are_exact() {
+    let long = json!({"rate_rps": 0.001, "config": {"accelerator.pes": 1024}});
+    let checked = scenario(&long).check().unwrap();
+    let result = checked
+        .run(&RunOptions::default(), &|_, _| true)
+        .unwrap()
+        .unwrap();
+    let service = &result.to_json()["systems"][0]["services"][0];
+    let used = service["core_utilization"].as_f64().unwrap();
+    assert!(used > 0.0 && used < 1e-6, "{used}");
+}
+
+/// A shaper that lets one operation pass in hours.
+fn shaped(requests: u64) -> Scenario {
+    let limit = json!({"0": [{"accelerator_s_per_s": 1e-9, "burst_accelerator_s": 1e-9}]});
+    scenario(&json!({"shaping": limit, "requests": requests}))
+}
+
+#[test]
+fn sums_of_response_times_beyond_the_longest_time_are_exact() {
+    let checked = shaped(200).check().unwrap();
+    let result = checked.run(&RunOptions::default(), &|_, _| true);
+    let service = &result.unwrap().unwrap().to_json()["systems"][0]["services"][0];
+    let parts = service["spent_us"].as_object().unwrap();
+    let spent_us: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
+    let mean_us = service["mean_us"].as_f64().unwrap();
+    assert!(mean_us * 92.0 > u64::MAX as f64 / 1e6, "{mean_us}");
+    assert!(
+        (spent_us / mean_us - 1.0).abs() < 1e-12,
+        "{spent_us} {mean_us}"
+    );
+}
+
+#[test]
+fn a_simulation_of_more_than_26_days_ends_with_an_error() {
+    let checked = shaped(1_000).check().unwrap();
+    let error = checked
+        .run(&RunOptions::default(), &|_, _| true)
+        .unwrap_err();
+    let start = "simulated time = more than 26 days: must be less";
+    assert!(error.to_string().starts_with(start), "{error}");
+}
