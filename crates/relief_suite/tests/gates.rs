@@ -201,11 +201,12 @@ fn impossible_settings_are_refused() {
     let later = dag.task(Isp, &[Source::Task(0)]).unwrap_err();
     assert_eq!(
         later.to_string(),
-        "task that provides an input = 0: must be below 0, the number of the task that uses it"
+        "index of a task that provides an input = 0: must be below 0, the index of the task that \
+         uses it"
     );
     assert_eq!(
         dag.task(Isp, &[]).unwrap_err().to_string(),
-        "inputs of a task = 0: must be 1 or 2"
+        "number of inputs of a task = 0: must be 1 or 2"
     );
     let run = |dag: &Dag, platform: &Platform, load: &Load| {
         simulate(dag, platform, Orchestrator::Relief, load)

@@ -225,14 +225,14 @@ fn check_fit(
     check_costs(scenario, workload, resolved)?;
     let rates = workload.rate_names();
     if !rates.contains(&resolved.rates.as_str()) {
-        let of = format!("for {}", workload.name);
+        let of = format!("(the rates that {} has)", workload.name);
         return Err(refused("rates", &resolved.rates, &rates, &of));
     }
     let own = SizePreset::SocialNetwork;
     if resolved.sizes == OrOwn::Chosen(own) && !is_social_network(workload) {
         let others = SizePreset::ALL.into_iter().filter(|sizes| *sizes != own);
         let others: Vec<&str> = others.map(SizePreset::name).collect();
-        let of = format!("for {}", workload.name);
+        let of = format!("for the workload {}", workload.name);
         return Err(misfit("sizes", own, &others, &of));
     }
     Ok(())
@@ -323,8 +323,11 @@ fn check_costs(
         return Err(misfit("profile", paper, &others, "with a recording"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
-        let others = [paper.name(), "left out in favour of a recording"];
-        let of = format!("for the workload {}", workload.name);
+        let others = [paper.name(), "left out"];
+        let of = format!(
+            "for the workload {}: measured costs exist only for socialnetwork, or in a recording",
+            workload.name
+        );
         return Err(misfit("profile", measured, &others, &of));
     }
     Ok(())

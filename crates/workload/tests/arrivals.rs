@@ -231,7 +231,7 @@ fn modulations_that_are_none_are_refused() {
     assert_eq!(refuse(&[]), ArrivalsError::NoStates);
     assert_eq!(
         refuse(&[(1.0, 1.0), (-0.5, 1.0)]).to_string(),
-        "state 1: rate over mean rate = -0.5: must be finite and not negative"
+        "state 1: rate divided by the mean rate = -0.5: must be finite and not negative"
     );
     assert_eq!(
         refuse(&[(1.0, 0.0)]).to_string(),
