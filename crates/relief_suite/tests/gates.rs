@@ -216,11 +216,11 @@ fn impossible_settings_are_refused() {
     let fine = Platform::default();
     assert_eq!(
         run(&dag, &fine, &Load::closed(1, 1)),
-        "tasks of the application = 0: must be at least 1"
+        "number of tasks of the application = 0: must be at least 1"
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(0, 1)),
-        "graphs in flight = 0: must be at least 1"
+        "number of graphs in flight = 0: must be at least 1"
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(1, 0)),
@@ -230,7 +230,7 @@ fn impossible_settings_are_refused() {
     without.units[Kind::Isp.index()] = 0;
     assert_eq!(
         run(&chain(), &without, &Load::closed(1, 1)),
-        "accelerators of kind isp = 0: must be from 1 to 64"
+        "number of accelerators of kind isp = 0: must be from 1 to 64"
     );
 }
 

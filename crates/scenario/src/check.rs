@@ -208,7 +208,7 @@ fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioEr
     ];
     for (field, names) in mapped {
         for name in names {
-            check(&format!("a service in {field}"), name)?;
+            check(&format!("{field}: service"), name)?;
         }
     }
     Ok(())
@@ -268,7 +268,7 @@ fn check_rates(
         return Err(Refusal::left_out(place, "must be a rate in requests per second").into());
     }
     match given.keys().find(|name| !names.contains(&name.as_str())) {
-        Some(other) => Err(Refusal::unknown("a service in rates_rps", other, names).into()),
+        Some(other) => Err(Refusal::unknown("rates_rps: service", other, names).into()),
         None => Ok(()),
     }
 }

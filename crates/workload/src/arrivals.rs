@@ -74,7 +74,7 @@ pub enum ArrivalsError {
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A rate of a [`RateTable`] is not from 0 to [`MAX_RATE_RPS`].
-    #[error("table of rates: rate {index} = {rate}: must be from 0 to 1e9 requests per second")]
+    #[error("table of rates: rates[{index}] = {rate}: must be from 0 to 1e9 requests per second")]
     TableRate {
         /// The index of the row, counted from 0.
         index: usize,

@@ -280,7 +280,7 @@ fn rates_of_a_table_hold_until_the_next() {
     assert_eq!(wrong, ArrivalsError::TableRate { index, rate });
     assert_eq!(
         wrong.to_string(),
-        "table of rates: rate 1 = -1: must be from 0 to 1e9 requests per second"
+        "table of rates: rates[1] = -1: must be from 0 to 1e9 requests per second"
     );
     assert!(matches!(
         refused(&[(2, 1.0), (1, 1.0)]),

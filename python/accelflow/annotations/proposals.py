@@ -86,7 +86,7 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     most 1e9.
     """
     if not recordings:
-        raise refused("recordings", 0, f"must be at least 1: call {name} first")
+        raise refused("number of recorded calls", 0, f"must be at least 1: call {name} first")
     positive_number("rate_rps", rate_rps, _MOST_RPS)
     if not recordings[-1].operations:
         place = f"number of operations recorded in the last call of {name}"
