@@ -269,7 +269,7 @@ def test_the_example_answers_in_closed_form():
         ("systems = ['accelflow', 'accelflow']", "must name each system once"),
         ("systems = ['relief', 'acelflow']", "systems[1] = 'acelflow': must be "),
         ("slo_factor = nan", "slo_factor = nan: must be a number"),
-        ("p99_us = {Login = 5}", "a service in p99_us = 'Login'"),
+        ("p99_us = {Login = 5}", "p99_us: service = 'Login'"),
         ("limits = {utilization_ratio = 1.5}", "limits.utilization_ratio = 1.5: must be a number"),
         (
             "limits = {spare = 1}",

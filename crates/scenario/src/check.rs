@@ -296,7 +296,7 @@ fn check_costs(
             "facts",
             resolved.facts,
             &others,
-            "without a recording",
+            "unless a recording is given",
         ));
     }
     let measured = resolved.costs == Costs::Measured;
@@ -307,7 +307,7 @@ fn check_costs(
             "recorded_times",
             times,
             &others,
-            "without a recording",
+            "unless a recording is given or the profile is measured",
         ));
     }
     if let Some(given) = scenario.tcp_cost_ns
@@ -320,7 +320,7 @@ fn check_costs(
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);
     if recorded && scenario.profile == Some(paper) {
         let others = [measured.name(), "left out"];
-        return Err(misfit("profile", paper, &others, "with a recording"));
+        return Err(misfit("profile", paper, &others, "if a recording is given"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
         let others = [paper.name(), "left out"];
