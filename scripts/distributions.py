@@ -45,7 +45,7 @@ def problems_of_wheel(path: Path) -> list[str]:
     problems = [*_missing_fields(metadata), *_stray(names)]
     problems += _different(own, {*_tracked("python"), "accelflow/_native.abi3.so"})
     if "-abi3-" not in path.name:
-        problems.append("its name has no tag abi3, so that it is for one version of Python")
+        problems.append("its name has no tag abi3, so it works with only one version of Python")
     if "linux_" in path.name and "manylinux" not in path.name:
         problems.append("its tag is that of this machine, which no index takes")
     return problems

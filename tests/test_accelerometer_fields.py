@@ -184,7 +184,7 @@ def test_what_a_decision_cannot_have_is_refused(tmp_path: Path, more: str, messa
                 "transfer_cycles": 0,
                 "acceleration_ratio": math.inf,
             },
-            "kernel_share_ratio = '1 in all': must be below 1: the host has no work left",
+            "kernel_share_ratio = '1 in all': must be below 1, since offloading costs nothing",
         ),
         ({"setup_cycles": 1e18, "offloads_per_s": 1e300}, "must be a finite number"),
         ({"setup_cycles": 1e19}, "setup_cycles = 1e19: must be a number from 0 to 1e18 cycles"),

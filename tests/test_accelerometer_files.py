@@ -234,8 +234,8 @@ def test_inputs_that_say_one_thing_twice_must_agree(tmp_path: Path) -> None:
         from_file(agreeing.replace("15_008", "15_008e5"), tmp_path)
     assert str(caught.value) == (
         "compression.kernel_share_ratio = 0.15: must agree with the other fields to a factor of "
-        "1.25: 1500800000 offloads a second of these sizes at 5.62 cycles per byte are 14852.0473 "
-        "of the host's cycles; leave cycles_per_byte out to have it derived"
+        "1.25: 1500800000 offloads a second of these sizes at 5.62 cycles per byte take 14852.0473 "
+        "times the host's cycles; leave cycles_per_byte out to have it derived"
     )
     path = tmp_path / "wrong.toml"
     path.write_text(agreeing.replace("= 0.15", "= 0.3"))

@@ -168,7 +168,7 @@ def test_an_overloaded_rival_has_no_percentage(results: dict[str, Any]) -> None:
     assert "against RELIEF" not in text
     of_system(results, "accelflow")[0]["saturated"] = "TCP"
     text = verdict(Comparison.from_dict(results))
-    assert text == "AccelFlow cannot keep up: TCP, overloaded during the run."
+    assert text == "AccelFlow cannot keep up: 'TCP' was overloaded during the run."
     lines = answer(results)
     assert any(line.startswith("AccelFlow") and line.endswith("TCP, overloaded") for line in lines)
     assert sum(line.startswith("* The system cannot keep up") for line in lines) == 1

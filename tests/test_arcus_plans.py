@@ -156,7 +156,7 @@ def test_profiles_are_stored_and_read_back(tmp_path: Path) -> None:
         tagged = [row | {"tag": tag} for row in table["combinations"]]
         planned = arcus.plan(plan, profiles=table | {"combinations": tagged})
         assert planned["admitted"][0]["segment_bytes"] == segment
-    with pytest.raises(InputError, match="must be those of the plan's platform"):
+    with pytest.raises(InputError, match="profiles: must be of the same platform"):
         arcus.plan(plan | {"platform": {"pcie_lanes": 4}}, profiles=table)
     with pytest.raises(InputError, match=r"profiles: version = '0.0': must be"):
         arcus.plan(plan, profiles=table | {"version": "0.0"})

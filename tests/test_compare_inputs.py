@@ -134,7 +134,7 @@ def test_bad_configurations_name_file_key_and_range(tmp_path: Path, text: str, w
         ({"priorities": {"CPost": 256}}, "priorities['CPost'] = 256: must be a whole number"),
         ({"shaping": {1: "slow"}}, "shaping[1] = 'slow'"),
         ({"shaping": {"1": None}}, "shaping[1] = null: must be a list of one limit"),
-        ({"shaping": {"one": None}}, "a tenant of shaping = 'one': must be a whole number"),
+        ({"shaping": {"one": None}}, "shaping: tenant = 'one': must be a whole number"),
         ({"recording": Path("recording.json")}, "must be the text of a recording"),
         ({"recording": "/no/live.json"}, "recording = '/no/live.json': must be the text of"),
         ({"recording": "live.json"}, "pass Path(...).read_text()"),

@@ -364,7 +364,7 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ({**GOOD, "choices": "all"}, "x: choices = 'all': must be a list of names"),
         (
             {**GOOD, "class": "not_printed", "input": "z", "implied": ["deadlines_beyond_tcp"]},
-            "x: implied = 'deadlines_beyond_tcp': must be a proof of a figure that is not printed",
+            "x: implied = 'deadlines_beyond_tcp': must be a proof of a",
         ),
         (
             {**GOOD, "class": "definition", "measures": []},
@@ -382,11 +382,11 @@ GOOD = {"class": "open", "text": "Nobody knows."}
         ({**GOOD, "proofs": ["none"]}, "x: proofs: proof = 'none': must be"),
         (
             {**GOOD, "class": "contradiction", "proofs": ["power_at_rest"]},
-            "x: proofs = 'power_at_rest': must be proofs that rule a figure out",
+            "x: proofs = 'power_at_rest': must be a proof that rules a figure out",
         ),
         (
             {**GOOD, "class": "contradiction", "proofs": ["deadlines_beyond_tcp"]},
-            "x: proofs = 'deadlines_beyond_tcp': must have a proof about the row",
+            "x: proofs = 'deadlines_beyond_tcp': must include a proof about",
         ),
     ],
 )

@@ -190,7 +190,7 @@ def test_traces_whose_rows_alternate_are_put_together_again(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "must be those of MSCallGraph, MSRTQps or MSResource"),
+        ("a,b\n1,2\n", "must be those of Alibaba's table MSCallGraph, MSRTQps or MSResource"),
         (
             "traceid,timestamp,rpcid,um,rpctype,dm,interface,rt\n",
             "must have at least one call by rpc or http",
@@ -335,7 +335,7 @@ def test_invocations_of_2021_become_functions() -> None:
     [
         (["invocations.csv", "invocations-2021.csv"], "of the same year as"),
         (["invocations.csv"], "must have invocations and durations"),
-        (["MSRTQps.csv"], "must be those of the tables of 2019"),
+        (["MSRTQps.csv"], "must be those of a table of Azure's trace of 2019"),
     ],
 )
 def test_tables_that_do_not_belong_together_are_refused(names: list[str], message: str) -> None:

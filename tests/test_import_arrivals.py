@@ -202,10 +202,10 @@ def test_counts_longer_than_a_workload_have_the_mean_of_what_is_kept(tmp_path: P
     [
         ("", "it has no text"),
         ("time_s\n", "must have at least one usable row"),
-        ("time_s\n1\n", "'1 at one time': must be at two different times or more$"),
+        ("time_s\n1\n", "number of different times of arrivals = 1: must be at least 2$"),
         (
             "time_s\n1\n1\nx\n",
-            "must be at two .* more; 1 values that are not times: their rows are left",
+            "must be at least 2; 1 values that are not times: their rows are left",
         ),
         ("time_s,count\n1,-1\n", "one usable row; 1 counts that are no number from 0 to 1e9: "),
         ("time_s,count\n1,-1\n2,3\n", "--window = .*; 1 counts that are no number from 0 to 1e9"),

@@ -194,13 +194,13 @@ def test_arrivals_do_not_replace_the_table_that_they_come_from(
     times = table(tmp_path, "time_s\n5\n6\n", "shop-Checkout.times.csv")
     assert import_into(shop, times) == 2
     error = capsys.readouterr().err
-    assert f"--out = {str(shop)!r}: must be another file: the file that goes beside it" in error
-    assert "is a file that the import reads" in error
+    assert f"--out = {str(shop)!r}: must be another file: the import would also write" in error
+    assert "is a file that it reads" in error
     assert times.read_text() == "time_s\n5\n6\n"
     rows = "app,func,end_timestamp,duration\n" + "a,f,9,1\n" * 5
     events = table(tmp_path, rows, "az-a-f.rates.csv")
     assert command("azure-functions", events, "--out", tmp_path / "az.json") == 2
-    assert "is a file that the import reads" in capsys.readouterr().err
+    assert "is a file that it reads" in capsys.readouterr().err
     assert events.read_text() == rows
     assert not (tmp_path / "az.json").exists()
 
@@ -212,7 +212,7 @@ def test_arrivals_do_not_replace_those_of_another_service(
     times = table(tmp_path, "time_s\n0\n1\n")
     shop = shop_with(tmp_path, Other={"process": "times", "file": own.name}, Checkout={})
     assert import_into(shop, times) == 2
-    assert "is already that of services[0].arrivals.file in the work" in capsys.readouterr().err
+    assert "is already named by services[0].arrivals.file of the work" in capsys.readouterr().err
     assert own.read_text() == "time_us\n0\n7\n"
 
 
@@ -223,7 +223,7 @@ def test_arrivals_replace_only_what_the_workload_named_for_the_same_service(
     times = table(tmp_path, "time_s\n0\n1\n")
     shop = shop_with(tmp_path, Checkout={})
     assert import_into(shop, times) == 2
-    assert "exists, and is not of the same service" in capsys.readouterr().err
+    assert "exists and is no file of the same service" in capsys.readouterr().err
     assert own.read_text() == "time_us\n0\n7\n"
     # Equal contents do no harm.
     own.write_text("time_us\n0\n1000000\n")

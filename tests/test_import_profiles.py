@@ -125,7 +125,7 @@ def test_a_comparison_tells_the_errors_of_imported_costs(tmp_path: Path) -> None
             assert f"{min(errors.values()):.1%} (Checkout's TCP)" in note
             assert f"{max(errors.values()):.1%} (Checkout's {max(errors, key=errors.get)})" in note
         else:
-            assert note == "The workload's file has no variation of its costs."
+            assert note == "The workload's file does not state how much its costs vary."
 
 
 def test_pprof_is_weighed_by_time_and_counted_by_samples(tmp_path: Path) -> None:

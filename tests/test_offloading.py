@@ -86,17 +86,17 @@ def test_maps_that_are_printed_again_are_added(tmp_path: Path) -> None:
         (
             "@b:\n(..., 0)  4 |@@|\n[1]  1 |@|\n",
             None,
-            "bin = '(..., 0)  4 |@@|': must have two ends",
+            "bin = '(..., 0)  4 |@@|': must have a start and an end",
         ),
         (
             "@b:\n[0]  4 |@@|\n",
             None,
-            "number of offloads of more than 0 bytes = 0: must be at least 1",
+            "number of offloads with a size above 0 bytes = 0: must be at least 1",
         ),
         (
             "@b:\n[4, 8)  4 |@@|\n[6, 10)  1 |@|\n",
             None,
-            "start of a bin = 6: must not be in another bin",
+            "start of a bin = 6: must not lie inside another bin",
         ),
     ],
 )

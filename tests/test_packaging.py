@@ -203,7 +203,7 @@ def test_the_checker_of_wheels_finds_faults(
         "lacks accelflow/page/page.css",
         "lacks accelflow/chips/paper.toml",
         "lacks accelflow/experiments/paper-targets.toml",
-        "its name has no tag abi3, so that it is for one version of Python",
+        "its name has no tag abi3, so it works with only one version of Python",
         "its tag is that of this machine, which no index takes",
     ):
         assert problem in found

@@ -142,7 +142,7 @@ def test_scenarios_choose_medians_unless_they_say_otherwise() -> None:
     assert after["recorded_times"] == "distribution"
     (old,), (new,) = (it["systems"][0]["services"] for it in (before, after))
     assert new["mean_us"] == pytest.approx(old["mean_us"] + 50.0, rel=0.05)
-    with pytest.raises(InputError, match="recorded_times = 'distribution': must be median without"):
+    with pytest.raises(InputError, match="recorded_times = 'distribution': must be median unless"):
         hashed(Scenario(profile="paper", recorded_times="distribution"))
 
 

@@ -119,7 +119,7 @@ def test_the_committed_results_have_todays_reasons() -> None:
 
 
 def test_kept_figures_that_are_equal_have_no_order() -> None:
-    """Results from before ties were decided: equal for all seeds is known, near is not."""
+    """Kept figures that are equal for every seed refute an order; close ones leave it open."""
     found = {
         (path.stem, statement.says): statement.holds
         for path, outcome in read_kept(COMMITTED).outcomes.items()

@@ -151,7 +151,7 @@ def test_requests_of_grpc_are_recorded_and_simulated(
         ),
         (
             ("--from", "http://127.0.0.1:9", "--service", ADD),
-            "must be the operators' port of a running server",
+            "must be the `admin` address of a running server",
         ),
         (("--from", "file:///etc/passwd", "--service", ADD), "must be http://HOST:PORT"),
         (
@@ -215,7 +215,7 @@ def test_a_port_that_does_not_speak_http_is_refused(tmp_path: Path) -> None:
         done = record("--from", address, "--service", ADD, "--out", out, folder=tmp_path)
         thread.join(60)
     assert done.returncode == 2
-    assert "must be the operators' port of a running server: the answer there is" in done.stderr
+    assert "must be the `admin` address of a running server: the answer there is" in done.stderr
     assert "internal error" not in done.stderr
 
 

@@ -74,7 +74,7 @@ def test_a_p99_of_few_responses_and_an_slo_that_nobody_keeps_are_said(
         service["slo"] = {"us": 1.0, "requests": 4, "missed": 4}
     name = made_up_results["systems"][0]["services"][1]["service"]
     text = " ".join(printed(Comparison.from_dict(made_up_results)).split())
-    few = f"Fewer than 10 responses are beyond the P99 of {name} (4 responses): it is not precise."
+    few = f"The P99 of {name} (4 responses) is not precise: fewer than 10 responses are beyond it."
     assert few in text
     assert f"No response of {name} keeps its SLO of 1 us, under any system." in text
     made_up_results["systems"][0]["services"][1]["slo"]["missed"] = 3
@@ -125,7 +125,9 @@ def test_figures_of_the_server_are_printed_once(
 
 
 def test_the_spread_of_costs_stands_below_the_table(made_up_results: dict[str, Any]) -> None:
-    assert "has no variation of its costs" in printed(Comparison.from_dict(made_up_results))
+    assert "does not state how much its costs vary" in printed(
+        Comparison.from_dict(made_up_results)
+    )
     made_up_results["calibration"] = {
         "machine": "a machine",
         "date": "2026-01-31",

@@ -468,7 +468,7 @@ def test_a_text_is_no_list_of_texts(interface: Path) -> None:
 
 def test_results_that_do_not_fit_are_internal_errors(interface: Path, stubs: Any) -> None:
     for result, why in [
-        ({"sum": {1}}, "set cannot be expressed in JSON"),
+        ({"sum": {1}}, "a value of type set cannot be expressed in JSON"),
         ({"sum": "x"}, "invalid digit"),
         ({"none": 1}, "none"),
         ({"sum": 2**64}, "is not a 64-bit integer"),

@@ -197,7 +197,7 @@ def test_metrics_count_what_was_done(interface: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"text": {1}}, r"TypeError: \$\.text: set cannot be expressed in JSON"),
+        ({"text": {1}}, r"TypeError: \$\.text: a value of type set cannot be expressed in JSON"),
         (
             {"numbers": [float("nan")]},
             r"ValueError: \$\.numbers\[0\]: NaN cannot be expressed in JSON",

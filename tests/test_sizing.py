@@ -265,11 +265,11 @@ def test_the_example_answers_in_closed_form():
         ("schema = 'accelflow.plan/9'", "schema = 'accelflow.plan/9': must be accelflow.plan/1"),
         ("rate_rps = {CPost = 1}", "key = 'rate_rps'"),
         ("rates_rps = {CPost = -1}", "rates_rps.CPost = -1: must be a number from 0.001 to 1e+12"),
-        ("rates_rps = {CPots = 10}", "a service in rates_rps = 'CPots': must be CPost, "),
+        ("rates_rps = {CPots = 10}", "rates_rps: service = 'CPots': must be CPost, "),
         ("systems = ['accelflow', 'accelflow']", "must name each system once"),
         ("systems = ['relief', 'acelflow']", "systems[1] = 'acelflow': must be "),
         ("slo_factor = nan", "slo_factor = nan: must be a number"),
-        ("p99_us = {Login = 5}", "a service in p99_us = 'Login'"),
+        ("p99_us = {Login = 5}", "p99_us: service = 'Login'"),
         ("limits = {utilization_ratio = 1.5}", "limits.utilization_ratio = 1.5: must be a number"),
         (
             "limits = {spare = 1}",

@@ -24,7 +24,12 @@ impl Budget {
     /// Charges `more` fields or elements.
     pub(crate) fn elements(&mut self, more: usize) -> Result<(), AccelError> {
         let (left, limit) = (&mut self.elements_left, self.limits.max_elements);
-        take(left, more, limit, "number of fields and elements")
+        take(
+            left,
+            more,
+            limit,
+            "number of fields and elements in the message",
+        )
     }
 
     /// Charges `more` bytes of text or binary data.

@@ -199,7 +199,7 @@ fn a_count_is_refused_before_its_elements_are_read() {
     // More elements than bytes: the first error is their number.
     let bytes = [12, 0, 1, 15, 0, 1, 15, 0, 0x7f, 0xff, 0xff];
     let error = read_thrift(Protocol::Binary, &bytes, Limits::default()).unwrap_err();
-    let expected = "number of fields and elements = 8388609: must be at most 131072";
+    let expected = "number of fields and elements in the message = 8388609: must be at most 131072";
     assert_eq!(error.to_string(), expected);
 }
 

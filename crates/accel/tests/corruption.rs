@@ -340,7 +340,7 @@ fn http_lengths_that_are_too_large_are_refused_as_such() {
         (
             "content-length: +1",
             "",
-            "content-length = '+1': must be a number",
+            "content-length = '+1': must be digits",
         ),
         (
             "transfer-encoding: chunked",

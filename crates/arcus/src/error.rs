@@ -17,7 +17,7 @@ pub enum PlatformError {
     },
     /// A flow refers to a part of the platform by an index that does not exist.
     #[error(
-        "flow {flow}: {part} = {number}: must be below {count}, the number of parts of this kind"
+        "flow {flow}: index of the {part} = {number}: must be below {count}; indices begin at 0"
     )]
     UnknownPart {
         /// The index of the flow.
@@ -41,7 +41,8 @@ pub enum PlatformError {
     },
     /// A sharing mechanism has settings for fewer or more flows than there are.
     #[error(
-        "mechanism {mechanism}: flows with settings = {given}: must be {flows}, the number of flows"
+        "mechanism {mechanism}: number of flows with settings = {given}: must be {flows}, the \
+         number of flows in the simulation"
     )]
     FlowCount {
         /// The paper's name of the mechanism.

@@ -223,7 +223,8 @@ fn a_flow_that_comes_late_is_owed_no_service_and_what_cannot_come_is_refused() {
     };
     assert_eq!(
         refused(&flow),
-        "mechanism Arcus: flows with settings = 1: must be 2, the number of flows"
+        "mechanism Arcus: number of flows with settings = 1: must be 2, the number of flows in the \
+         simulation"
     );
     let nowhere = flow.clone().through(&[7]);
     assert!(refused(&nowhere).contains("accelerator = 7: must be below"));

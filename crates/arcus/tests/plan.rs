@@ -73,8 +73,8 @@ fn refusals_name_table_field_value_and_rule_and_lead_to_the_value() {
         ),
         (
             json!({"message_bytes": null, "sizes": [[64]]}),
-            "flow 'a': sizes = [64]: must be a pair of a size in bytes and its weight (sizes) or \
-             time in ns (points), both above 0",
+            "flow 'a': sizes = [64]: must be two numbers above 0: in sizes, [size in bytes, \
+             weight]; in points, [size in bytes, time in ns]",
             "sizes",
         ),
         (
@@ -284,7 +284,7 @@ fn a_table_of_something_else_is_refused() {
     let file = ProfileFile::from_json(&table, VERSION).unwrap();
     let text = file.table(&other).unwrap_err().message;
     assert!(
-        text.starts_with("profiles: must be those of the plan's platform"),
+        text.starts_with("profiles: must be of the same platform"),
         "{text}"
     );
 }

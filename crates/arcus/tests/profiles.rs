@@ -173,7 +173,7 @@ fn a_sweep_that_would_be_too_large_is_refused() {
     let error = table.sweep(&Sweep { patterns, most: 2 }, 1).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with("mixes of flows to profile = 20001: must be at most 20000"),
+        text.starts_with("number of mixes of flows to profile = 20001: must be at most 20000"),
         "{text}"
     );
 }

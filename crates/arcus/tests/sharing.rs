@@ -445,7 +445,7 @@ fn what_cannot_run_is_refused_with_its_place() {
     let text = refused(good().through(&[3]));
     assert_eq!(
         text,
-        "flow 0: accelerator = 3: must be below 1, the number of parts of this kind"
+        "flow 0: index of the accelerator = 3: must be below 1; indices begin at 0"
     );
     assert!(refused(good().by_engine(1)).contains("DMA engine = 1: must be below"));
     assert!(refused(good().over_port(2)).contains("port = 2: must be below"));
@@ -494,7 +494,8 @@ fn mechanisms_and_settings_that_cannot_be_are_refused() {
         .to_string();
     assert_eq!(
         text,
-        "mechanism Arcus: flows with settings = 1: must be 2, the number of flows"
+        "mechanism Arcus: number of flows with settings = 1: must be 2, the number of flows in the \
+         simulation"
     );
     let nothing = Settings::lasting(Time::ZERO);
     let error = simulate(&platform(), &two, &Mechanism::NoShaping, &nothing).unwrap_err();

@@ -33,9 +33,9 @@ impl HeaderFormat {
         match header.fields.get(marked).map(|field| field.kind()) {
             Some(Type::Text | Type::I32 | Type::I64) => Ok(HeaderFormat { schema, marked }),
             Some(_) => {
-                let allowed = "must be the number of a string or integer field";
+                let allowed = "must be the index of a string or integer field";
                 Err(Refusal::new(
-                    "header: number of the field that names the function",
+                    "header: index of the field that names the function",
                     marked,
                     allowed,
                 ))
@@ -46,7 +46,7 @@ impl HeaderFormat {
                     header.fields.len()
                 );
                 Err(Refusal::new(
-                    "header: number of the field that names the function",
+                    "header: index of the field that names the function",
                     marked,
                     allowed,
                 ))

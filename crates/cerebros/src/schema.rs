@@ -213,7 +213,7 @@ fn check_fields(fields: &[Value], types: &[Type], place: &str) -> Result<(), Ref
     if fields.len() != types.len() {
         let allowed = format!("must be {}, as in the schema", types.len());
         return Err(Refusal::new(
-            format!("{place}: fields"),
+            format!("{place}: number of fields"),
             fields.len(),
             allowed,
         ));

@@ -93,7 +93,7 @@ fn a_field_that_is_not_what_the_schema_says_is_named() {
     for (bad, said) in [
         (
             message(&[Value::I64(1)]),
-            "message: fields = 1: must be 2, as in the schema",
+            "message: number of fields = 1: must be 2, as in the schema",
         ),
         (
             message(&[Value::Text(1), good.fields[1].clone()]),
@@ -190,14 +190,14 @@ fn a_marker_is_at_a_field_that_can_name_a_function() {
     let refused = |marker| HeaderFormat::new(&text, marker).unwrap_err().to_string();
     assert!(
         refused(0).starts_with(
-            "header: number of the field that names the function = 0: must be the number of a"
+            "header: index of the field that names the function = 0: must be the index of a"
         ),
         "{}",
         refused(0)
     );
     assert!(
         refused(2)
-            .starts_with("header: number of the field that names the function = 2: must be below"),
+            .starts_with("header: index of the field that names the function = 2: must be below"),
         "{}",
         refused(2)
     );

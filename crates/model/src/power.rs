@@ -351,7 +351,7 @@ impl Power {
             if !(0.0..=limit * ROUNDING).contains(&value) {
                 let allowed = match limit < f64::MAX {
                     true => format!(
-                        "must be from 0 to {limit} s, the time if all units are busy for window_s"
+                        "must be from 0 to {limit} s, which is window_s times the number of units"
                     ),
                     false => "must be 0 or more".to_owned(),
                 };

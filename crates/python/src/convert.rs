@@ -261,8 +261,8 @@ impl Serialize for Value<'_, '_> {
             let kind = object.get_type().name();
             let kind = kind.map_err(|error| problem.raised(error))?;
             let why = format!(
-                "{kind} cannot be expressed in JSON; allowed are dict, list, tuple, str, int, float, bool \
-                 and None"
+                "a value of type {kind} cannot be expressed in JSON; allowed are dict, list, \
+                 tuple, str, int, float, bool and None"
             );
             Err(problem.is(Why::Type(why)))
         }

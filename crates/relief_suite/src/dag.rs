@@ -200,7 +200,7 @@ impl Dag {
         let number = self.tasks.len();
         if !(1..=2).contains(&sources.len()) {
             return Err(Refusal::new(
-                "inputs of a task",
+                "number of inputs of a task",
                 sources.len(),
                 "must be 1 or 2",
             ));
@@ -209,9 +209,12 @@ impl Dag {
             if let Source::Task(from) = *source
                 && from >= number
             {
-                let allowed =
-                    format!("must be below {number}, the number of the task that uses it");
-                return Err(Refusal::new("task that provides an input", from, allowed));
+                let allowed = format!("must be below {number}, the index of the task that uses it");
+                return Err(Refusal::new(
+                    "index of a task that provides an input",
+                    from,
+                    allowed,
+                ));
             }
         }
         for source in sources {

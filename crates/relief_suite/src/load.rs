@@ -48,7 +48,11 @@ impl Load {
             return Err(Refusal::new("graphs", self.graphs, allowed));
         }
         match self.arrivals {
-            Arrivals::Closed(0) => Err(Refusal::new("graphs in flight", 0, "must be at least 1")),
+            Arrivals::Closed(0) => Err(Refusal::new(
+                "number of graphs in flight",
+                0,
+                "must be at least 1",
+            )),
             Arrivals::Periodic(Time::ZERO) | Arrivals::Poisson(Time::ZERO, _) => Err(Refusal::new(
                 "interval of arrivals",
                 Time::ZERO,

@@ -19,7 +19,7 @@ impl Platform {
         for kind in Accelerator::ALL {
             let units = self.units[kind.index()];
             if !(1..=64).contains(&units) {
-                let place = format!("accelerators of kind {}", kind.name());
+                let place = format!("number of accelerators of kind {}", kind.name());
                 return Err(Refusal::new(place, units, "must be from 1 to 64"));
             }
         }

@@ -27,7 +27,7 @@ pub fn simulate(
     load.check()?;
     if dag.tasks().is_empty() {
         return Err(Refusal::new(
-            "tasks of the application",
+            "number of tasks of the application",
             0,
             "must be at least 1",
         ));

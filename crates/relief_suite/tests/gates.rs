@@ -201,11 +201,12 @@ fn impossible_settings_are_refused() {
     let later = dag.task(Isp, &[Source::Task(0)]).unwrap_err();
     assert_eq!(
         later.to_string(),
-        "task that provides an input = 0: must be below 0, the number of the task that uses it"
+        "index of a task that provides an input = 0: must be below 0, the index of the task that \
+         uses it"
     );
     assert_eq!(
         dag.task(Isp, &[]).unwrap_err().to_string(),
-        "inputs of a task = 0: must be 1 or 2"
+        "number of inputs of a task = 0: must be 1 or 2"
     );
     let run = |dag: &Dag, platform: &Platform, load: &Load| {
         simulate(dag, platform, Orchestrator::Relief, load)
@@ -215,11 +216,11 @@ fn impossible_settings_are_refused() {
     let fine = Platform::default();
     assert_eq!(
         run(&dag, &fine, &Load::closed(1, 1)),
-        "tasks of the application = 0: must be at least 1"
+        "number of tasks of the application = 0: must be at least 1"
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(0, 1)),
-        "graphs in flight = 0: must be at least 1"
+        "number of graphs in flight = 0: must be at least 1"
     );
     assert_eq!(
         run(&chain(), &fine, &Load::closed(1, 0)),
@@ -229,7 +230,7 @@ fn impossible_settings_are_refused() {
     without.units[Kind::Isp.index()] = 0;
     assert_eq!(
         run(&chain(), &without, &Load::closed(1, 1)),
-        "accelerators of kind isp = 0: must be from 1 to 64"
+        "number of accelerators of kind isp = 0: must be from 1 to 64"
     );
 }
 

@@ -31,7 +31,7 @@ impl CustomBody for Grayscale {
         let (size, pixels) = input
             .bytes
             .split_first_chunk::<4>()
-            .ok_or_else(|| refuse("the image has no size: must begin with 4 bytes of it"))?;
+            .ok_or_else(|| refuse("the image must begin with its size, in 4 bytes"))?;
         let [width, height] = [0, 2].map(|at| u16::from_be_bytes([size[at], size[at + 1]]));
         if pixels.len() != 3 * usize::from(width) * usize::from(height) {
             return Err(refuse("the image must have 3 bytes for each pixel"));
@@ -217,8 +217,8 @@ fn a_body_that_fails_makes_the_trace_fall_back() {
     let refused = run(&mut executor, b"ab").unwrap_err();
     assert_eq!(
         refused,
-        "body_failed: trace image, step 1: Grayscale: the image has no size: must begin with 4 \
-         bytes of it"
+        "body_failed: trace image, step 1: Grayscale: the image must begin with its size, in 4 \
+         bytes"
     );
     let kind = || Grayscale::new().unwrap().kind;
     let number = |name: &str| (name.to_owned(), Fact::Number(1));

@@ -208,7 +208,7 @@ fn check_services(scenario: &Scenario, all: &[Service]) -> Result<(), ScenarioEr
     ];
     for (field, names) in mapped {
         for name in names {
-            check(&format!("a service in {field}"), name)?;
+            check(&format!("{field}: service"), name)?;
         }
     }
     Ok(())
@@ -225,14 +225,14 @@ fn check_fit(
     check_costs(scenario, workload, resolved)?;
     let rates = workload.rate_names();
     if !rates.contains(&resolved.rates.as_str()) {
-        let of = format!("for {}", workload.name);
+        let of = format!("(the rates that {} has)", workload.name);
         return Err(refused("rates", &resolved.rates, &rates, &of));
     }
     let own = SizePreset::SocialNetwork;
     if resolved.sizes == OrOwn::Chosen(own) && !is_social_network(workload) {
         let others = SizePreset::ALL.into_iter().filter(|sizes| *sizes != own);
         let others: Vec<&str> = others.map(SizePreset::name).collect();
-        let of = format!("for {}", workload.name);
+        let of = format!("for the workload {}", workload.name);
         return Err(misfit("sizes", own, &others, &of));
     }
     Ok(())
@@ -268,7 +268,7 @@ fn check_rates(
         return Err(Refusal::left_out(place, "must be a rate in requests per second").into());
     }
     match given.keys().find(|name| !names.contains(&name.as_str())) {
-        Some(other) => Err(Refusal::unknown("a service in rates_rps", other, names).into()),
+        Some(other) => Err(Refusal::unknown("rates_rps: service", other, names).into()),
         None => Ok(()),
     }
 }
@@ -296,7 +296,7 @@ fn check_costs(
             "facts",
             resolved.facts,
             &others,
-            "without a recording",
+            "unless a recording is given",
         ));
     }
     let measured = resolved.costs == Costs::Measured;
@@ -307,7 +307,7 @@ fn check_costs(
             "recorded_times",
             times,
             &others,
-            "without a recording",
+            "unless a recording is given or the profile is measured",
         ));
     }
     if let Some(given) = scenario.tcp_cost_ns
@@ -320,11 +320,14 @@ fn check_costs(
     let (paper, measured) = (CostSource::Paper, CostSource::Measured);
     if recorded && scenario.profile == Some(paper) {
         let others = [measured.name(), "left out"];
-        return Err(misfit("profile", paper, &others, "with a recording"));
+        return Err(misfit("profile", paper, &others, "if a recording is given"));
     }
     if resolved.costs == Costs::Measured && !is_social_network(workload) {
-        let others = [paper.name(), "left out in favour of a recording"];
-        let of = format!("for the workload {}", workload.name);
+        let others = [paper.name(), "left out"];
+        let of = format!(
+            "for the workload {}: measured costs exist only for socialnetwork, or in a recording",
+            workload.name
+        );
         return Err(misfit("profile", measured, &others, &of));
     }
     Ok(())

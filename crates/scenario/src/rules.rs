@@ -327,7 +327,7 @@ fn check_limits(tenant: &str, limits: &Value) -> Result<(), ScenarioError> {
     let number = tenant.parse::<u64>();
     if !number.is_ok_and(|number| number <= MAX_TENANT) {
         let known = Kind::Whole(0, MAX_TENANT);
-        return Err(known.refusal("a tenant of shaping", &tenant.into()).into());
+        return Err(known.refusal("shaping: tenant", &tenant.into()).into());
     }
     let items = limits.as_array().map(Vec::as_slice).unwrap_or_default();
     for (index, limit) in items.iter().enumerate() {

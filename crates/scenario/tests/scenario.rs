@@ -167,15 +167,17 @@ fn contradicting_fields_are_refused() {
     for (document, message) in [
         (
             json!({"workload": "trainticket", "rates": "alibaba"}),
-            "rates = 'alibaba': must be equal for trainticket",
+            "rates = 'alibaba': must be equal (the rates that trainticket has)",
         ),
         (
             json!({"workload": "serverless", "sizes": "socialnetwork"}),
-            "sizes = 'socialnetwork': must be fleet, fleet_whole or hypercompressbench for serverless",
+            "sizes = 'socialnetwork': must be fleet, fleet_whole or hypercompressbench for the \
+             workload serverless",
         ),
         (
             json!({"workload": "mediaservices", "profile": "measured"}),
-            "profile = 'measured': must be paper or left out in favour of a recording for the workload mediaservices",
+            "profile = 'measured': must be paper or left out for the workload mediaservices: \
+             measured costs exist only for socialnetwork, or in a recording",
         ),
     ] {
         let scenario = Scenario::from_json(&document.to_string()).unwrap();

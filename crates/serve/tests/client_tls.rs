@@ -282,7 +282,7 @@ fn the_refusal_of_a_certificate_says_what_to_do() {
         (
             "authority",
             authority,
-            "CA:TRUE), which cannot serve: renew it with basicConstraints CA:FALSE",
+            "CA:TRUE), which a server cannot use: renew it with basicConstraints CA:FALSE",
         ),
         ("old", old, "has expired: renew it"),
         ("early", early, "is not valid yet: set the clock"),

@@ -177,7 +177,7 @@ fn what_cannot_be_promised_at_the_start_is_refused() {
         .expect_err("too much");
     assert_eq!(
         refused.to_string(),
-        "control: most = 1.5: must be above 0 and at most 1"
+        "control: most = 1.5: must be above 0 and at most 1, as a share of the capacity"
     );
     let running = start(server);
     let refused = running.set_slo("a", slo(1.0, 1)).expect_err("uncontrolled");

@@ -112,7 +112,7 @@ fn values_out_of_range_are_refused() {
     };
     assert_eq!(
         refused(0.0),
-        "control: capacity = 0: must be above 0 and at most 400"
+        "control: capacity = 0: must be above 0 and at most 400 s of accelerator time per second"
     );
     let mut plane = plane(1.0);
     let mut text = |slo| plane.promise(0, slo).unwrap_err().to_string();
@@ -124,7 +124,7 @@ fn values_out_of_range_are_refused() {
     };
     assert_eq!(
         text(slo),
-        "tenant 'a': periods = 1: must be from 0.5 to below 1"
+        "tenant 'a': periods = 1: must be from 0.5 to below 1, as a share of all periods"
     );
     assert!(text(Slo::new(1.0, Time::ZERO)).contains("request time = 0 us: must be from 1 ns"));
 }

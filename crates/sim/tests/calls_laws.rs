@@ -250,8 +250,8 @@ fn impossible_runs_are_refused() {
     );
     assert_eq!(
         none.to_string(),
-        "service Stock: requests = 0: must be more than its warm-up of 0; increase the number of \
-         requests or the rate of the service"
+        "service Stock: requests = 0: must be more than its 0 warm-up requests; increase the \
+         number of requests or the rate of the service"
     );
     let caller = error(&pair(NOTHING_NS, NOTHING_NS), &[Load::called(FRONT)]);
     assert_eq!(caller, SimError::NeverCalled("Front".to_owned()));

@@ -85,6 +85,6 @@ fn a_recording_of_something_else_is_refused_by_name() {
     let options = RecordingOptions::default();
     let refused = Profile::from_recording(&empty, &[two_reads().unwrap()], &image, &options);
     let error = refused.unwrap_err().to_string();
-    let expected = "service = 'TwoReads': must be in the recording, which has none";
+    let expected = "service = 'TwoReads': must be in the recording, which has these services: none";
     assert_eq!(error, expected);
 }

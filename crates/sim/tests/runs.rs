@@ -177,14 +177,14 @@ fn impossible_runs_are_refused() {
     );
     assert_eq!(
         message(load(0, poisson(1.0), 10, 10)),
-        "service UniqId: requests = 10: must be more than its warm-up of 10; increase the number \
-         of requests or the rate of the service"
+        "service UniqId: requests = 10: must be more than its 10 warm-up requests; increase the \
+         number of requests or the rate of the service"
     );
     let recorded = ArrivalProcess::Trace(vec![Time::ZERO; 3]);
     assert_eq!(
         message(load(0, recorded, 10, 5)),
-        "service UniqId: requests = 3: must be more than its warm-up of 5; increase the number of \
-         requests or the rate of the service"
+        "service UniqId: requests = 3: must be more than its 5 warm-up requests; increase the \
+         number of requests or the rate of the service"
     );
     assert!(message(load(0, poisson(f64::NAN), 10, 0)).starts_with("rate_rps = NaN"));
     let mut config = Config::default();

@@ -105,8 +105,8 @@ pub enum CollectionError {
     },
     /// A request has too many keys.
     #[error(
-        "collection {name}: keys of the request = {keys}: must be at most {allowed} (commas \
-         separate keys)"
+        "collection {name}: number of keys in the request = {keys}: must be at most {allowed} \
+         (commas separate keys)"
     )]
     Keys {
         /// The name of the collection.

@@ -192,15 +192,15 @@ fn unknown_collections_and_empty_keys_are_named() {
     let expected = "other/k: collection = 'other': must be one of list, once, packed, plain";
     assert_eq!(refused.to_string(), expected);
     let refused = storage.write("plain", "a,b", b"1").expect_err("refused");
-    let expected = "plain/a,b: collection plain: keys of the request = 2: must be at most 1 \
-                    (commas separate keys)";
+    let expected = "plain/a,b: collection plain: number of keys in the request = 2: must be at \
+                    most 1 (commas separate keys)";
     assert_eq!(refused.to_string(), expected);
     // A read goes on from the cache's refusal to the database's.
     let refused = storage.read("list", "a,b").expect_err("refused");
     assert!(
-        refused
-            .to_string()
-            .ends_with("keys of the request = 2: must be at most 1 (commas separate keys)"),
+        refused.to_string().ends_with(
+            "number of keys in the request = 2: must be at most 1 (commas separate keys)"
+        ),
         "{refused}"
     );
 }

@@ -79,7 +79,9 @@ pub enum CheckError {
     Meet,
     /// A branch tests a payload value (a fact) that no accelerator before the branch extracts.
     #[error(
-        "branch {condition}: fact = {fact}: must be a value that an accelerator before the branch yields ({yields}); Dser yields the fields of the message, and every accelerator yields bytes such as out[0]"
+        "branch {condition}: fact = {fact}: must be a value that an accelerator before the \
+         branch yields; those before it yield {yields}; Dser yields the fields of the message, and \
+         every accelerator yields bytes such as out[0]"
     )]
     NotYielded {
         /// The condition of the branch.

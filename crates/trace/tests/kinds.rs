@@ -193,7 +193,7 @@ fn branches_and_directions_keep_to_the_declaration() {
     let test = |condition: &str| branch(condition, seq(&["LdB"]).unwrap(), vec![]).unwrap();
     let said = refused(vec![hash(), test("width == 1")]).to_string();
     assert!(
-        said.contains("yields (only the text 'digest', the number 'size')"),
+        said.contains("yield only the text 'digest', the number 'size'; "),
         "{said}"
     );
     let said = refused(vec![hash(), test("digest == 1")]).to_string();

@@ -74,7 +74,7 @@ pub enum ArrivalsError {
     #[error("rate_rps = {0}: must be from 0.001 to 1e9 requests per second")]
     Rate(f64),
     /// A rate of a [`RateTable`] is not from 0 to [`MAX_RATE_RPS`].
-    #[error("table of rates: rate {index} = {rate}: must be from 0 to 1e9 requests per second")]
+    #[error("table of rates: rates[{index}] = {rate}: must be from 0 to 1e9 requests per second")]
     TableRate {
         /// The index of the row, counted from 0.
         index: usize,
@@ -86,13 +86,15 @@ pub enum ArrivalsError {
     #[error("table of rates: last rate = {0}: must be at least 0.001 requests per second")]
     LastRate(f64),
     /// A bursty process has no states.
-    #[error("states of the bursty process = 0: must be at least 1")]
+    #[error("number of states of the bursty process = 0: must be at least 1")]
     NoStates,
     /// A [`RateTable`] has no rows.
-    #[error("table of rates: rates = 0: must be at least 1")]
+    #[error("table of rates: number of rates = 0: must be at least 1")]
     NoRates,
     /// The rate of a state of a bursty process is negative or not finite.
-    #[error("state {state}: rate over mean rate = {value}: must be finite and not negative")]
+    #[error(
+        "state {state}: rate divided by the mean rate = {value}: must be finite and not negative"
+    )]
     Multiplier {
         /// The index of the state, counted from 0.
         state: usize,
@@ -112,7 +114,10 @@ pub enum ArrivalsError {
     },
     /// The states' relative rates (rate divided by mean rate) do not have the weighted mean 1.
     /// Holds their weighted mean.
-    #[error("weighted mean of the rates over the mean rate = {0}: must be 1 (to a millionth)")]
+    #[error(
+        "weighted mean of the states' rates, divided by the mean rate = {0}: must be 1 (to a \
+         millionth)"
+    )]
     MeanMultiplier(f64),
     /// The mean time for which a rate of a bursty process lasts is shorter than [`MIN_DWELL`].
     /// Holds this time.

@@ -145,7 +145,10 @@ impl Suite {
         let found = workload.rate_shares(shares, true);
         let found = found.and_then(|shares| shares.get(index).copied());
         found.ok_or_else(|| {
-            let allowed = format!("must be {} for {self}", any_of(workload.rate_names()));
+            let allowed = format!(
+                "must be {} (the rates that {self} has)",
+                any_of(workload.rate_names())
+            );
             Refusal::new("rates", quoted(shares), allowed)
         })
     }

@@ -231,7 +231,7 @@ fn modulations_that_are_none_are_refused() {
     assert_eq!(refuse(&[]), ArrivalsError::NoStates);
     assert_eq!(
         refuse(&[(1.0, 1.0), (-0.5, 1.0)]).to_string(),
-        "state 1: rate over mean rate = -0.5: must be finite and not negative"
+        "state 1: rate divided by the mean rate = -0.5: must be finite and not negative"
     );
     assert_eq!(
         refuse(&[(1.0, 0.0)]).to_string(),
@@ -280,7 +280,7 @@ fn rates_of_a_table_hold_until_the_next() {
     assert_eq!(wrong, ArrivalsError::TableRate { index, rate });
     assert_eq!(
         wrong.to_string(),
-        "table of rates: rate 1 = -1: must be from 0 to 1e9 requests per second"
+        "table of rates: rates[1] = -1: must be from 0 to 1e9 requests per second"
     );
     assert!(matches!(
         refused(&[(2, 1.0), (1, 1.0)]),

@@ -20,7 +20,7 @@ enum ImportError {
         value: String,
     },
     /// A time before the one that it follows.
-    #[error("line {line}: {value} us: must not be before the line above")]
+    #[error("line {line}: {value} us: must not be before the time in the line above")]
     Order {
         /// The line, counted from 1.
         line: usize,
@@ -78,6 +78,6 @@ fn unreadable_rows_are_refused_with_line_and_value() {
     }
     assert_eq!(
         message("arrival_us\n2\n1.5\n"),
-        "line 3: 1.5 us: must not be before the line above"
+        "line 3: 1.5 us: must not be before the time in the line above"
     );
 }

@@ -102,11 +102,14 @@ fn wrong_phases_and_services_are_named() {
     let others = "ReadH, StoreP, Follow, Login, CUrls, UniqId, RegUsr";
     assert_eq!(
         refusal(|recording| recording.services[0].service = "Compose".to_owned()),
-        format!("service = 'CPost': must be in the recording, which has Compose, {others}")
+        format!(
+            "service = 'CPost': must be in the recording, which has these services: Compose, \
+             {others}"
+        )
     );
     assert_eq!(
         refusal(|recording| recording.services.clear()),
-        "service = 'CPost': must be in the recording, which has none"
+        "service = 'CPost': must be in the recording, which has these services: none"
     );
     assert_eq!(
         refusal(|recording| recording.services.push(recording.services[0].clone())),

@@ -206,7 +206,7 @@ fn rates_are_shared_with_mean_one() {
     let error = Suite::TrainTicket.rate_share("Seats", "alibaba");
     assert_eq!(
         error.unwrap_err().to_string(),
-        "rates = 'alibaba': must be equal for trainticket"
+        "rates = 'alibaba': must be equal (the rates that trainticket has)"
     );
     let error = Suite::SocialNetwork
         .rate_share("Cpost", "equal")

@@ -76,7 +76,9 @@ def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
         if int(count) == 0:
             continue
         if low is None or int(low) < 0 or (high is None and not single):
-            raise refused(f"{place}: bin", row[0].strip(), "must have two ends of at least 0 bytes")
+            raise refused(
+                f"{place}: bin", row[0].strip(), "must have a start and an end of 0 bytes or more"
+            )
         start = int(low) * _UNITS[low_unit]
         end = start + 1 if single else int(high) * _UNITS[high_unit]
         if end <= start:
@@ -87,7 +89,9 @@ def _histogram(name: str, rows: list[re.Match[str]], place: str) -> Histogram:
         counts[start, end] = counts.get((start, end), 0) + int(count)
     total = sum(counts.values())
     if not total:
-        raise refused(f"{place}: number of offloads of more than 0 bytes", 0, "must be at least 1")
+        raise refused(
+            f"{place}: number of offloads with a size above 0 bytes", 0, "must be at least 1"
+        )
     return Histogram(name, _sizes(counts, total, place), total, empty)
 
 
@@ -102,7 +106,7 @@ def _sizes(counts: dict[tuple[int, int], int], total: int, place: str) -> Sizes:
     for (start, end), count in sorted(counts.items()):
         low, high = max(start, 1) - 0.5, end - 0.5
         if points and low < points[-1][0]:
-            allowed = "must not be in another bin: all bins must be of one histogram"
+            allowed = "must not lie inside another bin: bins of one histogram do not overlap"
             raise refused(f"{place}: start of a bin", start, allowed)
         if not points or low > points[-1][0]:
             points.append((low, so_far / total))

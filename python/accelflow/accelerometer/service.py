@@ -193,7 +193,7 @@ def _check_finite(outcome: Mapping[str, Any], service: Service) -> None:
         raise refused("cycles of overhead a second", "above 1e308", "must be a finite number")
     if outcome["speedup_ratio"] is None:
         shares = math.fsum(float(_central(k.kernel_share_ratio)) for k in service.kernels)
-        allowed = "must be below 1: the host has no work left, and offloading costs it nothing"
+        allowed = "must be below 1, since offloading costs nothing: the speedup would be infinite"
         raise refused("kernel_share_ratio", f"{shares:g} in all", allowed)
 
 

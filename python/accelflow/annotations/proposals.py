@@ -86,11 +86,11 @@ def propose(name: str, recordings: Sequence[Recording], rate_rps: float) -> Prop
     most 1e9.
     """
     if not recordings:
-        raise refused("recordings", 0, f"must be at least 1: call {name} first")
+        raise refused("number of recorded calls", 0, f"must be at least 1: call {name} first")
     positive_number("rate_rps", rate_rps, _MOST_RPS)
     if not recordings[-1].operations:
-        allowed = f"must be at least 1 in the last call of {name} (docs/annotations.md)"
-        raise refused("recorded operations", 0, allowed)
+        place = f"number of operations recorded in the last call of {name}"
+        raise refused(place, 0, "must be at least 1 (docs/annotations.md)")
     notes = [f"rate: {rate_rps:g} requests a second (assumed)"]
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40].lstrip("0123456789_") or "function"
     traces, on_argument = _traces(name, recordings[-1].operations, notes)

@@ -95,12 +95,12 @@ def companions(**options: Any) -> None:
         for name in ("precision", "again"):
             if options[name]:
                 value = GIVEN if options[name] is True else options[name]
-                raise refused(f"--{name}", value, f"must be left out, since PAPER is {_TOGETHER}")
+                raise refused(f"--{name}", value, f"must be left out, since PAPER is '{_TOGETHER}'")
         _together(out, seed, threads, as_json=as_json, program=options["program"])
         return
     if options["program"]:
         raise refused(
-            "--measure", options["program"], f"must be left out unless PAPER is {_TOGETHER}"
+            "--measure", options["program"], f"must be left out unless PAPER is '{_TOGETHER}'"
         )
     if options["again"]:
         outcome = papers.read(out / "results.json")

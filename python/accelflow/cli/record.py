@@ -242,24 +242,24 @@ def _fetched(address: str, names: dict[str, str]) -> str:
         raise refused(
             "--from",
             address,
-            "must be the operators' port of a server that records; the server"
+            "must be the `admin` address of a server that records; the server"
             f" answered: {message or error}",
         ) from error
     except http.client.HTTPException as error:  # such as a TLS port's answer
-        allowed = "must be the operators' port of a running server: the answer there is not HTTP"
+        allowed = "must be the `admin` address of a running server: the answer there is not HTTP"
         raise refused("--from", address, allowed) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
         message = why(reason) if isinstance(reason, Exception) else str(reason)
         raise refused(
-            "--from", address, f"must be the operators' port of a running server: {message}"
+            "--from", address, f"must be the `admin` address of a running server: {message}"
         ) from error
     try:
         text: str = data.decode()
         _native.check_recording(text)
     except (UnicodeDecodeError, AccelflowError) as error:
         raise refused(
-            "--from", address, f"must be the operators' port of a server that records: {error}"
+            "--from", address, f"must be the `admin` address of a server that records: {error}"
         ) from error
     return text
 

@@ -69,7 +69,7 @@ def import_alibaba(paths: Sequence[Path], report: Report, options: Options) -> I
     if not 0 < options.sampled_share <= 1:
         raise refused("--sampled", options.sampled_share, "must be above 0 and at most 1")
     graphs, rates = Graphs(report), Rates(report)
-    what = "those of MSCallGraph, MSRTQps or MSResource"
+    what = "those of Alibaba's table MSCallGraph, MSRTQps or MSResource"
     for kind, table in each_table(paths, report, _TABLES, what):
         if kind == "calls":
             graphs.read(table)

@@ -131,11 +131,8 @@ class Arrivals:
         intervals, span_ns = self._records.count - 1, last_ns - first_ns
         self._count_gaps(max(_GAP_NS, _GAP_FACTOR * span_ns // max(intervals, 1)), first_ns)
         if not span_ns:
-            raise refused(
-                "arrivals",
-                f"{intervals + 1} at one time",
-                f"must be at two different times or more{self._report.drops()}",
-            )
+            allowed = f"must be at least 2{self._report.drops()}"
+            raise refused("number of different times of arrivals", 1, allowed)
         return intervals / span_ns * 1e9
 
     def _count_gaps(self, longest_ns: int, first_ns: int) -> None:

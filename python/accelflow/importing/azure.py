@@ -92,8 +92,8 @@ def import_azure(paths: Sequence[Path], report: Report, options: Options) -> Imp
     days, events = Days(report, options.top), Invocations(report)
     years: dict[str, Path] = {}
     what = (
-        "those of the tables of 2019 (invocations, durations, memory) or of 2021 (app, func,"
-        " end_timestamp, duration)"
+        "those of a table of Azure's trace of 2019 (invocations, durations or memory) or of 2021"
+        " (app, func, end_timestamp, duration)"
     )
     for kind, table in each_table(paths, report, _TABLES, what):
         years["2021" if kind == "events" else "2019"] = table.path

@@ -35,9 +35,9 @@ def check_companions(
     for name in names.values():
         path = os.path.realpath(out.parent / name)
         if path in read:
-            raise _needed(out, name, "is a file that the import reads")
+            raise _needed(out, name, "is a file that it reads")
         if path in others:
-            raise _needed(out, name, f"is already that of {others[path]} in the workload")
+            raise _needed(out, name, f"is already named by {others[path]} of the workload")
 
 
 def check_existing(tree: Tree, made: Mapping[str, Path], out: Path) -> None:
@@ -55,11 +55,11 @@ def check_existing(tree: Tree, made: Mapping[str, Path], out: Path) -> None:
         if old.is_file() and filecmp.cmp(old, new, shallow=False):
             continue
         if not _services(tree, name) & _services(before, name):
-            raise _needed(out, name, "exists, and is not of the same service of the old workload")
+            raise _needed(out, name, "exists and is no file of the same service in that workload")
 
 
 def _needed(out: Path, name: str, why: str) -> InputError:
-    allowed = f"must be another file: the file that goes beside it, {out.parent / name}, {why}"
+    allowed = f"must be another file: the import would also write {out.parent / name}, which {why}"
     return refused("--out", str(out), allowed)
 
 

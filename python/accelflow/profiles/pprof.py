@@ -137,8 +137,8 @@ class _Reader:
 
     def text(self, index: int, kind: str, number: int) -> str:
         if not 0 <= index < len(self.texts):
-            allowed = f"must be from 0 to {len(self.texts) - 1}, an index of string_table"
-            raise self.error(f"{kind} {number}: index of a text", index, allowed)
+            allowed = f"must be from 0 to {len(self.texts) - 1}"
+            raise self.error(f"{kind} {number}: index in string_table", index, allowed)
         return self.texts[index]
 
     def function(self, entry: Any) -> str:
@@ -193,7 +193,7 @@ class _Reader:
             if label is not None and label not in self.labels(sample, f"{where}: label"):
                 continue
             if len(sample.value) != types:
-                allowed = f"must be {types}, one for each sample type"
+                allowed = f"must be {types}, one for each entry of sample_type"
                 raise self.error(f"{where}: number of values", len(sample.value), allowed)
             weight = sample.value[index]
             if weight < 0:

@@ -75,7 +75,7 @@ def _of_costs(comparison: Comparison) -> list[str]:
         return [_of_stated_costs(comparison)]
     known = comparison.calibration
     if known is None or not known.spread_ratio:
-        return ["The recording has no variation of its costs."]
+        return ["The recording does not state how much its costs vary."]
     ordered = sorted(known.spread_ratio.items(), key=lambda item: item[1])
     (least, low), (most, high) = ordered[0], ordered[-1]
     return [
@@ -94,7 +94,7 @@ def _of_stated_costs(comparison: Comparison) -> str:
             operation = row["name"].removeprefix("cost.").rpartition("_")[0]
             errors[operation.removesuffix("_per_byte").replace(".", "'s ")] = float(stated[1])
     if not errors:
-        return "The workload's file has no variation of its costs."
+        return "The workload's file does not state how much its costs vary."
     ordered = sorted(errors.items(), key=lambda item: item[1])
     (least, low), (most, high) = ordered[0], ordered[-1]
     return (
@@ -158,7 +158,7 @@ def _of_rare(comparison: Comparison) -> list[str]:
         return []
     few = [f"{name} ({count:,} responses)" for name, count in fewest.items()]
     shown = ", ".join(few[:_MOST_NAMES]) + (", ..." if len(few) > _MOST_NAMES else "")
-    return [f"Fewer than 10 responses are beyond the P99 of {shown}: it is not precise."]
+    return [f"The P99 of {shown} is not precise: fewer than 10 responses are beyond it."]
 
 
 def _of_slos(comparison: Comparison) -> list[str]:

@@ -45,7 +45,9 @@ def _of_one_chip(systems: Sequence[SystemResult]) -> str:
     if subject.p99_us is None:
         return f"{subject.name}: a service has no answered request."
     if subject.saturated:
-        return f"{subject.name} cannot keep up: {subject.saturated}, overloaded during the run."
+        return (
+            f"{subject.name} cannot keep up: '{subject.saturated}' was overloaded during the run."
+        )
     clauses = _against(subject, systems)
     if clauses:
         return f"{subject.name} {_listed(clauses)}{bottleneck}."

@@ -75,14 +75,16 @@ def _check(reason: Reason, place: str, row: str) -> None:
     for implied in reason.implied:
         if proof(implied).kind != IMPLIED:
             raise refused(
-                f"{place}: implied", implied, "must be a proof of a figure that is not printed"
+                f"{place}: implied",
+                implied,
+                "must be a proof of a figure that the paper does not print",
             )
     if reason.kind != "contradiction":
         return
     for named_proof in named:
         if named_proof.kind == IMPLIED or not named_proof.found().rules_out:
-            allowed = "must be proofs that rule a figure out"
+            allowed = "must be a proof that rules a figure out, since the class is contradiction"
             raise refused(f"{place}: proofs", named_proof.name, allowed)
     if row and not any(row in named_proof.rows for named_proof in named):
-        allowed = "must have a proof about the row"
+        allowed = f"must include a proof about {row}, the figure in question"
         raise refused(f"{place}: proofs", ", ".join(reason.proofs), allowed)

@@ -469,7 +469,7 @@ def _check_services(plan: Plan) -> None:
     _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)
     for name in plan.p99_us:
         if name not in plan.rates_rps:
-            raise refused("a service in p99_us", name, known=plan.rates_rps)
+            raise refused("p99_us: service", name, known=plan.rates_rps)
 
 
 def _check_mapping(name: str, values: object, least: float, most: float) -> None:
@@ -499,7 +499,7 @@ def _check_systems(plan: Plan) -> None:
         one_of(f"systems[{place}]", system, [name for name, _ in known_systems()])
     for name in plan.rates_rps:
         if name not in _services_of(plan):
-            raise refused("a service in rates_rps", name, known=_services_of(plan))
+            raise refused("rates_rps: service", name, known=_services_of(plan))
     for system in plan.systems:
         resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
 

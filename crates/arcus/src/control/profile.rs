@@ -149,7 +149,7 @@ impl ProfileTable {
         let most = sweep.most.min(CONTEXT_PATTERNS);
         let contexts = Context::all(&patterns, most, ProfileTable::MOST_CONTEXTS);
         let contexts = contexts.ok_or(PlatformError::OutOfRange {
-            name: "mixes of flows to profile",
+            name: "number of mixes of flows to profile",
             value: ProfileTable::MOST_CONTEXTS as f64 + 1.0,
             allowed: "at most 20000: give fewer sizes or paths, or combine fewer flows at a time",
         })?;

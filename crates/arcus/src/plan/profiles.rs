@@ -199,7 +199,8 @@ impl ProfileFile {
     /// platform, and for an unknown tag.
     pub fn table(&self, plan: &CheckedPlan) -> Result<ProfileTable, PlanError> {
         if self.platform != ProfiledPlatform::of(plan) {
-            let message = "profiles: must be those of the plan's platform: run `accelflow arcus profile` with this plan";
+            let message = "profiles: must be of the same platform (accelerators, link, storage) as \
+                           the plan: run `accelflow arcus profile` with this plan";
             return Err(PlanError::of(Vec::new(), message));
         }
         let sizes = self.sizes.iter().copied().map(Bytes).collect();

@@ -217,8 +217,8 @@ fn check_list(items: &[Value], schema: &Value, place: &Place) -> Result<(), Plan
         if items.len() != parts.len() {
             return Err(place.refuse(
                 &whole,
-                "must be a pair of a size in bytes and its weight (sizes) or time in ns (points), \
-                 both above 0",
+                "must be two numbers above 0: in sizes, [size in bytes, weight]; in points, [size \
+                 in bytes, time in ns]",
             ));
         }
         for (item, part) in items.iter().zip(parts) {

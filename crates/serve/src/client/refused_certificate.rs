@@ -46,9 +46,9 @@ fn certificate(reason: &CertificateError) -> Option<String> {
         }
         CertificateError::Other(other) => match other.0.downcast_ref::<webpki::Error>() {
             Some(webpki::Error::CaUsedAsEndEntity) => {
-                "the server's certificate is one of an authority (basicConstraints CA:TRUE), which \
-                 cannot serve: renew it with basicConstraints CA:FALSE, for openssl req -x509 by \
-                 -addext basicConstraints=critical,CA:FALSE"
+                "the server's certificate is a CA certificate (basicConstraints CA:TRUE), which a \
+                 server cannot use: renew it with basicConstraints CA:FALSE, for openssl req -x509 \
+                 by -addext basicConstraints=critical,CA:FALSE"
                     .to_owned()
             }
             _ => return None,

@@ -39,13 +39,13 @@ impl ControlSettings {
     /// [`ControlError::Setting`] for the first setting out of range.
     pub fn check(&self) -> Result<(), ControlError> {
         let period = seconds(self.period);
-        let most = "above 0 and at most 1";
+        let most = "above 0 and at most 1, as a share of the capacity";
         for (what, value, good, allowed) in [
             (
                 "capacity",
                 self.capacity,
                 self.capacity > 0.0 && self.capacity <= 400.0,
-                "above 0 and at most 400",
+                "above 0 and at most 400 s of accelerator time per second",
             ),
             ("most", self.most, self.most > 0.0 && self.most <= 1.0, most),
             (

@@ -93,19 +93,24 @@ impl Slo {
         let allowed = "from 1 ns to 10 s";
         check(within(self.time), "request time", text(self.time), allowed)?;
         let is_share = |share: f64| (0.5..1.0).contains(&share);
-        let allowed = "from 0.5 to below 1";
+        let allowed = "from 0.5 to below 1, as a share of all periods";
         let periods = self.periods;
         check(is_share(periods), "periods", periods.to_string(), allowed)?;
         if let Some(latency) = self.latency {
             let quantile = latency.quantile;
             check(
                 is_share(quantile),
-                "quantile",
+                "latency.quantile",
                 quantile.to_string(),
-                allowed,
+                "from 0.5 to below 1",
             )?;
             let text = text(latency.within);
-            check(within(latency.within), "within", text, "from 1 ns to 10 s")?;
+            check(
+                within(latency.within),
+                "latency.within",
+                text,
+                "from 1 ns to 10 s",
+            )?;
         }
         Ok(())
     }

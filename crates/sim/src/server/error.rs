@@ -45,7 +45,8 @@ pub enum SimError {
     SeveralServers(usize),
     /// A load has no requests after the warm-up.
     #[error(
-        "service {service}: requests = {requests}: must be more than its warm-up of {warmup}; increase the number of requests or the rate of the service"
+        "service {service}: requests = {requests}: must be more than its {warmup} warm-up \
+         requests; increase the number of requests or the rate of the service"
     )]
     NoRequests {
         /// The name of the service.

@@ -312,7 +312,7 @@ pub enum RecordingError {
         error: ServiceError,
     },
     /// The recording lacks a service whose costs are needed.
-    #[error("service = '{service}': must be in the recording, which has {found}")]
+    #[error("service = '{service}': must be in the recording, which has these services: {found}")]
     MissingService {
         /// The name of the service.
         service: String,

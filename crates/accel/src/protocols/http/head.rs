@@ -175,7 +175,7 @@ impl Fields {
                 // Digits alone: Rust's parser would accept a sign.
                 let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
                 if !digits {
-                    return bad(at, format!("content-length = '{value}': must be a number"));
+                    return bad(at, format!("content-length = '{value}': must be digits"));
                 }
                 let Ok(parsed) = value.parse::<usize>() else {
                     let most = usize::MAX;

@@ -163,7 +163,7 @@ fn decode<'a>(message: &'a [u8], limits: &Limits) -> Result<(Role, Decoded<'a>),
     let decoded = one_struct(schema, id, &mut reader, limits)?;
     if let Some((ty, id)) = reader.field()? {
         let why = format!(
-            "second field = {id} of type {}: must have one field only",
+            "second field = {id} of type {}: must be left out, since the message has one field",
             ty.name()
         );
         return Err(AccelError::BadFrame {

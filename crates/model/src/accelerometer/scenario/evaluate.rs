@@ -271,7 +271,10 @@ fn check_selection(kernel: &Kernel) -> Result<(), Refusal> {
         return Err(Refusal::new(
             "all_offloads_per_s",
             all.0,
-            format!("must be at least offloads_per_s, {}", kernel.offloads.0),
+            format!(
+                "must be at least {}, the value of offloads_per_s",
+                kernel.offloads.0
+            ),
         ));
     }
     Ok(())

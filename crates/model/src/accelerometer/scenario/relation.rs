@@ -48,8 +48,8 @@ impl Kernel {
             self.share,
             format!(
                 "must agree with the other fields to a factor of {RELATION_TOLERANCE}: {} offloads a second of \
-                 these sizes at {} cycles per byte are {counted:.4} of the host's cycles; leave \
-                 cycles_per_byte out to have it derived",
+                 these sizes at {} cycles per byte take {counted:.4} times the host's cycles; \
+                 leave cycles_per_byte out to have it derived",
                 self.candidates().0,
                 self.host_cost.cycles_per_byte.unwrap_or_default(),
             ),
