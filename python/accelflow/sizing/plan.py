@@ -34,8 +34,15 @@ _OF_PLAN: Final = frozenset(
     | {"chips", "placement", "requests", "seed", "slo_us", "slo_factor"}
 )
 
-_LEAST_RPS: Final = 1e-3
-_MOST_RPS: Final = 1e12
+#: The fields of a scenario that a plan's table ``scenario`` may set.
+SCENARIO: Final = tuple(each.name for each in fields(Scenario) if each.name not in _OF_PLAN)
+
+#: The smallest and the largest rate of a service.
+LEAST_RPS: Final = 1e-3
+MOST_RPS: Final = 1e12
+#: The smallest and the largest limit of a P99, and relative error.
+P99_US: Final = (1e-3, 1e9)
+RELATIVE_ERROR: Final = (0.0, 1.0)
 _MOST_YEARS: Final = 50.0
 
 
@@ -208,7 +215,8 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
     ]
 
 
-_TABLES: Final = {
+#: The tables of a plan's file with the dataclasses that they fill.
+TABLES: Final = {
     "growth": Growth,
     "limits": Limits,
     "server": Server,
@@ -216,7 +224,7 @@ _TABLES: Final = {
     "electricity": Electricity,
 }
 #: The smallest and the largest allowed number, by ``key`` or ``table.key``.
-_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "growth.per_year_ratio": (-0.99, 100.0),
     "growth.years": (0.0, _MOST_YEARS),
     "limits.utilization_ratio": (0.01, 1.0),
@@ -235,7 +243,8 @@ _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "requests": (100, 10_000_000),
     "seeds": (2, 100),
 }
-_WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
+#: The numbers that must be whole.
+WHOLE: Final = frozenset({"limits.spare_servers", "requests", "seeds"})
 
 
 def read_plan(path: str | PathLike[str]) -> Plan:
@@ -353,7 +362,7 @@ def _plan(tree: Mapping[str, Any]) -> Plan:
     plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
     _check_texts(plan)
     _check_services(plan)
-    _check_mapping("relative_error", plan.relative_error, 0.0, 1.0)
+    _check_mapping("relative_error", plan.relative_error, *RELATIVE_ERROR)
     operations = (*accelerators(), *_kinds_of(plan), CUSTOM, "app")
     for name in plan.relative_error:
         if name not in operations:
@@ -391,15 +400,15 @@ def _read(key: str, value: object) -> Any:
         if not isinstance(value["config"], Mapping):
             raise refused("scenario.config", value["config"], "must be a table")
         return {**value, "config": flattened(value["config"])}
-    if key in _TABLES:
+    if key in TABLES:
         return _table(key, value)
-    return _number(key, value) if key in _RANGES else value
+    return _number(key, value) if key in RANGES else value
 
 
 def _table(name: str, value: object) -> Any:
     if not isinstance(value, Mapping):
         raise refused(name, value, "must be a table")
-    of = _TABLES[name]
+    of = TABLES[name]
     known = [attribute.name for attribute in fields(of)]
     in_file = ["file" if key == "config" else key for key in known]
     for key, each in value.items():
@@ -412,8 +421,8 @@ def _table(name: str, value: object) -> Any:
 
 
 def _number(place: str, value: object) -> float:
-    least, most = _RANGES[place]
-    whole = place in _WHOLE
+    least, most = RANGES[place]
+    whole = place in WHOLE
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
@@ -465,8 +474,8 @@ def _check_services(plan: Plan) -> None:
             "must be a table of each service's rate in requests a second, or be left out for a"
             " workload's file that has the rates",
         )
-    _check_mapping("rates_rps", plan.rates_rps, _LEAST_RPS, _MOST_RPS)
-    _check_mapping("p99_us", plan.p99_us, 1e-3, 1e9)
+    _check_mapping("rates_rps", plan.rates_rps, LEAST_RPS, MOST_RPS)
+    _check_mapping("p99_us", plan.p99_us, *P99_US)
     for name in plan.p99_us:
         if name not in plan.rates_rps:
             raise refused("a service in p99_us", name, known=plan.rates_rps)
@@ -484,13 +493,12 @@ def _check_mapping(name: str, values: object, least: float, most: float) -> None
 def _check_scenario(scenario: object) -> None:
     if not isinstance(scenario, Mapping):
         raise refused("scenario", scenario, "must be a table with fields of a scenario")
-    known = [attribute.name for attribute in fields(Scenario) if attribute.name not in _OF_PLAN]
     for key in scenario:
         if key in _OF_PLAN:
             allowed = "must be left out, since the plan sets it"
             raise refused(f"scenario.{key}", scenario[key], allowed)
-        if key not in known:
-            raise refused("scenario key", key, known=known)
+        if key not in SCENARIO:
+            raise refused("scenario key", key, known=SCENARIO)
 
 
 def _check_systems(plan: Plan) -> None:
@@ -518,7 +526,7 @@ def small_share(plan: Plan) -> float:
     The load is the ratio of a server's rates to those of the whole fleet.
     """
     rates_rps = plan.needed_rps.values()
-    return max(1.0 / max(rates_rps), 2.0 * _LEAST_RPS / min(rates_rps))
+    return max(1.0 / max(rates_rps), 2.0 * LEAST_RPS / min(rates_rps))
 
 
 def demands(plan: Plan, recording: str | None) -> dict[str, Any]:

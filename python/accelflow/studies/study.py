@@ -50,14 +50,17 @@ KINDS: Final = ("grid", "latin_hypercube", "list")
 _NO_AXES: Final = frozenset({"seed", "config", "chips", "orchestrators", "recording"})
 _SCENARIO: Final = tuple(attribute.name for attribute in fields(Scenario))
 #: The fields of a scenario that a study's file may set for all points, without seed and chips.
-_OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
-_KEYS: Final = ("schema", "scenario", "design", "axes", "points")
-_DESIGN: Final = ("kind", "points", "seeds", "seed")
-_RANGE: Final = ("from", "to", "points", "scale", "whole")
+OF_SCENARIO: Final = tuple(name for name in _SCENARIO if name not in ("seed", "chips"))
+#: The keys of a study's file without [find], of its designs, and of ranges.
+KEYS: Final = ("schema", "scenario", "design", "axes", "points")
+DESIGN_KEYS: Final = ("kind", "points", "seeds", "seed")
+RANGE_KEYS: Final = ("from", "to", "points", "scale", "whole")
 #: The fields of a range's ends, by their keys in a file.
-_ENDS: Final = {"from": "low", "to": "high"}
-_MOST_POINTS: Final = 10_000_000
-_MOST_SEEDS: Final = 1_000
+ENDS: Final = {"from": "low", "to": "high"}
+SCALES: Final = ("linear", "log")
+#: The largest number of points times seeds, and of seeds that are a number.
+MOST_POINTS: Final = 10_000_000
+MOST_SEEDS: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +85,8 @@ class Range:
         if not self.low < self.high:
             allowed = f"must be more than {self.low:g}, where the range begins"
             raise refused("high", self.high, allowed)
-        if self.scale not in ("linear", "log"):
-            raise refused("scale", self.scale, known=("linear", "log"))
+        if self.scale not in SCALES:
+            raise refused("scale", self.scale, known=SCALES)
         if self.scale == "log" and self.low <= 0:
             raise refused("low", self.low, "must be more than 0 on a logarithmic scale")
         if not isinstance(self.whole, bool):
@@ -92,7 +95,7 @@ class Range:
             if not getattr(self, name).is_integer():
                 allowed = "must be a whole number, since whole is true"
                 raise refused(name, getattr(self, name), allowed)
-        whole_number("points", self.points, 2, _MOST_POINTS)
+        whole_number("points", self.points, 2, MOST_POINTS)
 
     def at(self, share: float) -> float:
         """Return the number at the position `share` (0 to 1) between `low` and `high`."""
@@ -160,14 +163,14 @@ class Study:
         """Refuse values that a run would misread."""
         if self.kind not in KINDS:
             raise refused("kind", self.kind, known=KINDS)
-        _check_keys("scenario key", self.scenario, _OF_SCENARIO)
+        _check_keys("scenario key", self.scenario, OF_SCENARIO)
         for name, value in self.scenario.items():
             _check_finite(f"scenario.{name}", value)
         for number, point in enumerate(self.points):
             for name, value in point.items():
                 check_axis(f"points[{number}]", name)
                 _check_finite(f"points[{number}].{name}", value)
-        whole_number("count", self.count, 2 if self.kind == "latin_hypercube" else 0, _MOST_POINTS)
+        whole_number("count", self.count, 2 if self.kind == "latin_hypercube" else 0, MOST_POINTS)
         whole_number("draw", self.draw, 0, 2**32 - 1)
         if not self.seeds:
             raise refused("seeds", list(self.seeds), "must have at least one seed")
@@ -240,7 +243,7 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
     If `axes` is False, the file must have no design, axes or points. Paths of files are relative to
     `folder`. Raises InputError for the first value that is not allowed.
     """
-    _check_keys("key", tree, _KEYS)
+    _check_keys("key", tree, KEYS)
     if tree.get("schema") != SCHEMA:
         raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     for key in () if axes else ("design", "axes", "points"):
@@ -248,7 +251,7 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
             raise refused(key, GIVEN, "must be left out with [find]")
     scenario = _scenario(tree.get("scenario", {}), folder)
     design = _table("design", tree.get("design", {}))
-    _check_keys("design key", design, _DESIGN)
+    _check_keys("design key", design, DESIGN_KEYS)
     kind = design.get("kind", "list" if "points" in tree else "grid")
     if kind not in KINDS:
         raise refused("design.kind", kind, known=KINDS)
@@ -261,13 +264,13 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
         kind=kind,
         axes=found,
         points=points,
-        count=whole_number("design.points", design.get("points", 0), 0, _MOST_POINTS),
+        count=whole_number("design.points", design.get("points", 0), 0, MOST_POINTS),
         draw=whole_number("design.seed", design.get("seed", 1), 0, 2**32 - 1),
         seeds=_seeds(design.get("seeds", 1)),
         folder=folder,
     )
-    if study.most_simulations > _MOST_POINTS:
-        allowed = f"must be at most {_MOST_POINTS:,}"
+    if study.most_simulations > MOST_POINTS:
+        allowed = f"must be at most {MOST_POINTS:,}"
         raise refused("points times seeds", study.most_simulations, allowed)
     return study
 
@@ -293,7 +296,7 @@ def _check_kind(
     elif not axes:
         raise refused("axes", LEFT_OUT, "must be a table of the axes")
     if kind == "latin_hypercube":
-        whole_number("design.points", design.get("points", LEFT_OUT), 2, _MOST_POINTS)
+        whole_number("design.points", design.get("points", LEFT_OUT), 2, MOST_POINTS)
     elif "points" in design:
         raise refused(
             "design.points",
@@ -304,7 +307,7 @@ def _check_kind(
 
 def _scenario(tree: object, folder: Path) -> dict[str, Any]:
     values = dict(_table("scenario", tree))
-    _check_keys("scenario key", values, _OF_SCENARIO)
+    _check_keys("scenario key", values, OF_SCENARIO)
     check_plain("scenario", values)
     if "config" in values:
         values["config"] = flattened(_table("scenario.config", values["config"]))
@@ -334,10 +337,15 @@ def axes_by_name(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[st
             yield f"{prefix}{key}", value
 
 
+def axis_names() -> list[str]:
+    """Return the names that an axis may have."""
+    keys = [f"config.{parameter.key}" for parameter in parameters()]
+    return [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
+
+
 def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
-    keys = [f"config.{parameter.key}" for parameter in parameters()]
-    known = [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
+    known = axis_names()
     if name == "seed":
         raise refused(what, name, "must not be seed: design.seeds sets the seeds of each point")
     if name not in known:
@@ -364,16 +372,16 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
     """
     if not isinstance(tree, Mapping):
         raise refused(place, tree, "must be a table with from and to")
-    _check_keys(f"{place} key", tree, _RANGE)
+    _check_keys(f"{place} key", tree, RANGE_KEYS)
     if kind != "grid" and "points" in tree:
         raise refused(
             f"{place}.points", tree["points"], "must be left out unless design.kind is grid"
         )
-    given: dict[str, Any] = {str(_ENDS.get(key, key)): value for key, value in tree.items()}
+    given: dict[str, Any] = {str(ENDS.get(key, key)): value for key, value in tree.items()}
     try:
         return Range(**{"low": LEFT_OUT, "high": LEFT_OUT, **given})
     except InputError as error:
-        name = {end: key for key, end in _ENDS.items()}.get(str(error.place), error.place)
+        name = {end: key for key, end in ENDS.items()}.get(str(error.place), error.place)
         raise error.at(f"{place}.{name}") from error
 
 
@@ -397,7 +405,7 @@ def _seeds(value: object) -> tuple[int, ...]:
             raise refused("design.seeds", value, "must have at least one seed, and each once")
         return found
     if isinstance(value, int):
-        return tuple(range(1, whole_number("design.seeds", value, 1, _MOST_SEEDS) + 1))
+        return tuple(range(1, whole_number("design.seeds", value, 1, MOST_SEEDS) + 1))
     raise refused("design.seeds", value, "must be the number of seeds, or a list of seeds")
 
 
