@@ -193,6 +193,22 @@ def test_an_option_that_would_do_nothing_is_refused(
     assert said(capsys, *typed.split()).startswith(begins)
 
 
+def test_a_factor_of_slos_must_hold_for_a_chosen_service(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = new_workload("shop").replace("slo_factor = 5.0", "")
+    head, name, rest = text.partition('name = "Checkout"\n')
+    assert rest
+    Path("shop.toml").write_text(f"{head}{name}slo_us = 900\n{rest}")
+    command = "compare shop.toml --requests 100 --orchestrator ideal --slo-factor 3 --service"
+    message = said(capsys, *command.split(), "Checkout")
+    assert message.startswith("--slo-factor = 3.0: must be left out, since every chosen service ")
+    for services in (["Stock"], ["Stock", "--service", "Checkout"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*command.split(), *services])
+        assert not ended.value.code, capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("typed", "begins"), WRONG, ids=[typed for typed, _ in WRONG])
 def test_a_wrong_value_is_named_as_it_was_typed(
     here: Path, capsys: pytest.CaptureFixture[str], typed: str, begins: str

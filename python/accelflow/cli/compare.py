@@ -419,7 +419,7 @@ def _check_costs(context: click.Context, scenario: simulation.Scenario) -> None:
 
 
 def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> None:
-    """Raise InputError for --slo-factor if every service of the workload has an SLO of its own."""
+    """Raise InputError for --slo-factor if every simulated service has an SLO of its own."""
     if context.get_parameter_source("slo_factor") is not ParameterSource.COMMANDLINE:
         return
     workload: Any = scenario.workload
@@ -429,8 +429,9 @@ def _check_slo_factor(context: click.Context, scenario: simulation.Scenario) -> 
         keys = {"slo_us", "slo_factor"}
         by_default = keys & set(workload.get("defaults", ()))
         stated |= {each["name"] for each in workload["services"] if by_default or keys & set(each)}
-    if stated.issuperset(names):
-        allowed = "must be left out, since every service has an SLO of its own (slo_us, slo_factor)"
+    if stated.issuperset(scenario.services or names):
+        which = "every chosen service" if scenario.services else "every service"
+        allowed = f"must be left out, since {which} has an SLO of its own (slo_us, slo_factor)"
         raise refused("--slo-factor", scenario.slo_factor, allowed)
 
 
