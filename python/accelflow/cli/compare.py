@@ -27,7 +27,7 @@ from accelflow.cli.naming import file_once
 from accelflow.cli.output import Output, bar
 from accelflow.cli.pages import REPORT, check_report, page_samples
 from accelflow.cli.pages import written as written_page
-from accelflow.cli.places import WRITTEN, check_apart, check_place
+from accelflow.cli.places import check_apart, check_place, written_as
 from accelflow.cli.precise import (
     asked_precision,
     check_reached,
@@ -67,7 +67,7 @@ _DEFAULT = simulation.Scenario()
     "saved_file",
     text="Write WORKLOAD and the options to this file, for --scenario.",
     metavar="FILE.json",
-    kind=WRITTEN,
+    kind=written_as(".json"),
 )
 @click.option(
     "--orchestrator",
@@ -239,7 +239,7 @@ _DEFAULT = simulation.Scenario()
 @click.option(
     "--spans",
     "spans_file",
-    type=WRITTEN,
+    type=written_as(".jsonl", ".json", ".ndjson"),
     metavar="FILE",
     help="Write the requests of the first seed as spans, in OTLP JSON lines; needs exactly one"
     " --orchestrator, and at most one --chip.",
