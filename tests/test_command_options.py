@@ -292,17 +292,11 @@ ENDINGS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("command", "option", "wrong", "right"), ENDINGS, ids=[f"{c} {o}" for c, o, _, _ in ENDINGS]
-)
+@pytest.mark.parametrize("given", ENDINGS, ids=[f"{c} {o}" for c, o, _, _ in ENDINGS])
 def test_the_extension_of_a_file_is_that_of_its_format(
-    here: Path,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-    option: str,
-    wrong: list[str],
-    right: list[str],
+    here: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str, list[str], list[str]]
 ) -> None:
+    command, option, wrong, right = given
     Path("o").mkdir()
     for name in wrong:
         message = said(capsys, *command.split(), option, name)
