@@ -520,6 +520,11 @@ def _services_of(plan: Plan) -> Iterable[str]:
         return plan.rates_rps
 
 
+def left_out(plan: Plan) -> list[str]:
+    """Return the services of the plan's workload that have no rate, and that no other one calls."""
+    return [name for name in _services_of(plan) if name not in plan.effective_rps]
+
+
 def small_share(plan: Plan) -> float:
     """Return a load so small that any server sustains it.
 

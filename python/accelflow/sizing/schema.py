@@ -32,7 +32,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "workload": "A suite of services, or a workload's file, relative to the plan.",
     "systems": "The systems to compare; non_acc is the one without a chip.",
     "rates_rps": "Today's rate of each service that clients call, over the whole fleet, in requests"
-    " per second. By default the rates of the workload's file.",
+    " per second. By default the rates of the workload's file, which a table replaces.",
     "p99_us": "The limit of a service's P99, in us.",
     "slo_factor": "The limit of the other services' P99: a multiple of the mean response time on an"
     " idle server with AccelFlow.",
