@@ -479,9 +479,12 @@ def recording_text(place: str, name: object, folder: Path) -> str:
     if not isinstance(name, str):
         raise refused(place, name, "must be the path of a recording's file")
     try:
-        return read_text(folder / name)
+        text = read_text(folder / name)
     except (OSError, ValueError) as error:
         raise unreadable(place, name, error) from error
+    if not text.lstrip().startswith("{"):
+        raise refused(place, name, "must be the file of a recording, a JSON object")
+    return text
 
 
 def check_plain(place: str, value: object) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from datetime import date, time
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -44,6 +46,10 @@ MOST_RPS: Final = 1e12
 P99_US: Final = (1e-3, 1e9)
 RELATIVE_ERROR: Final = (0.0, 1.0)
 _MOST_YEARS: Final = 50.0
+#: The most characters of a currency's name.
+LONGEST_CURRENCY: Final = 64
+#: The largest ratio of two services' rates, so that a server may have a small share of both.
+_MOST_RATIO: Final = 1e11
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +221,8 @@ def _callees(phase: Mapping[str, Any]) -> list[tuple[str, bool]]:
     ]
 
 
+_WORKLOAD: Final = "must be text: a suite's name, or the path of a workload's file"
+
 #: The tables of a plan's file with the dataclasses that they fill.
 TABLES: Final = {
     "growth": Growth,
@@ -266,6 +274,8 @@ def _read_files(tree: dict[str, Any], folder: Path) -> None:
 
     A workload's file may state rates and errors of costs that the plan leaves out.
     """
+    if not isinstance(tree.get("workload", ""), str):
+        raise refused("workload", tree["workload"], _WORKLOAD)
     if is_file(tree.get("workload")):
         workload = load_workload(folder / tree["workload"])
         tree["workload"] = workload
@@ -295,7 +305,10 @@ def _with_config(chip: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             "must be text: the path of a chip's file, or a name listed by `accelflow chip list`"
         )
         raise refused("chip.file", place, allowed)
-    found = find_chip(str(folder / place) if Path(place).suffix else place)
+    try:
+        found = find_chip(str(folder / place) if Path(place).suffix else place)
+    except InputError as error:
+        raise (error.at("chip.file") if error.place == "chip" else error) from error
     return {**values, "config": found.config}
 
 
@@ -399,10 +412,21 @@ def _read(key: str, value: object) -> Any:
     if key == "scenario" and isinstance(value, Mapping) and "config" in value:
         if not isinstance(value["config"], Mapping):
             raise refused("scenario.config", value["config"], "must be a table")
-        return {**value, "config": flattened(value["config"])}
+        return {**value, "config": _config(value["config"])}
     if key in TABLES:
         return _table(key, value)
     return _number(key, value) if key in RANGES else value
+
+
+def _config(tree: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        found = flattened(tree)
+    except InputError as error:
+        raise error.at(f"scenario.config.{error.place}") from error
+    for key, value in found.items():
+        if isinstance(value, date | time):
+            raise refused(f"scenario.config.{key}", value, "must be a number or a name")
+    return found
 
 
 def _table(name: str, value: object) -> Any:
@@ -426,21 +450,26 @@ def _number(place: str, value: object) -> float:
     kind = "a whole number" if whole else "a number"
     fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
     if not fits or not least <= float(value) <= most:  # type: ignore[arg-type]
-        raise refused(place, value, f"must be {kind} from {least:g} to {most:g}")
+        raise refused(place, value, f"must be {kind} {_span(least, most)}")
     return value  # type: ignore[return-value]
+
+
+def _span(least: float, most: float) -> str:
+    low = f"{least:g}".replace("e-0", "e-")  # as the native code writes it
+    return f"from {low} to {most:,.15g}"
 
 
 def _check_texts(plan: Plan) -> None:
     if not isinstance(plan.workload, str | Mapping):
-        raise refused(
-            "workload",
-            plan.workload,
-            "must be text: a suite's name, or the path of a workload's file",
-        )
+        raise refused("workload", plan.workload, _WORKLOAD)
     if isinstance(plan.workload, Mapping):
         _check_workload(plan.workload, plan.scenario)
-    if not isinstance(plan.currency, str):
-        raise refused("currency", plan.currency, "must be a string")
+    named = isinstance(plan.currency, str) and len(plan.currency) <= LONGEST_CURRENCY
+    if not named or any(
+        ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in plan.currency
+    ):
+        allowed = f"must be text of at most {LONGEST_CURRENCY} characters, no control characters"
+        raise refused("currency", plan.currency, allowed)
     systems = plan.systems
     texts = isinstance(systems, list | tuple) and all(isinstance(system, str) for system in systems)
     if not texts or not systems:
@@ -475,10 +504,23 @@ def _check_services(plan: Plan) -> None:
             " workload's file that has the rates",
         )
     _check_mapping("rates_rps", plan.rates_rps, LEAST_RPS, MOST_RPS)
+    _check_ratios(plan)
     _check_mapping("p99_us", plan.p99_us, *P99_US)
     for name in plan.p99_us:
         if name not in plan.rates_rps:
             raise refused("a service in p99_us", name, known=plan.rates_rps)
+
+
+def _check_ratios(plan: Plan) -> None:
+    """Raise InputError for rates that are too large after the growth, or too far apart."""
+    least, most = (of(plan.rates_rps, key=lambda name: plan.rates_rps[name]) for of in (min, max))
+    if plan.needed_rps[most] > MOST_RPS:
+        allowed = f"must be at most {MOST_RPS:,.15g} after the growth, which is a factor of"
+        place = f"rates_rps.{most}"
+        raise refused(place, plan.rates_rps[most], f"{allowed} {plan.growth.factor:g}")
+    if plan.rates_rps[most] > _MOST_RATIO * plan.rates_rps[least]:
+        allowed = f"must be at most {_MOST_RATIO:,.15g} times the rate of {least}"
+        raise refused(f"rates_rps.{most}", plan.rates_rps[most], allowed)
 
 
 def _check_mapping(name: str, values: object, least: float, most: float) -> None:
@@ -487,7 +529,7 @@ def _check_mapping(name: str, values: object, least: float, most: float) -> None
     for key, value in values.items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not (math.isfinite(value) and least <= value <= most):
-            raise refused(f"{name}.{key}", value, f"must be a number from {least:g} to {most:g}")
+            raise refused(f"{name}.{key}", value, f"must be a number {_span(least, most)}")
 
 
 def _check_scenario(scenario: object) -> None:
@@ -509,7 +551,12 @@ def _check_systems(plan: Plan) -> None:
         if name not in _services_of(plan):
             raise refused("a service in rates_rps", name, known=_services_of(plan))
     for system in plan.systems:
-        resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
+        try:
+            resolved(plan.scenario_of(small_share(plan), system=system, seed=1))
+        except InputError as error:
+            field = re.match(r"\w+", error.place or "")
+            ours = field is not None and field[0] in SCENARIO
+            raise (error.at(f"scenario.{error.place}") if ours else error) from error
 
 
 def _services_of(plan: Plan) -> Iterable[str]:

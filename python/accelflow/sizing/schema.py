@@ -12,6 +12,7 @@ from accelflow.simulation import WORKLOADS
 from accelflow.simulation import systems as known_systems
 from accelflow.sizing.plan import (
     LEAST_RPS,
+    LONGEST_CURRENCY,
     MOST_RPS,
     P99_US,
     RANGES,
@@ -100,7 +101,11 @@ def _properties(scenario: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         "rates_rps": {**_numbers(LEAST_RPS, MOST_RPS), "minProperties": 1},
         "p99_us": _numbers(*P99_US),
         "relative_error": _numbers(*RELATIVE_ERROR),
-        "currency": {"type": "string"},
+        "currency": {
+            "type": "string",
+            "maxLength": LONGEST_CURRENCY,
+            "pattern": r"^[^\x00-\x1f\x7f-\x9f]*$",
+        },
         "scenario": dict(scenario),
     }
     found = {}
