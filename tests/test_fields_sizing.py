@@ -152,7 +152,9 @@ def test_a_plan_may_name_a_chip_and_change_its_parameters(tmp_path: Path) -> Non
     # Two operations of 9 us, 3.5 times as fast on the only element.
     assert few == pytest.approx(0.7 / (2 * 9e-6 / 3.5 * RATE_RPS))
     assert load("scenario.config.pes.TCP = 1\n") == few
-    assert load("chip.file = 'few.toml'\nscenario.config.pes.TCP = 2\n") == pytest.approx(2 * few)
+    for key in ("pes.TCP", "accelerator.TCP.pes"):
+        part = f"chip.file = 'few.toml'\nscenario.config.{key} = 2\n"
+        assert load(part) == pytest.approx(2 * few)
 
 
 def test_the_limit_of_a_service_is_its_own_or_a_multiple_of_its_idle_time(tmp_path: Path) -> None:

@@ -119,9 +119,13 @@ BOTH = [
         "study",
         FIND + RANGE + "find.most_seeds = 4\nfind.system = 'relief'\nfind.limits.slo = false\n",
     ),
-    ("study", FIND + "find.range = { from = 1.5, to = 4, scale = 'log' }\n"),
+    ("study", FIND + "find.range = { from = 1, to = 4, scale = 'log', whole = true }\n"),
     ("study", GOAL + AXES),
-    ("study", GOAL + "find.trials = 9\nfind.seed = 0\nfind.axes.config.pes.TCP = {from=1, to=3}\n"),
+    (
+        "study",
+        GOAL
+        + "find.trials = 9\nfind.seed = 0\nfind.axes.config.pes.TCP = {from=1, to=3, whole=true}\n",
+    ),
 ]
 
 NEITHER = [
@@ -183,6 +187,9 @@ NEITHER = [
     ("study", FIND + RANGE + "design.seeds = 2\n"),
     ("study", FIND + RANGE + 'find.most = "rate_rps"\n'),
     ("study", FIND.replace("config.pes.TCP", "config") + RANGE),
+    ("study", FIND.replace("config.pes.TCP", "profile") + RANGE),
+    ("study", FIND.replace("config.pes.TCP", "chip") + RANGE),
+    ("study", GOAL + "find.axes.chip = { from = 1, to = 4, whole = true }\n"),
     ("study", FIND.replace("p99_us", "p98_us") + RANGE),
     ("study", FIND.replace("900", "0") + RANGE),
     ("study", FIND + RANGE + "find.limits.slo_missed_ratio = 1\n"),

@@ -17,7 +17,7 @@ from accelflow import _native
 from accelflow.chips import find_chip
 from accelflow.errors import GIVEN, LEFT_OUT, InputError, one_of, reading, refused
 from accelflow.files import parse_toml, read_text
-from accelflow.parameters import CUSTOM, accelerators, flattened
+from accelflow.parameters import CUSTOM, accelerators, canonical, flattened
 from accelflow.scenario import Scenario, document, recording_text, resolved
 from accelflow.simulation import services
 from accelflow.simulation import systems as known_systems
@@ -196,7 +196,7 @@ class Plan:
         return Scenario(
             **{
                 **self.scenario,
-                "config": {**self.chip.config, **self.scenario.get("config", {})},
+                "config": {**self.chip.config, **canonical(self.scenario.get("config", {}))},
                 "workload": self.workload,
                 "orchestrators": (system,),
                 "services": tuple(self.effective_rps),

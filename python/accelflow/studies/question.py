@@ -18,6 +18,8 @@ from accelflow.studies.study import (
     Study,
     axes_by_name,
     check_axis,
+    check_once,
+    number_axes,
     read_range,
     read_tree,
 )
@@ -139,7 +141,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
             name,
             "must be a field of a scenario, config.KEY or chip, as a string",
         )
-    check_axis("find.most" if most else "find.least", name)
+    _check_searched("find.most" if most else "find.least", name)
     system = _system(tree, study)
     limits, slo = _limits(tree.get("limits", LEFT_OUT))
     return Question(
@@ -147,7 +149,7 @@ def _question(study: Study, tree: Mapping[str, Any]) -> Question:
         system=system,
         name=name,
         most=most,
-        values=read_range("find.range", tree.get("range", LEFT_OUT)),
+        values=_range("find.range", tree.get("range", LEFT_OUT), name),
         limits=limits,
         slo=slo,
         most_seeds=_most_seeds(tree),
@@ -181,9 +183,27 @@ def _goal_axes(tree: object) -> tuple[Axis, ...]:
         raise refused("find.axes", tree, "must be a table with a range for each axis")
     axes = []
     for name, values in axes_by_name(tree):
-        check_axis("find.axes key", name)
-        axes.append(Axis(name=name, values=read_range(f"find.axes.{name}", values)))
+        _check_searched("find.axes key", name)
+        axes.append(Axis(name=name, values=_range(f"find.axes.{name}", values, name)))
+    check_once("find.axes key", [axis.name for axis in axes])
     return tuple(axes)
+
+
+def _check_searched(place: str, name: str) -> None:
+    """Raise InputError unless `name` is an axis with numbers."""
+    check_axis(place, name)
+    if name not in number_axes():
+        allowed = "must be an axis with numbers, such as rate_rps or config.pes.TCP"
+        raise refused(place, name, allowed)
+
+
+def _range(place: str, tree: object, name: str) -> Range:
+    """Return the range of the axis `name`; it must be whole if the axis is."""
+    found = read_range(place, tree)
+    if number_axes()[name] and not found.whole:
+        given = tree.get("whole", LEFT_OUT) if isinstance(tree, Mapping) else found.whole
+        raise refused(f"{place}.whole", given, f"must be true, since {name} is a whole number")
+    return found
 
 
 def _system(tree: Mapping[str, Any], study: Study) -> str:

@@ -32,6 +32,7 @@ from accelflow.studies.study import (
     SCHEMA,
     Range,
     axis_names,
+    number_axes,
 )
 
 __all__ = ["study_schema"]
@@ -129,14 +130,14 @@ def _by_kind() -> dict[str, Any]:
 
 
 def _find() -> dict[str, Any]:
-    axis = {"$ref": "#/$defs/Axis", "not": {"const": "config"}}
+    axis = {"$ref": "#/$defs/NumberAxis"}
     found = {
         "system": {"enum": [name for name, _ in systems()], "default": "accelflow"},
         "least": axis | {"description": "The axis whose least value is searched."},
         "most": axis | {"description": "The axis whose greatest value is searched."},
         "minimize": {"enum": [*COSTS], "description": "The cost of a design."},
         "range": {"$ref": "#/$defs/Range", "description": "The interval of the axis."},
-        "axes": _axes("Range", "The range of each axis, by the axis's name.")
+        "axes": _axes("Range", "The range of each axis, by the axis's name.", "NumberAxis")
         | {"minProperties": 1},
         "limits": _limits(),
         "most_seeds": {
@@ -190,8 +191,8 @@ def _limits() -> dict[str, Any]:
     return tree | {"anyOf": [*one, {"properties": {"slo": {"const": True}}, "required": ["slo"]}]}
 
 
-def _axes(of: str, description: str) -> dict[str, Any]:
-    """Return the schema of a table with the definition `of` for each axis.
+def _axes(of: str, description: str, names: str = "Axis") -> dict[str, Any]:
+    """Return the schema of a table with the definition `of` for each axis of those in `names`.
 
     Parameters are in nested tables, or have names with dots.
     """
@@ -207,16 +208,16 @@ def _axes(of: str, description: str) -> dict[str, Any]:
         "type": "object",
         "description": description,
         "properties": {"config": found["config"]},
-        "propertyNames": {"$ref": "#/$defs/Axis"},
+        "propertyNames": {"anyOf": [{"$ref": f"#/$defs/{names}"}, {"const": "config"}]},
         "additionalProperties": each,
     }
 
 
 def _definitions() -> dict[str, Any]:
     value = {"type": ["string", "number", "boolean", "array", "object"]}
-    names = {"enum": ["config", *axis_names()]}
     return {
-        "Axis": names | {"description": "The name of an axis, or the table of parameters."},
+        "Axis": {"enum": axis_names(), "description": "The name of an axis."},
+        "NumberAxis": {"enum": [*number_axes()], "description": "The name of an axis of numbers."},
         "Value": value | {"description": "A value of an axis."},
         "Values": {
             "anyOf": [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
@@ -20,8 +22,8 @@ from accelflow.errors import (
     whole_number,
 )
 from accelflow.files import parse_toml, read_text
-from accelflow.parameters import flattened, parameters
-from accelflow.scenario import Scenario, check_plain, recording_text
+from accelflow.parameters import canonical, flattened, parameters
+from accelflow.scenario import Scenario, check_plain, fields_schema, recording_text
 from accelflow.workload import is_file, load_workload
 
 __all__ = [
@@ -61,6 +63,10 @@ SCALES: Final = ("linear", "log")
 #: The largest number of points times seeds, and of seeds that are a number.
 MOST_POINTS: Final = 10_000_000
 MOST_SEEDS: Final = 1_000
+#: Larger whole numbers are not exact as floating-point numbers.
+_MOST_WHOLE: Final = 2**53
+#: The types of JSON that are numbers.
+_NUMBER: Final = re.compile("integer|number")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +97,15 @@ class Range:
             raise refused("low", self.low, "must be more than 0 on a logarithmic scale")
         if not isinstance(self.whole, bool):
             raise refused("whole", self.whole, "must be true or false")
+        if not math.isfinite(self.high - self.low):
+            raise refused("high", self.high, f"must be less than {sys.float_info.max:g} above low")
         for name in ("low", "high") if self.whole else ():
-            if not getattr(self, name).is_integer():
-                allowed = "must be a whole number, since whole is true"
-                raise refused(name, getattr(self, name), allowed)
+            value = getattr(self, name)
+            if not value.is_integer():
+                raise refused(name, value, "must be a whole number, since whole is true")
+            if abs(value) > _MOST_WHOLE:
+                allowed = f"must be from {-_MOST_WHOLE} to {_MOST_WHOLE}, since whole is true"
+                raise refused(name, value, allowed)
         whole_number("points", self.points, 2, MOST_POINTS)
 
     def at(self, share: float) -> float:
@@ -103,8 +114,8 @@ class Range:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + (self.high - self.low) * share
-        value = min(max(value, self.low), self.high)
-        return float(round(value)) if self.whole else value
+        value = float(min(max(value, self.low), self.high))
+        return round(value) if self.whole else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +174,7 @@ class Study:
         """Refuse values that a run would misread."""
         if self.kind not in KINDS:
             raise refused("kind", self.kind, known=KINDS)
+        check_once("axes", [axis.name for axis in self.axes])
         _check_keys("scenario key", self.scenario, OF_SCENARIO)
         for name, value in self.scenario.items():
             _check_finite(f"scenario.{name}", value)
@@ -200,7 +212,7 @@ class Study:
         Raises InputError for a file that cannot be read.
         """
         values = {**self.scenario, "seed": seed}
-        config = dict(values.get("config", {}))
+        config = canonical(values.get("config", {}))
         if "chip" in point:
             config |= find_chip(_place(point["chip"], self.folder)).config
         for name, value in point.items():
@@ -343,11 +355,24 @@ def axis_names() -> list[str]:
     return [*(attribute for attribute in _SCENARIO if attribute not in _NO_AXES), "chip", *keys]
 
 
+def number_axes() -> dict[str, bool]:
+    """Return whether the values of an axis are whole, by the names of axes that have numbers."""
+    table, _ = fields_schema(name for name in _SCENARIO if name not in _NO_AXES)
+    kinds = {name: str(each.get("type")) for name, each in table["properties"].items()}
+    found = {name: "integer" in kind for name, kind in kinds.items() if _NUMBER.search(kind)}
+    return found | {f"config.{parameter.key}": parameter.whole for parameter in parameters()}
+
+
 def check_axis(what: str, name: str) -> None:
     """Raise InputError unless `name` can be an axis; the message names the setting `what`."""
     known = axis_names()
     if name == "seed":
         raise refused(what, name, "must not be seed: design.seeds sets the seeds of each point")
+    also = {
+        f"config.{parameter.also}": parameter.key for parameter in parameters() if parameter.also
+    }
+    if name in also:
+        raise refused(what, name, f"must be spelt config.{also[name]}")
     if name not in known:
         allowed = "must be a field of a scenario, config.KEY or chip"
         raise refused(what, name, allowed, known)
@@ -385,17 +410,28 @@ def read_range(place: str, tree: object, kind: str = "") -> Range:
         raise error.at(f"{place}.{name}") from error
 
 
+def check_once(place: str, names: Sequence[str]) -> None:
+    """Raise InputError if one of `names` is repeated, such as in a nested table and with dots."""
+    for name in names:
+        if names.count(name) > 1:
+            raise refused(place, name, "must be given only once")
+
+
 def _points(tree: object) -> tuple[Mapping[str, Any], ...]:
     if not isinstance(tree, list) or not all(isinstance(point, Mapping) for point in tree):
         raise refused("points", tree, "must be a list of tables, [[points]]")
-    found = tuple(dict(axes_by_name(point)) for point in tree)
+    found = []
+    for number, given in enumerate(tree):
+        values = list(axes_by_name(given))
+        check_once(f"points[{number}]", [name for name, _ in values])
+        found.append(dict(values))
     for number, point in enumerate(found):
         for name, value in point.items():
             check_axis(f"points[{number}]", name)
             check_plain(f"points[{number}].{name}", value)
             if isinstance(value, Mapping | list) and name.startswith("config."):
                 raise refused(f"points[{number}].{name}", value, "must be a number or a name")
-    return found
+    return tuple(found)
 
 
 def _seeds(value: object) -> tuple[int, ...]:
