@@ -366,12 +366,12 @@ def _errors_of(workload: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _plan(tree: Mapping[str, Any]) -> Plan:
+    if tree.get("schema") != SCHEMA:
+        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     known = {"schema", *(attribute.name for attribute in fields(Plan))}
     for key in tree:
         if key not in known:
             raise refused("key", key, known=sorted(known))
-    if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     plan = Plan(**{key: _read(key, value) for key, value in tree.items() if key != "schema"})
     _check_texts(plan)
     _check_services(plan)

@@ -19,6 +19,7 @@ from accelflow.studies.study import (
     axes_by_name,
     check_axis,
     check_once,
+    check_schema,
     number_axes,
     read_range,
     read_tree,
@@ -119,6 +120,7 @@ def read_find(path: str | PathLike[str]) -> Question | Goal:
     path = Path(path)
     with reading("study", path):
         tree = parse_toml(read_text(path))
+        check_schema(tree)
         asked = tree.pop("find", None)
         if not isinstance(asked, Mapping):
             raise refused("find", LEFT_OUT if asked is None else asked, "must be a table")

@@ -245,8 +245,18 @@ def read_study(path: str | PathLike[str]) -> Study:
     path = Path(path)
     with reading("study", path):
         tree = parse_toml(read_text(path))
-        tree.pop("find", None)  # the question of another command
+        check_schema(tree)
+        asked = tree.pop("find", None)  # the question of another command
+        if asked is not None and not {"axes", "points"} & set(tree):
+            allowed = "must be a table of the axes; `accelflow find` reads [find]"
+            raise refused("axes", LEFT_OUT, allowed)
         return read_tree(tree, path.parent)
+
+
+def check_schema(tree: Mapping[str, Any]) -> None:
+    """Raise InputError if `tree`, the parsed content of a file, is no study."""
+    if tree.get("schema") != SCHEMA:
+        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
 
 
 def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> Study:
@@ -255,9 +265,8 @@ def read_tree(tree: Mapping[str, Any], folder: Path, *, axes: bool = True) -> St
     If `axes` is False, the file must have no design, axes or points. Paths of files are relative to
     `folder`. Raises InputError for the first value that is not allowed.
     """
+    check_schema(tree)
     _check_keys("key", tree, KEYS)
-    if tree.get("schema") != SCHEMA:
-        raise refused("schema", tree.get("schema", LEFT_OUT), f"must be {SCHEMA}")
     for key in () if axes else ("design", "axes", "points"):
         if key in tree:
             raise refused(key, GIVEN, "must be left out with [find]")
